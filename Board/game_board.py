@@ -1,0 +1,293 @@
+"""Rules and the game loop: m,n,k-games on any board, freestyle (n_in_row or more in a row wins).
+
+Coordinates: `h` counts rows from the bottom, `w` columns from the left, `move = h * width + w`. Values and feature planes are
+seen by the side to move. Standard library and numpy only; pygame is imported when a window is opened.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from operator import index
+from typing import Any, Protocol
+
+import numpy as np
+
+HISTORY = 8
+NO_MOVE = -1
+
+
+class Player(Protocol):
+    """Who can sit at a board (duck-typed)."""
+
+    player: int
+
+    def set_player_ind(self, p: int) -> None: ...
+
+    def reset_player(self) -> None: ...
+
+    def get_action(
+        self, board: Board, is_selfplay: bool = False, print_probs_value: bool = False
+    ) -> tuple[int, Any]: ...
+
+
+@lru_cache(maxsize=64)
+def _cells(width: int, height: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(cell of each move, the four line directions) in a grid with a rim of empty cells, top row first.
+
+    The rim makes every walk along a line end by itself.
+    """
+    row = width + 2
+    cells = tuple((height - h) * row + w + 1 for h in range(height) for w in range(width))
+    return cells, (1, row, row + 1, row - 1)
+
+
+class Board:
+    """A position and how it came about.
+
+    Args:
+        width, height: number of columns and rows.
+        n_in_row: stones in a row that win.
+
+    Attributes:
+        players: [1, 2]; player 1 moves first unless init_board says otherwise.
+        feature_planes: planes of `current_state` before the one for the side to move.
+        states: dict move -> player of all stones.
+        availables: list of empty moves in ascending order.
+        states_sequence: deque of the last 8 `[move, player]`, newest first, padded with [-1, -1].
+        current_player: whose turn it is.
+        last_move: -1 at the start.
+
+    The position is changed by `do_move` alone; `states` and the others are there to be read.
+    """
+
+    def __init__(self, width: int = 11, height: int = 11, n_in_row: int = 5) -> None:
+        self.width = width
+        self.height = height
+        self.n_in_row = n_in_row
+        self.players = [1, 2]
+        self.feature_planes = HISTORY
+        self._reset(0)
+
+    def init_board(self, start_player: int = 0) -> None:
+        """Clear the board; `start_player` is the index in `players` of who moves first.
+
+        Raises:
+            ValueError: the board is smaller than n_in_row, or start_player is neither 0 nor 1.
+        """
+        if self.width < self.n_in_row or self.height < self.n_in_row:
+            raise ValueError(
+                f"expected a board of at least {self.n_in_row} by {self.n_in_row} for {self.n_in_row} in a row; "
+                f"got width {self.width}, height {self.height}"
+            )
+        if start_player not in (0, 1):
+            raise ValueError(f"expected start_player 0 or 1; got {start_player!r}")
+        self._reset(start_player)
+
+    def _reset(self, start_player: int) -> None:
+        self.current_player = self.players[start_player]
+        self.states: dict[int, int] = {}
+        self.availables: list[int] = list(range(self.width * self.height))
+        self.states_sequence: deque[list[int]] = deque([[-1, -1] for _ in range(HISTORY)], maxlen=HISTORY)
+        self.last_move = NO_MOVE
+        self._winner = -1
+        size = (self.width + 2) * (self.height + 2)
+        self._stones = {player: bytearray(size) for player in self.players}
+
+    def move_to_location(self, move: int) -> list[int]:
+        """[h, w] of a move."""
+        return [move // self.width, move % self.width]
+
+    def location_to_move(self, location: Sequence[int]) -> int:
+        """The move at [h, w], or -1 for anything that is not on the board."""
+        try:
+            h, w = (index(part) for part in location)
+        except (TypeError, ValueError):
+            return NO_MOVE
+        if 0 <= h < self.height and 0 <= w < self.width:
+            return h * self.width + w
+        return NO_MOVE
+
+    def do_move(self, move: int) -> None:
+        """Place a stone for the side to move and pass the turn.
+
+        Raises:
+            ValueError: the move is no empty point; nothing has changed then.
+        """
+        try:
+            move = index(move)
+        except TypeError:
+            raise ValueError(f"expected a move as an integer; got {move!r}") from None
+        states = self.states
+        cells, directions = _cells(self.width, self.height)
+        if move in states or not 0 <= move < len(cells):
+            what = "which is taken" if move in states else f"which is not among 0..{len(cells) - 1}"
+            raise ValueError(f"expected an empty point; got move {move}, {what}")
+        player = self.current_player
+        states[move] = player
+        self.availables.remove(move)
+        self.states_sequence.appendleft([move, player])
+        self.last_move = move
+        stones, cell = self._stones[player], cells[move]
+        stones[cell] = 1
+        self.current_player = self.players[0] if player == self.players[1] else self.players[1]
+        needed = self.n_in_row
+        for step in directions:
+            length, at = 1, cell + step
+            while stones[at]:
+                length += 1
+                at += step
+            at = cell - step
+            while stones[at]:
+                length += 1
+                at -= step
+            if length >= needed:
+                self._winner = player
+                return
+
+    def has_a_winner(self) -> tuple[bool, int]:
+        """(True, player) if somebody has n_in_row or more in a row, else (False, -1)."""
+        return self._winner != -1, self._winner
+
+    def game_end(self) -> tuple[bool, int]:
+        """(whether the game is over, winner or -1); a full board without a winner is (True, -1)."""
+        if self._winner != -1:
+            return True, self._winner
+        return not self.availables, -1
+
+    def get_current_player(self) -> int:
+        """Whose turn it is."""
+        return self.current_player
+
+    def current_state(self) -> np.ndarray:
+        """Feature planes [9, height, width] float32, C-contiguous, seen by the side to move; row 0 is the top row.
+
+        Plane 0: all opponent stones; 2, 4, 6: the same without the opponent's last 1, 2, 3 moves. Plane 1: all own stones;
+        3, 5, 7: without the own last 1, 2, 3 moves. Plane 8: all ones when an even number of stones is on the board.
+        """
+        height, width = self.height, self.width
+        own = self.current_player
+        other = self.players[0] if own == self.players[1] else self.players[1]
+        planes = np.zeros((self.feature_planes + 1, height, width), dtype=np.float32)
+        shape = (height + 2, width + 2)
+        planes[0:8:2] = np.frombuffer(self._stones[other], dtype=np.uint8).reshape(shape)[1:-1, 1:-1]
+        planes[1:8:2] = np.frombuffer(self._stones[own], dtype=np.uint8).reshape(shape)[1:-1, 1:-1]
+        if self.last_move != NO_MOVE:
+            # A player's k-th last move is missing from that player's planes k, k + 1, ... (of 0 to 3).
+            flat = planes.reshape(self.feature_planes + 1, -1)
+            top = (height - 1) * width
+            first_plane = {other: 2, own: 3}
+            for move, player in self.states_sequence:
+                plane = first_plane.get(player, 8)
+                if plane < 8:
+                    column = move % width
+                    flat[plane:8:2, top - move + 2 * column] = 0.0
+                    first_plane[player] = plane + 2
+        if len(self.states) % 2 == 0:
+            planes[8] = 1.0
+        return planes
+
+    def copy(self) -> Board:
+        """An independent board in the same position."""
+        twin = self.__class__.__new__(self.__class__)
+        twin.__dict__.update(self.__dict__)
+        twin.players = self.players[:]
+        twin.states = self.states.copy()
+        twin.availables = self.availables[:]
+        twin.states_sequence = deque([pair[:] for pair in self.states_sequence], maxlen=HISTORY)
+        twin._stones = {player: stones[:] for player, stones in self._stones.items()}
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Board:
+        return self.copy()
+
+
+class Game:
+    """Two players at one board."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    def graphic(self, board: Board, player1: int, player2: int) -> None:
+        """Print the position: X for `player1`, O for `player2`, the last move in brackets, rows numbered from the bottom."""
+        marks = {player1: "X", player2: "O"}
+        print(f"Player {player1} with X, player {player2} with O")
+        for h in reversed(range(board.height)):
+            cells = []
+            for w in range(board.width):
+                move = h * board.width + w
+                mark = marks.get(board.states.get(move, 0), ".")
+                cells.append(f"[{mark}]" if move == board.last_move else f" {mark} ")
+            print(f"{h:3} {''.join(cells)}")
+        print("    " + "".join(f"{w:^3}" for w in range(board.width)))
+
+    def start_play(
+        self, player1: Player, player2: Player, start_player: int = 0, is_shown: int = 1, print_prob: bool = True
+    ) -> int:
+        """One game; `start_player` 0 lets player1 begin.
+
+        Returns:
+            The winner, 1 (player1), 2 (player2) or -1 for a draw.
+
+        Raises:
+            ValueError: start_player is neither 0 nor 1, or a player answered with an illegal move.
+        """
+        self.board.init_board(start_player)
+        first, second = self.board.players
+        player1.set_player_ind(first)
+        player2.set_player_ind(second)
+        seats = {first: player1, second: player2}
+        if is_shown:
+            self.graphic(self.board, first, second)
+        while True:
+            turn = self.board.get_current_player()
+            move, _ = seats[turn].get_action(self.board, is_selfplay=False, print_probs_value=print_prob)
+            self._play(move, f"player {turn}")
+            if is_shown:
+                self.graphic(self.board, first, second)
+            ended, winner = self.board.game_end()
+            if ended:
+                if is_shown:
+                    print("Game end. " + ("Tie" if winner == -1 else f"Winner is player {winner}"))
+                return winner
+
+    def start_self_play(self, player: Player, is_shown: int = 0) -> tuple[int, Iterable[tuple[np.ndarray, Any, float]]]:
+        """One game of a player against itself.
+
+        Returns:
+            The winner (or -1), and for each move (state [9, H, W], move probabilities [W*H], z) with z in {1, -1, 0} for the
+            side to move in that state.
+        """
+        self.board.init_board()
+        first, second = self.board.players
+        states, probabilities, sides = [], [], []
+        while True:
+            turn = self.board.get_current_player()
+            player.set_player_ind(turn)
+            move, move_probs = player.get_action(self.board, is_selfplay=True, print_probs_value=False)
+            states.append(self.board.current_state())
+            probabilities.append(move_probs)
+            sides.append(turn)
+            self._play(move, "the player")
+            if is_shown:
+                self.graphic(self.board, first, second)
+            ended, winner = self.board.game_end()
+            if ended:
+                player.reset_player()
+                if is_shown:
+                    print("Game end. " + ("Tie" if winner == -1 else f"Winner is player {winner}"))
+                results = [0.0 if winner == -1 else (1.0 if side == winner else -1.0) for side in sides]
+                return winner, list(zip(states, probabilities, results, strict=True))
+
+    def start_play_with_UI(self, AI: Player, start_player: int = 0) -> None:
+        """A human against `AI` in a window until it is closed; `start_player` 0 lets the human begin."""
+        from Board.GUI_v1_4 import play_in_window
+
+        play_in_window(self.board, AI, start_player)
+
+    def _play(self, move: int, who: str) -> None:
+        try:
+            self.board.do_move(move)
+        except ValueError as error:
+            raise ValueError(f"{who} answered with an illegal move: {error}") from error

@@ -1,0 +1,123 @@
+"""`python -m grader COMMAND`: the instructor's and the author's tools. Exit codes: 0 done, 1 fell short, 2 wrong call."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from grader.assignment import ROOT, load_assignment
+from grader.errors import CouldNotGrade, UsageError
+from grader.grading import grade
+from grader.sandbox import LEVELS, find_sandbox
+from grader.submission import read_submission, submission_name
+from grader.workspace import build_workspace
+
+
+class Screen:
+    """Lines for a person; a line that begins with a carriage return is replaced by the next one on a terminal."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stdout.isatty()
+        self._width = 0
+        self._last = ""
+
+    def __call__(self, line: str) -> None:
+        in_place = line.startswith("\r")
+        line = line.strip("\r\n")
+        if in_place and (not self._terminal or line == self._last):
+            return
+        if self._width:
+            print("\r" + " " * self._width + "\r", end="")
+        self._last, self._width = (line, len(line)) if in_place else ("", 0)
+        print(line, end="" if in_place else "\n", flush=True)
+
+
+def grade_command(options: argparse.Namespace) -> int:
+    """Grade each path in turn; a path that cannot be read does not keep the others from being graded."""
+    assignment = load_assignment(options.assignment)
+    assignment.profile(options.profile)
+    sandbox = find_sandbox(options.sandbox)
+    names = [submission_name(path) for path in options.paths]
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"expected submissions of different names, since results are filed by name; twice: {doubled}")
+    screen = Screen()
+    screen(sandbox.sentence)
+    code = 0
+    for number, path in enumerate(options.paths, 1):
+        started = time.monotonic()
+        screen(f"{names[number - 1]} ({number} of {len(options.paths)}), profile {options.profile}")
+        try:
+            results = grade(path, assignment, options.profile, options.out, sandbox, seed=options.seed, announce=screen)
+        except UsageError as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            code = 2
+            continue
+        if results["could_not_grade"]:
+            code = max(code, 1)
+            screen(f"Could not grade, a person has to look: {', '.join(results['could_not_grade'])}.")
+        screen(
+            f"{results['submission']}: {results['points']:g} of {results['max_program_points']:g} program points, "
+            f"{results['awaiting_marks']:g} await marks, in {time.monotonic() - started:.0f} s."
+        )
+        screen(f"Report: {options.out / names[number - 1] / 'report.html'}")
+    return code
+
+
+def workspace_command(options: argparse.Namespace) -> int:
+    """Lay out a runnable tree: framework and submission."""
+    assignment = load_assignment(options.assignment)
+    submission = read_submission(options.submission, assignment)
+    place = build_workspace(assignment, submission, options.folder)
+    print(f"{len(submission.files)} files of {submission.name} over the framework in {place}")
+    return 0
+
+
+def stubs_command(options: argparse.Namespace) -> int:
+    """Generate the student stubs from the reference, or check that they are what it gives."""
+    from grader import stubs
+
+    return stubs.main(["--check"] if options.check else [])
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    main = argparse.ArgumentParser(prog="python -m grader", description="Grade submissions of this assignment.")
+    main.add_argument("--assignment", type=Path, default=ROOT / "assignment.toml", help=argparse.SUPPRESS)
+    commands = main.add_subparsers(dest="command", required=True)
+
+    grading = commands.add_parser("grade", help="grade submissions (folders or archives)")
+    grading.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+    grading.add_argument("--profile", default="quick", help="quick (default) or full")
+    grading.add_argument("--out", type=Path, default=Path("results"), help="folder for results (default: results)")
+    grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: drawn afresh)")
+    grading.add_argument("--sandbox", choices=LEVELS, help="force a level (default: the strongest that works)")
+    grading.set_defaults(run=grade_command)
+
+    workspace = commands.add_parser("workspace", help="lay out framework + submission as a runnable tree")
+    workspace.add_argument("submission", type=Path)
+    workspace.add_argument("folder", type=Path)
+    workspace.set_defaults(run=workspace_command)
+
+    stubs = commands.add_parser("stubs", help="generate the student stubs from instructor/reference")
+    stubs.add_argument("--check", action="store_true", help="only say which stubs differ")
+    stubs.set_defaults(run=stubs_command)
+    return main
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command."""
+    options = parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except (UsageError, CouldNotGrade) as error:
+        print(f"grader: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nInterrupted; the same command continues where it stopped.", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""`assignment.toml` as frozen values: the one definition of files, points, opponents, limits and formulas."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from grader.errors import UsageError
+
+ROOT = Path(__file__).resolve().parent.parent
+WIN_RATE_FORMULAS = ("shifted_score", "straight")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One item of the rubric that a program decides, or (see `Assignment.marks`) that a person does."""
+
+    id: str
+    title: str
+    points: float
+    handout: str
+
+
+@dataclass(frozen=True)
+class MatchProfile:
+    """A match against the baseline: `move_s` is what engines are told, `limit_s` what the referee enforces."""
+
+    games: int
+    move_s: float
+    limit_s: float
+
+
+@dataclass(frozen=True)
+class TrainingProfile:
+    """How long the 3x3 training may last and how its result is judged; `max_games` counts self-play games a seed."""
+
+    seeds: int
+    max_games: int
+    check_every: int
+    playouts: tuple[int, ...]
+    own_playouts: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What `--profile NAME` stands for."""
+
+    name: str
+    match: MatchProfile
+    training: TrainingProfile
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Everything `assignment.toml` says."""
+
+    id: str
+    title: str
+    handout: str
+    stubs: tuple[str, ...]
+    collected: tuple[str, ...]
+    protected: tuple[str, ...]
+    framework: tuple[str, ...]
+    reports: tuple[str, ...]
+    engine_folder: str
+    engine_header: str
+    compile_command: tuple[str, ...]
+    compile_limit_s: float
+    opponents: dict[str, tuple[str, ...]]
+    limits: dict[str, int]
+    win_rate_formula: str
+    losing_line_steps: tuple[tuple[int, float], ...]
+    profiles: dict[str, Profile]
+    checks: tuple[Check, ...]
+    marks: tuple[Check, ...]
+
+    def check(self, check_id: str) -> Check:
+        """The check of that id; KeyError for an id that the assignment does not name."""
+        for check in self.checks:
+            if check.id == check_id:
+                return check
+        raise KeyError(check_id)
+
+    def profile(self, name: str) -> Profile:
+        """The profile of that name; UsageError names the ones there are."""
+        if name not in self.profiles:
+            raise UsageError(f"expected a profile among {', '.join(self.profiles)}; got {name!r}")
+        return self.profiles[name]
+
+    def is_collected(self, path: str) -> bool:
+        """Whether a submission's file counts; `path` is relative with forward slashes."""
+        return matches(path, self.collected) and not matches(path, self.protected)
+
+    def win_rate_points(self, wins: int, losses: int, plays: int, points: float) -> float:
+        """Points of a match by the formula that the assignment names."""
+        if self.win_rate_formula == "straight":
+            return points * wins / plays
+        score = (wins - losses) / plays
+        # 1e-9: a score of exactly .8 must not fall to 29 by binary rounding.
+        return math.floor(points * min(1.0, (score + 1) / 1.8) + 1e-9)
+
+    def losing_lines_share(self, losing_lines: int) -> float:
+        """Share in [0, 1] of the points for that many losing lines."""
+        return max((share for most, share in self.losing_line_steps if losing_lines <= most), default=0.0)
+
+
+def matches(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a relative path fits one of the patterns; `**` stands for any number of folders, also none."""
+    parts = PurePosixPath(path).parts
+    return any(_match_parts(parts, PurePosixPath(pattern).parts) for pattern in patterns)
+
+
+def _match_parts(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        # A closing ** takes files at any depth but not the folder itself.
+        if len(pattern) == 1:
+            return bool(parts)
+        return any(_match_parts(parts[i:], pattern[1:]) for i in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _match_parts(parts[1:], pattern[1:])
+
+
+def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
+    """Read and check an assignment file.
+
+    Raises:
+        UsageError: the file is missing, not TOML, or lacks or contradicts something; the sentence says what.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"expected the assignment's description at {path}: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
+    try:
+        assignment = _from_toml(data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path} lacks or misspells something: {error!r}") from error
+    ids = [check.id for check in (*assignment.checks, *assignment.marks)]
+    if doubled := sorted({i for i in ids if ids.count(i) > 1}):
+        raise UsageError(f"{path} names a check twice: {', '.join(doubled)}")
+    if assignment.win_rate_formula not in WIN_RATE_FORMULAS:
+        raise UsageError(
+            f"{path}: expected score.win_rate.formula among {', '.join(WIN_RATE_FORMULAS)}; "
+            f"got {assignment.win_rate_formula!r}"
+        )
+    return assignment
+
+
+def _from_toml(data: dict[str, Any]) -> Assignment:
+    files, engine = data["files"], data["engine"]
+    profiles = {
+        name: Profile(
+            name=name,
+            match=MatchProfile(**profile["match"]),
+            training=TrainingProfile(**{**profile["training"], "playouts": tuple(profile["training"]["playouts"])}),
+        )
+        for name, profile in data["profiles"].items()
+    }
+    return Assignment(
+        id=data["assignment"]["id"],
+        title=data["assignment"]["title"],
+        handout=data["assignment"]["handout"],
+        stubs=tuple(files["stubs"]),
+        collected=tuple(files["collected"]),
+        protected=tuple(files["protected"]),
+        framework=tuple(files["framework"]),
+        reports=tuple(files["reports"]),
+        engine_folder=engine["folder"],
+        engine_header=engine["header"],
+        compile_command=tuple(engine["compile"]),
+        compile_limit_s=float(engine["compile_limit_s"]),
+        opponents={name: tuple(sources) for name, sources in data["opponents"].items()},
+        limits=dict(data["limits"]),
+        win_rate_formula=data["score"]["win_rate"]["formula"],
+        losing_line_steps=tuple((int(most), float(share)) for most, share in data["score"]["losing_lines"]["steps"]),
+        profiles=profiles,
+        checks=tuple(Check(**check) for check in data["checks"]),
+        marks=tuple(Check(**mark) for mark in data["marks"]),
+    )

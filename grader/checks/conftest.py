@@ -1,0 +1,139 @@
+"""pytest's side of a grading run: points, fixtures, and the verdict that a test's outcome stands for.
+
+A check is one test marked `@pytest.mark.points("mcts_pure.tree")` with an id of assignment.toml. It passes by returning,
+fails by raising StudentFault (also through `verdict.expect`), gives a share of its points through `verdict.partial`, and
+whatever else it raises is a fault of the grader: the check could not be graded, which is neither 0 nor full marks.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import pytest
+
+from grader.assignment import Check
+from grader.errors import StudentFault
+from grader.run import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Run, Verdict
+from grader.worker_client import Worker
+
+RUN = pytest.StashKey[Run]()
+
+
+@dataclass
+class Ruling:
+    """What a test says beside passing or failing; the `verdict` fixture."""
+
+    share: float = 1.0
+    message: str = ""
+    expected: str = ""
+    seen: str = ""
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def expect(self, condition: bool, message: str) -> None:
+        """Fail the check with this sentence unless the condition holds."""
+        if not condition:
+            raise StudentFault(message)
+
+    def partial(self, share: float, message: str) -> None:
+        """Give this share of the points (the smallest one said counts) and say why."""
+        if share < self.share:
+            self.share = share
+        self.message = f"{self.message} {message}".strip()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "points(check_id): the check of assignment.toml that a test decides")
+    config.stash[RUN] = Run.from_environment()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The assignment's order; what an earlier, killed run has decided is not done again."""
+    run = config.stash[RUN]
+    order = {check.id: place for place, check in enumerate(run.assignment.checks)}
+    found: dict[str, pytest.Item] = {}
+    for item in items:
+        check_id = _check_id(item)
+        if check_id not in order:
+            raise pytest.UsageError(f"{item.nodeid} is marked with {check_id!r}, which assignment.toml does not name")
+        if check_id in found:
+            raise pytest.UsageError(f"{check_id} is decided by two tests: {found[check_id].nodeid}, {item.nodeid}")
+        found[check_id] = item
+    decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE}
+    items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i not in decided]
+
+
+def _check_id(item: pytest.Item) -> str:
+    marker = item.get_closest_marker("points")
+    return marker.args[0] if marker and marker.args else ""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    failed_early = call.when == "setup" and call.excinfo is not None
+    if call.when == "call" or failed_early:
+        run = item.config.stash[RUN]
+        check = run.assignment.check(_check_id(item))
+        ruling = item.funcargs.get("verdict", Ruling()) if hasattr(item, "funcargs") else Ruling()
+        run.record(_decide(check, ruling, call))
+        run.progress("")
+    return report
+
+
+def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None]) -> Verdict:
+    status, points, message = PASSED, check.points * ruling.share, ruling.message
+    error = call.excinfo.value if call.excinfo is not None else None
+    evidence = ruling.evidence
+    if isinstance(error, StudentFault):
+        status, points, message = FAILED, 0.0, str(error)
+    elif error is not None:
+        status, points = COULD_NOT_GRADE, 0.0
+        message = f"The grader could not decide this and a person has to: {type(error).__name__}: {error}"
+        evidence = {**evidence, "traceback": "".join(traceback.format_exception(error))[-4000:]}
+    elif points <= 0:
+        status = FAILED
+    elif points < check.points:
+        status = PARTIAL
+    return Verdict(
+        id=check.id,
+        status=status,
+        points=round(points, 2),
+        max_points=check.points,
+        message=message or "As expected.",
+        handout=check.handout,
+        title=check.title,
+        expected=ruling.expected,
+        seen=ruling.seen,
+        seconds=round(time.time() - call.start, 2),
+        evidence=evidence,
+    )
+
+
+@pytest.fixture(scope="session")
+def run(pytestconfig: pytest.Config) -> Run:
+    """The grading run: assignment, profile, workspace, sandbox, seed."""
+    return pytestconfig.stash[RUN]
+
+
+@pytest.fixture
+def verdict() -> Ruling:
+    """What the test says about its check."""
+    return Ruling()
+
+
+@pytest.fixture
+def rng(run: Run, request: pytest.FixtureRequest) -> Random:
+    """The check's own random numbers; repeatable from the run's seed."""
+    return run.random(_check_id(request.node))
+
+
+@pytest.fixture(scope="module")
+def worker(run: Run) -> Iterator[Worker]:
+    """A process with the student's Python, one for each file of checks."""
+    with Worker(run.workspace, run.sandbox, run.worker_limits) as worker:
+        yield worker

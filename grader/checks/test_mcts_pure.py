@@ -1,0 +1,176 @@
+"""Part 2, pure MCTS: the tree, its visits, its moves, its reuse (handout 5.1).
+
+Rollouts are random, so a student's tree is compared with the reference only in late positions where every rollout has one
+possible result; everywhere else it is asked what must hold in any right tree.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from Board.game_board import Board
+from grader.checks.conftest import Ruling
+from grader.checks.positions import block_position, certain_position, random_position, win_position
+from grader.checks.trees import (
+    Tree,
+    board_at,
+    difference,
+    expect_legal_children,
+    expect_values_add_up,
+    expect_visits_add_up,
+)
+from grader.errors import StudentFault
+from grader.trusted_search import search
+from grader.worker import hash_priors_and_value
+from grader.worker_client import Worker
+
+C_PUCT = 5.0
+AGREEMENT_TOLERANCE = 0.03
+
+
+@pytest.mark.points("mcts_pure.tree")
+def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    verdict.expected = (
+        "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
+    )
+    for width, height, n_in_row, plies, n_playout in ((3, 3, 3, 0, 300), (3, 3, 3, 3, 200), (5, 4, 4, 6, 250)):
+        position = random_position(rng, width, height, n_in_row, plies)
+        seed = rng.randrange(2**31)
+        reply = worker.call(
+            "search",
+            kind="mcts_pure",
+            position=position,
+            n_playout=n_playout,
+            c_puct=C_PUCT,
+            evaluator={"kind": "hash", "seed": seed},
+        )
+        tree = Tree.from_reply(reply["tree"])
+        expect_visits_add_up(tree, n_playout)
+        expect_legal_children(tree, position)
+        expect_priors(tree, position, seed)
+        remark = expect_values_add_up(tree, position, None)
+        most = max(tree.root_visits.values())
+        verdict.expect(
+            tree.root_visits.get(reply["move"]) == most, "get_action should return the most visited move of the root."
+        )
+        verdict.expect(reply["probs"] is None, "get_action of pure MCTS should return (move, None).")
+    verdict.seen = f"Three trees, all nodes. {remark}"
+
+
+def expect_priors(tree: Tree, position: dict[str, Any], seed: int) -> None:
+    """StudentFault unless the root's children carry the priors that the policy function gave."""
+    board = board_at(position)
+    legal = list(board.availables)
+    priors, _ = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
+    expected = dict(zip(legal, priors, strict=True))
+    for move, prior in tree.root_priors.items():
+        if abs(prior - expected[move]) > 1e-4:
+            raise StudentFault(
+                f"The root's child {move} has prior {prior:.4f}; the policy function gave {expected[move]:.4f}."
+            )
+
+
+@pytest.mark.points("mcts_pure.agreement")
+def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    verdict.expected = (
+        "Where every rollout has one possible result, the root's children are visited as by the reference."
+    )
+    worst = 0.0
+    for _ in range(12):
+        position, values = certain_position(rng)
+        seed, n_playout, c_puct = rng.randrange(2**31), rng.choice((150, 300)), rng.choice((1.0, 5.0))
+        reply = worker.call(
+            "search",
+            kind="mcts_pure",
+            position=position,
+            n_playout=n_playout,
+            c_puct=c_puct,
+            evaluator={"kind": "hash", "seed": seed},
+        )
+        seen = Tree.from_reply(reply["tree"]).root_visits
+        start = len(position["moves"])
+
+        def evaluate(board: Board, start: int = start, values: Any = values, seed: int = seed) -> Any:
+            legal = list(board.availables)
+            priors, _ = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
+            played = tuple(move for move, _ in reversed(board.states_sequence))[-(len(board.states) - start) :]
+            return zip(legal, priors, strict=True), values.get(played if len(board.states) > start else (), 0.0)
+
+        worst = max(worst, smallest_difference(seen, position, evaluate, n_playout, c_puct))
+        verdict.evidence.setdefault("positions", []).append({**position, "n_playout": n_playout, "c_puct": c_puct})
+        verdict.expect(
+            worst <= AGREEMENT_TOLERANCE,
+            f"After moves {position['moves']} on {position['width']}x{position['height']} ({position['n_in_row']} in a "
+            f"row, {n_playout} playouts, c_puct {c_puct:g}) {worst:.0%} of the visits went to other moves than by "
+            "Q + c_puct * P * sqrt(N_parent) / (1 + n).",
+        )
+    verdict.seen = f"12 positions; at most {worst:.1%} of the visits differ."
+
+
+def smallest_difference(
+    seen: dict[int, float], position: dict[str, Any], evaluate: Any, n_playout: int, c_puct: float
+) -> float:
+    """To the nearest of the right variants: N_parent counted with or without the visit that expanded the node."""
+    found = []
+    for count_parent_itself in (True, False):
+        root = search(board_at(position), evaluate, n_playout, c_puct, count_parent_itself=count_parent_itself)
+        found.append(difference(seen, {move: child.visits for move, child in root.children.items()}))
+    return min(found)
+
+
+@pytest.mark.points("mcts_pure.tactics")
+def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    verdict.expected = (
+        "Immediate wins are taken (3x3 and 5x5 with 4 in a row) and the only saving block on 3x3 is found."
+    )
+    expect_tactics(worker, verdict, rng, {"kind": "mcts_pure", "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+
+
+def expect_tactics(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
+    """Wins must all be found; one block of the eight may be missed, since rollouts are dice."""
+    small = [win_position(rng, 3, 3, 3) for _ in range(6)]
+    large = [win_position(rng, 5, 5, 4) for _ in range(4)]
+    blocks = [block_position(rng) for _ in range(8)]
+    moves = worker.call("choose", positions=[p for p, _ in small], n_playout=400, **player)
+    moves += worker.call("choose", positions=[p for p, _ in large], n_playout=800, **player)
+    for move, (position, wins) in zip(moves, small + large, strict=True):
+        verdict.expect(
+            move in wins,
+            f"After moves {position['moves']} on {position['width']}x{position['height']} {move} was played; "
+            f"{' or '.join(map(str, wins))} wins at once.",
+        )
+    answers = worker.call("choose", positions=[p for p, _ in blocks], n_playout=1000, **player)
+    missed = [(p, m, b) for m, (p, b) in zip(answers, blocks, strict=True) if m != b]
+    verdict.seen = f"{len(moves)} wins of {len(moves)}, {len(blocks) - len(missed)} blocks of {len(blocks)}."
+    if len(missed) > 1:
+        position, move, block = missed[0]
+        raise StudentFault(
+            f"{len(missed)} of {len(blocks)} blocks were missed, for example after moves {position['moves']} on 3x3: "
+            f"{move} was played, only {block} does not lose."
+        )
+
+
+@pytest.mark.points("mcts_pure.reuse")
+def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    expect_reuse(worker, verdict, rng, {"kind": "mcts_pure", "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+
+
+def expect_reuse(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
+    """update_with_move of a searched tree: the child becomes the root; -1 or no child gives a new root."""
+    verdict.expected = "update_with_move(child) makes that child the root; -1 or an unknown move a new root."
+    position = random_position(rng, 3, 3, 3, 2)
+    seen = worker.call("advance", position=position, n_playout=200, **player)
+    kept, before = seen["kept"], seen["before"]
+    for name, call in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move that is no child")):
+        verdict.expect(
+            seen[name]["visits"] <= 1 and seen[name]["children"] == 0, f"{call} should start from a new root."
+        )
+    same = kept["visits"] == before["visits"] and kept["children"] == before["children"]
+    verdict.expect(same, "update_with_move(move) throws the searched subtree away instead of keeping the child's.")
+    verdict.expect(
+        not kept["has_parent"], "update_with_move(move) should cut the new root off from its parent (_parent = None)."
+    )
+    verdict.seen = f"The child with {before['visits']:g} visits became the root."

@@ -1,0 +1,166 @@
+"""Part 1: the C++ engine builds, speaks the protocol, opens by the rules and meets the baseline (handout 4)."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from Minimax.arena.engine import EngineFailure, EngineProcess, EngineSpec
+from Minimax.arena.match import play_match
+from Minimax.arena.referee import GameRecord, Limits, play_game
+
+from grader.checks.conftest import Ruling
+from grader.engine_build import build_engine, build_opponent, engine_sources
+from grader.errors import StudentFault
+from grader.run import Run
+
+OPENINGS = 6
+CENTRE = range(4, 11)
+FAULTS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
+
+
+@pytest.fixture(scope="module")
+def built(run: Run) -> tuple[Path | None, str, str]:
+    """The student's engine, compiled once: (binary, compiler's warnings, "") or (None, "", why not)."""
+    binary = run.folder / "engine" / "student"
+    try:
+        sources = engine_sources(run.submission, run.assignment)
+        warnings = build_engine(run.workspace, sources, binary, run.assignment, run.sandbox)
+    except StudentFault as fault:
+        return None, "", str(fault)
+    return binary, warnings, ""
+
+
+@pytest.fixture
+def engine(run: Run, built: tuple[Path | None, str, str]) -> EngineSpec:
+    """The student's engine as a seat of a match, confined."""
+    binary, _, reason = built
+    if binary is None:
+        raise StudentFault(reason)
+    command = run.sandbox.wrap([str(binary)], limits=run.engine_limits, read_only=[binary])
+    return EngineSpec(path=run.submission.name, command=tuple(command))
+
+
+@pytest.fixture
+def baseline(run: Run) -> EngineSpec:
+    return EngineSpec(path="baseline", command=(str(build_opponent("baseline", run.assignment)),))
+
+
+@pytest.fixture
+def limits(run: Run) -> Limits:
+    return Limits(move_s=run.profile.match.limit_s, told_move_s=run.profile.match.move_s)
+
+
+@pytest.mark.points("minimax.build")
+def test_build(built: tuple[Path | None, str, str], verdict: Ruling) -> None:
+    verdict.expected = "The sources of one engine compile together, with no error."
+    binary, warnings, reason = built
+    verdict.expect(binary is not None, reason)
+    verdict.seen = warnings[:2000] or "It compiles without a warning."
+
+
+@pytest.mark.points("minimax.protocol")
+def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
+    """One game on each side: what counts is how they end, not who wins."""
+    verdict.expected = "As black and as white: a name, then a legal answer to every line within the limit, to the end."
+    games = [
+        play_game(engine, baseline, limits, seed=rng.randrange(2**31)),
+        play_game(baseline, engine, limits, seed=rng.randrange(2**31)),
+    ]
+    verdict.evidence["games"] = [game.to_json() for game in games]
+    broken = []
+    for seat, game in enumerate(games):
+        side = ("black", "white")[seat]
+        if game.faulty == seat:
+            broken.append(f"As {side} it lost by {game.termination.value}: {game.detail}")
+        verdict.seen += f"As {side}: {game.termination.value} after {len(game.moves)} plies. "
+    verdict.expect(len(broken) < 2, " ".join(broken))
+    if broken:
+        verdict.partial(0.5, broken[0])
+
+
+@pytest.mark.points("minimax.opening")
+def test_opening(engine: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
+    """Several fresh starts as black; more than a second apart, since many engines take their seed from the clock."""
+    verdict.expected = f"{OPENINGS} fresh starts as black: each first stone inside 4..10, not always the same point."
+    stones = []
+    for _ in range(OPENINGS):
+        started = time.monotonic()
+        seeded = EngineSpec(engine.path, engine.command, {**engine.env, "GOMOKU_SEED": str(rng.randrange(2**31))})
+        stones.append(_first_stone(seeded, limits))
+        time.sleep(max(0.0, 1.1 - (time.monotonic() - started)))
+    verdict.seen = "First stones: " + ", ".join(f"({x}, {y})" for x, y in stones) + "."
+    verdict.evidence["stones"] = stones
+    outside = [stone for stone in stones if stone[0] not in CENTRE or stone[1] not in CENTRE]
+    verdict.expect(not outside, f"Black's first stone lay outside the central 7x7: {outside[0] if outside else ''}.")
+    if len(set(stones)) == 1:
+        verdict.partial(0.5, f"The first stone was {stones[0]} in each of {OPENINGS} games; it should vary.")
+
+
+def _first_stone(engine: EngineSpec, limits: Limits) -> tuple[int, int]:
+    with EngineProcess(engine, limits) as process:
+        try:
+            process.start(0)
+            return process.ask(-1, -1)
+        except EngineFailure as failure:
+            raise StudentFault(
+                f"The engine did not open as black ({failure.termination.value}): {failure}"
+            ) from failure
+
+
+@pytest.mark.points("minimax.win_rate")
+def test_win_rate(
+    run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random
+) -> None:
+    profile, points = run.profile.match, run.assignment.check("minimax.win_rate").points
+    verdict.expected = (
+        f"{profile.games} games against the baseline, {profile.limit_s:g} s a move at most; points by the formula "
+        f"{run.assignment.win_rate_formula} of assignment.toml."
+    )
+    tally: Counter[str] = Counter()
+    started = time.monotonic()
+
+    def progress(game: GameRecord) -> None:
+        tally["draws" if game.winner is None else ("wins", "losses")[game.winner]] += 1
+        done = tally.total()
+        left = (time.monotonic() - started) / done * (profile.games - done)
+        run.progress(
+            f"match: {done} of {profile.games} games, {tally['wins']} won, {tally['losses']} lost, about {left:.0f} s left"
+        )
+
+    result = play_match(
+        (engine, baseline),
+        profile.games,
+        num_workers=len(os.sched_getaffinity(0)),
+        limits=limits,
+        seed=rng.randrange(2**31),
+        on_game=progress,
+        records_path=run.folder / "games.jsonl",
+    )
+    verdict.evidence["match"] = match = result.to_json()
+    given = run.assignment.win_rate_points(
+        match["agents"][0]["wins"], match["agents"][0]["losses"], match["plays"], points
+    )
+    verdict.seen = _describe(match)
+    verdict.message = verdict.seen
+    if given < points:
+        verdict.share = given / points
+        verdict.message += f" The formula gives {given:g} of {points:g} points."
+
+
+def _describe(match: dict[str, Any]) -> str:
+    own = match["agents"][0]
+    low, high = own["wilson_95"]
+    ends = ", ".join(f"{count} {reason}" for reason, count in sorted(match["terminations"].items()))
+    faults = {reason: count for reason, count in own["losses_by"].items() if reason in FAULTS}
+    own_faults = " Lost by fault: " + ", ".join(f"{c} {r}" for r, c in faults.items()) + "." if faults else ""
+    return (
+        f"Won {own['wins']}, lost {own['losses']}, drew {match['draws']} of {match['plays']} games "
+        f"({match['distinct_games']} distinct; win rate {own['wins'] / match['plays']:.2f}, 95 % interval "
+        f"{low:.2f} to {high:.2f}). Endings: {ends}.{own_faults}"
+    )

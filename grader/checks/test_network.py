@@ -1,0 +1,137 @@
+"""Part 2, the policy-value network: layer names, loading, outputs, legal moves (handout 5.2).
+
+Boards are not square on purpose: a swapped width and height or a missing permute shows at once.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.checks.conftest import Ruling
+from grader.checks.positions import random_position
+from grader.checks.trees import board_at
+from grader.errors import StudentFault
+from grader.trusted_network import expected_layout, forward, random_weights
+from grader.worker_client import Worker
+
+SHAPES = ((3, 3, 1), (5, 4, 2), (11, 11, 19))  # width, height, residual blocks
+OUTPUT_TOLERANCE = 1e-4
+
+
+def random_states(rng: Random, width: int, height: int, count: int) -> np.ndarray:
+    """Feature planes [count, 9, height, width] float32 of real positions."""
+    positions = [random_position(rng, width, height, min(width, height), rng.randrange(8)) for _ in range(count)]
+    return np.stack([np.asarray(board_at(position).current_state(), dtype=np.float32) for position in positions])
+
+
+@pytest.mark.points("network.layers")
+def test_layers(worker: Worker, verdict: Ruling) -> None:
+    verdict.expected = "The keys and shapes of the handout's table, for 3x3 with 1 block, 5x4 with 2, 11x11 with 19."
+    for width, height, block in SHAPES:
+        seen = worker.call("model_layout", width=width, height=height, block=block)
+        verdict.expect(isinstance(seen, dict), "The model has no state_dict.")
+        expected = {key: list(shape) for key, shape in expected_layout(width, height, block).items()}
+        where = f"on {width}x{height} (width x height) with {block} block{'s' if block > 1 else ''}"
+        missing, extra = sorted(set(expected) - set(seen)), sorted(set(seen) - set(expected))
+        if missing or extra:
+            names = [f"missing {', '.join(missing[:4])}"] * bool(missing) + [f"unknown {', '.join(extra[:4])}"] * bool(
+                extra
+            )
+            raise StudentFault(f"The layer names differ {where}: {'; '.join(names)}.")
+        for key, shape in expected.items():
+            verdict.expect(seen[key] == shape, f"{key} has shape {seen[key]} {where}; expected {shape}.")
+    verdict.seen = "All keys and shapes are as in the table."
+
+
+@pytest.mark.points("network.load")
+def test_load(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    verdict.expected = "PolicyValueNet(width, height, block, init_model=FILE) holds the file's weights, each of them."
+    weights = random_weights(3, 3, 1, rng.randrange(2**31))
+    worker.call("net_create", width=3, height=3, block=1, weights=weights)
+    loaded = worker.call("net_weights")
+    for key, value in weights.items():
+        verdict.expect(key in loaded, f"After loading, {key} is missing from the model's state_dict.")
+        same = loaded[key].shape == value.shape and np.allclose(loaded[key], value, atol=1e-6)
+        verdict.expect(same, f"After loading, {key} is not what the file holds.")
+    verdict.seen = f"{len(weights)} entries were loaded as they are."
+
+
+@pytest.mark.points("network.outputs")
+def test_outputs(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    """Both heads of forward and of policy_value, on boards that are not square, batch norm in eval mode."""
+    verdict.expected = "For the same weights the same log probabilities, probabilities and values, to 1e-4."
+    worst = 0.0
+    for width, height, block in ((3, 3, 1), (5, 4, 2), (4, 6, 1)):
+        weights = random_weights(width, height, block, rng.randrange(2**31))
+        states = random_states(rng, width, height, 8)
+        log_probs, value = forward(weights, states, width=width, height=height)
+        worker.call("net_create", width=width, height=height, block=block, weights=weights)
+        where = f"on {width}x{height} (width x height)"
+        seen_policy, seen_value = worker.call("net_forward", states=states)
+        worst = max(
+            worst,
+            _expect_close(seen_policy, log_probs, f"forward's log probabilities {where}"),
+            _expect_close(seen_value, value, f"forward's value {where}"),
+        )
+        seen_policy, seen_value = worker.call("net_policy_value", states=states)
+        worst = max(
+            worst,
+            _expect_close(seen_policy, np.exp(log_probs), f"policy_value's probabilities {where}"),
+            _expect_close(seen_value, value, f"policy_value's value {where}"),
+        )
+        # One state alone: what the others are must not matter in eval mode.
+        alone, _ = worker.call("net_policy_value", states=states[:1])
+        worst = max(worst, _expect_close(alone, np.exp(log_probs[:1]), f"policy_value of a single state {where}"))
+    verdict.seen = f"Largest difference {worst:.1e}."
+
+
+def _expect_close(seen: Any, expected: np.ndarray, what: str) -> float:
+    seen = np.asarray(seen)
+    if seen.shape != expected.shape:
+        raise StudentFault(f"{what} has shape {list(seen.shape)}; expected {list(expected.shape)}.")
+    if not np.all(np.isfinite(seen)):
+        raise StudentFault(f"{what} holds values that are not finite.")
+    worst = float(np.abs(seen - expected).max())
+    if worst > OUTPUT_TOLERANCE:
+        flat, reference = (
+            np.sort(seen.reshape(len(seen), -1), axis=1),
+            np.sort(expected.reshape(len(expected), -1), axis=1),
+        )
+        if np.abs(flat - reference).max() <= OUTPUT_TOLERANCE:
+            raise StudentFault(f"{what} are the right numbers in the wrong order: mind rows, columns and the permute.")
+        raise StudentFault(f"{what} differs from the reference by up to {worst:.2g} for the same weights.")
+    return worst
+
+
+@pytest.mark.points("network.legal_moves")
+def test_legal_moves(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    verdict.expected = "Each legal move once with the network's probability of it, and the value for the side to move."
+    weights = random_weights(5, 4, 1, rng.randrange(2**31))
+    worker.call("net_create", width=5, height=4, block=1, weights=weights)
+    for plies in (0, 5, 11):
+        position = random_position(rng, 5, 4, 4, plies)
+        board = board_at(position)
+        state = np.asarray(board.current_state(), dtype=np.float32)[None]
+        log_probs, value = forward(weights, state, width=5, height=4)
+        pairs, seen_value = worker.call("net_policy_value_fn", position=position)
+        seen = {int(move): float(prior) for move, prior in pairs}
+        verdict.expect(
+            len(pairs) == len(seen) and set(seen) == set(board.availables),
+            f"policy_value_fn after moves {position['moves']} should give exactly the legal moves.",
+        )
+        expected = {move: float(np.exp(log_probs[0, move])) for move in board.availables}
+        # Probabilities of the legal moves may be normalised again or not.
+        for scale in (1.0, sum(expected.values())):
+            if all(abs(seen[m] - expected[m] / scale) <= OUTPUT_TOLERANCE for m in expected):
+                break
+        else:
+            raise StudentFault("policy_value_fn gives legal moves other probabilities than the network's.")
+        verdict.expect(
+            abs(seen_value - float(value[0, 0])) <= OUTPUT_TOLERANCE,
+            f"policy_value_fn's value is {seen_value:.4f}; the network says {float(value[0, 0]):.4f}.",
+        )
+    verdict.seen = "Three positions, all legal moves, all probabilities."

@@ -1,0 +1,186 @@
+"""What must hold in any correct search tree, whatever the names of the methods that grew it (Silver et al. 2017, Methods).
+
+Views: a node's Q is the mean of its evaluations seen by the player who moved INTO it. `W = N * Q` is their sum. Every visit
+of an inner node but the one that expanded it went on to a child, and what is a gain for one player is a loss for the other:
+
+    N(node) = k + sum of N(child)                W(node) = -k * v(node) - sum of W(child)
+
+with k = 1 evaluation of the node itself, worth v to the side to move there. A solution that stores Q for the player to move
+has all W negated, and satisfies the second line with the sign of v turned; both are accepted. The root may be counted once
+more or less and its own Q is nobody's input, so the second line is not asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from Board.game_board import Board
+from grader.errors import StudentFault
+
+VALUE_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A student's tree as plain arrays, breadth first; index 0 is the root."""
+
+    parent: np.ndarray
+    move: np.ndarray
+    visits: np.ndarray
+    value: np.ndarray
+    prior: np.ndarray
+
+    @classmethod
+    def from_reply(cls, reply: Any) -> Tree:
+        """From a worker's reply; StudentFault for what is no tree."""
+        try:
+            tree = cls(**{name: np.asarray(reply[name]) for name in ("parent", "move", "visits", "value", "prior")})
+            size = len(tree.parent)
+            ok = all(len(part) == size for part in (tree.move, tree.visits, tree.value, tree.prior))
+            ok = ok and size > 0 and bool(np.all(tree.parent[1:] < np.arange(1, size)))
+            ok = ok and bool(np.all(np.isfinite(tree.visits)) and np.all(np.isfinite(tree.prior[1:])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise StudentFault("The tree could not be read from _root, _children, _n_visits, _Q and _P.") from error
+        if not ok:
+            raise StudentFault("The tree holds values that are no finite numbers (_n_visits, _P).")
+        return tree
+
+    def children(self, node: int) -> np.ndarray:
+        """Indices of the children."""
+        return np.flatnonzero(self.parent == node)
+
+    @property
+    def root_visits(self) -> dict[int, float]:
+        """Move -> visits of the root's children."""
+        return {int(self.move[i]): float(self.visits[i]) for i in self.children(0)}
+
+    @property
+    def root_priors(self) -> dict[int, float]:
+        """Move -> prior of the root's children."""
+        return {int(self.move[i]): float(self.prior[i]) for i in self.children(0)}
+
+    def path(self, node: int) -> list[int]:
+        """Moves from the root to the node."""
+        moves: list[int] = []
+        while node > 0:
+            moves.append(int(self.move[node]))
+            node = int(self.parent[node])
+        return moves[::-1]
+
+
+def board_at(position: dict[str, Any], further: list[int] | None = None) -> Board:
+    """The framework's Board after the position's moves and some more."""
+    board = Board(width=position["width"], height=position["height"], n_in_row=position["n_in_row"])
+    board.init_board(0)
+    for move in [*position["moves"], *(further or [])]:
+        board.do_move(move)
+    return board
+
+
+def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
+    """StudentFault unless every visit below the root is accounted for."""
+    sums = np.bincount(tree.parent[1:], weights=tree.visits[1:], minlength=len(tree.parent))
+    if not tree.children(0).size:
+        raise StudentFault(f"After {n_playout} playouts the root has no children: the tree was not expanded.")
+    if sums[0] not in (n_playout - 1, n_playout):
+        raise StudentFault(
+            f"{n_playout} playouts were asked for; the root's children were visited {sums[0]:g} times together, "
+            f"expected {n_playout - 1} (the first playout expands the root) or {n_playout}."
+        )
+    if abs(tree.visits[0] - n_playout) > 1:
+        raise StudentFault(f"After {n_playout} playouts the root's _n_visits is {tree.visits[0]:g}.")
+    inner = np.unique(tree.parent[1:])
+    for node in inner[inner > 0]:
+        own = tree.visits[node] - sums[node]
+        if own not in (0, 1):
+            raise StudentFault(
+                f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g}, its children have "
+                f"{sums[node]:g} together; expected one less (the visit that expanded it), so visits are not counted "
+                "along the whole path."
+            )
+
+
+def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
+    """StudentFault unless the root's and its best child's children are the legal moves."""
+    most = int(max(tree.children(0), key=lambda i: tree.visits[i]))
+    for node in (0, most):
+        board = board_at(position, tree.path(node))
+        moves = {int(tree.move[i]) for i in tree.children(node)}
+        if not moves or board.game_end()[0]:
+            continue
+        if moves != set(board.availables):
+            wrong = sorted(moves ^ set(board.availables))
+            raise StudentFault(
+                f"The children after moves {tree.path(node)} should be exactly the legal moves; they differ at {wrong}."
+            )
+
+
+def expect_values_add_up(
+    tree: Tree,
+    position: dict[str, Any],
+    own_value: Callable[[Board], float] | None,
+    *,
+    tolerance: float = VALUE_TOLERANCE,
+) -> str:
+    """StudentFault unless the values were backed up with the sign turned at every level.
+
+    Args:
+        own_value: the evaluator's value of a position, seen by the side to move; None for rollouts, whose single
+            outcome is not known but is -1, 0 or 1.
+
+    Returns:
+        A remark on an accepted deviation, or the empty string.
+    """
+    total = np.where(tree.visits > 0, tree.visits * np.nan_to_num(tree.value), 0.0)
+    below = np.bincount(tree.parent[1:], weights=total[1:], minlength=len(tree.parent))
+    counts = np.bincount(tree.parent[1:], weights=tree.visits[1:], minlength=len(tree.parent))
+    nodes = [i for i in range(1, len(tree.parent)) if tree.visits[i] > 0]
+    errors = {+1: 0.0, -1: 0.0}
+    unturned = 0.0
+    for node in nodes:
+        board = board_at(position, tree.path(node))
+        ended, winner = board.game_end()
+        slack = tolerance * max(1.0, tree.visits[node])
+        own = tree.visits[node] - counts[node]
+        rest = total[node] + below[node]
+        if ended:
+            # The side to move has not made the last move, so a winner is the other one.
+            expected = 0.0 if winner == -1 else float(tree.visits[node])
+            rest = total[node]
+        elif own_value is None:
+            nearest = float(np.clip(np.round(rest), -own, own))
+            miss = abs(rest - nearest) / slack
+            errors = {sign: max(error, miss) for sign, error in errors.items()}
+            unturned = max(unturned, _off_integer(total[node] - below[node], own) / slack)
+            continue
+        else:
+            expected = -own_value(board) * own
+            unturned = max(unturned, abs(total[node] - below[node] - expected) / slack)
+        errors = {sign: max(error, abs(rest - sign * expected) / slack) for sign, error in errors.items()}
+    sign = min(errors, key=errors.__getitem__)
+    if errors[sign] <= 1:
+        return "" if sign > 0 else "Q is stored for the player to move, which is accepted."
+    if unturned <= 1:
+        raise StudentFault(
+            "The values do not change sign from one level of the tree to the next: what is good for one player must "
+            "count as bad for the other when a result is backed up."
+        )
+    raise StudentFault(
+        "The values in the tree do not add up: a node's visits times its Q should be its own evaluation less those of "
+        f"its children (off by {errors[sign] * tolerance:.2g} a visit at the worst node)."
+    )
+
+
+def _off_integer(value: float, most: float) -> float:
+    return abs(value - float(np.clip(np.round(value), -most, most)))
+
+
+def difference(seen: dict[int, float], expected: dict[int, float]) -> float:
+    """Share of the visits that went elsewhere: 0 for the same distribution, 1 for nothing in common."""
+    moves = set(seen) | set(expected)
+    here, there = sum(seen.values()) or 1.0, sum(expected.values()) or 1.0
+    return 0.5 * sum(abs(seen.get(m, 0.0) / here - expected.get(m, 0.0) / there) for m in moves)

@@ -1,0 +1,250 @@
+"""Submission -> workspace -> checks -> grade: one submission from its path to results.json and report.html.
+
+The checks run in a pytest process of their own; this module prepares their run, waits, and adds up what they decided. A
+check without a verdict (pytest itself died) could not be graded: it is never silently 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from grader.assignment import ROOT, Assignment
+from grader.engine_build import build_opponent, require_compiler
+from grader.report import write_report
+from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FOLDER_VARIABLE, Run, Verdict, run_identity
+from grader.sandbox import Sandbox
+from grader.submission import Submission, read_submission
+from grader.workspace import build_workspace
+
+CHECKS = Path(__file__).with_name("checks")
+POLL_S = 0.2
+Announce = Callable[[str], None]
+
+
+def grade(
+    path: Path,
+    assignment: Assignment,
+    profile: str,
+    out: Path,
+    sandbox: Sandbox,
+    *,
+    seed: int | None = None,
+    announce: Announce = print,
+) -> dict[str, Any]:
+    """Grade one submission into `out/<name>/`, or continue a run that was killed there.
+
+    Args:
+        path: folder or archive.
+        profile: a name of the assignment's profiles.
+        seed: of positions and games; None draws a fresh one.
+        announce: is given a line for each verdict and, in place, the progress of a long check.
+
+    Returns:
+        What results.json holds.
+
+    Raises:
+        UsageError: the submission cannot be read, or the machine lacks a compiler.
+    """
+    require_compiler(assignment)
+    submission = read_submission(path, assignment)
+    folder = (out / submission.name).resolve()
+    _prepare(folder, path, submission, assignment, profile, sandbox, seed, announce)
+    for opponent in assignment.opponents:
+        build_opponent(opponent, assignment)
+    run = Run(folder)
+    started = time.monotonic()
+    before = float(run.data.get("seconds", 0.0))
+    code, log = _run_checks(run, assignment, announce)
+    results = _add_up(run, assignment, submission, code, log, before + time.monotonic() - started)
+    _write_json(folder / "results.json", results)
+    write_report(results, folder / "report.html")
+    shutil.rmtree(folder / "workspace", ignore_errors=True)
+    return results
+
+
+def _prepare(
+    folder: Path,
+    path: Path,
+    submission: Submission,
+    assignment: Assignment,
+    profile: str,
+    sandbox: Sandbox,
+    seed: int | None,
+    announce: Announce,
+) -> None:
+    """Lay out the run's folder, keeping the verdicts of an unfinished run of exactly this work."""
+    identity = run_identity(submission, profile, sandbox)
+    earlier = _read_json(folder / "run.json")
+    unfinished = not (folder / "results.json").exists()
+    same_seed = seed is None or earlier.get("seed") == seed
+    if earlier.get("identity") == identity and unfinished and same_seed:
+        decided = len(Run(folder).verdicts)
+        announce(f"{submission.name}: continuing an unfinished run, {decided} checks are decided.")
+        seed = earlier["seed"]
+    else:
+        for name in ("run.json", "verdicts.jsonl", "games.jsonl", "results.json", "report.html", "progress.txt"):
+            (folder / name).unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    data = {
+        "identity": identity,
+        "path": str(path.resolve()),
+        "profile": profile,
+        "sandbox": sandbox.level,
+        "seed": secrets.randbelow(2**31) if seed is None else seed,
+    }
+    _write_json(folder / "run.json", data)
+    build_workspace(assignment, submission, folder / "workspace")
+
+
+def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[int, str]:
+    """Run pytest over the checks; returns its exit code and the end of its log."""
+    command = [sys.executable, "-m", "pytest", str(CHECKS), "-q", "-p", "no:cacheprovider", "--no-header"]
+    command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={CHECKS}", "--import-mode=importlib"]
+    environment = {**os.environ, FOLDER_VARIABLE: str(run.folder), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    log_path = run.folder / "checks.log"
+    with open(log_path, "ab") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            told: set[str] = set()
+            while process.poll() is None:
+                time.sleep(POLL_S)
+                _announce_new(run, assignment, told, announce)
+            _announce_new(run, assignment, told, announce)
+        except KeyboardInterrupt:
+            # The checks end their workers and engines themselves when they are interrupted.
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                pass
+            raise
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+    return process.returncode, log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
+
+
+def _announce_new(run: Run, assignment: Assignment, told: set[str], announce: Announce) -> None:
+    verdicts = run.verdicts
+    for check_id, verdict in verdicts.items():
+        if check_id not in told:
+            told.add(check_id)
+            points = f"{verdict.points:g}/{verdict.max_points:g}"
+            announce(
+                f"[{len(told):2}/{len(assignment.checks)}] {check_id:28} {verdict.status:15} {points:>7}  {verdict.message}"
+            )
+    try:
+        progress = (run.folder / "progress.txt").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    if progress:
+        announce(f"\r{progress}")
+
+
+def _add_up(
+    run: Run, assignment: Assignment, submission: Submission, code: int, log: str, seconds: float
+) -> dict[str, Any]:
+    verdicts = run.verdicts
+    checks = []
+    for check in assignment.checks:
+        lost = Verdict(
+            id=check.id,
+            status=COULD_NOT_GRADE,
+            points=0.0,
+            max_points=check.points,
+            message=f"The checks ended (exit code {code}) before this one was decided; a person has to look.",
+            handout=check.handout,
+            title=check.title,
+            evidence={"log": log},
+        )
+        # Points and titles are the assignment's even where a run began under an older one.
+        checks.append(replace(verdicts.get(check.id, lost), title=check.title, max_points=check.points))
+    for mark in assignment.marks:
+        checks.append(
+            Verdict(
+                id=mark.id,
+                status=AWAITING_MARKS,
+                points=0.0,
+                max_points=mark.points,
+                message="Marked by a person.",
+                handout=mark.handout,
+                title=mark.title,
+            )
+        )
+    program = [check for check in checks if check.status != AWAITING_MARKS]
+    return {
+        "assignment": assignment.id,
+        "title": assignment.title,
+        "submission": submission.name,
+        "digest": submission.digest,
+        "profile": run.profile.name,
+        "seed": run.seed,
+        "points": round(sum(check.points for check in program), 2),
+        "max_points": round(sum(check.max_points for check in checks), 2),
+        "max_program_points": round(sum(check.max_points for check in program), 2),
+        "awaiting_marks": round(sum(check.max_points for check in checks if check.status == AWAITING_MARKS), 2),
+        "could_not_grade": [check.id for check in program if check.status == COULD_NOT_GRADE],
+        "sandbox": {**run.sandbox.properties, "sentence": run.sandbox.sentence},
+        "environment": _environment(),
+        "seconds": round(seconds, 1),
+        "files": {"collected": list(submission.files), "reports": list(submission.reports)},
+        "ignored": [list(pair) for pair in submission.ignored],
+        "notes": list(submission.notes),
+        "checks": [check.to_json() for check in checks],
+    }
+
+
+def _environment() -> dict[str, str]:
+    def version(package: str) -> str:
+        try:
+            return metadata.version(package)
+        except metadata.PackageNotFoundError:
+            return "absent"
+
+    return {
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "torch": version("torch"),
+        "system": platform.platform(),
+        "cores": str(len(os.sched_getaffinity(0))),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def _write_json(path: Path, data: dict[str, Any]) -> None:
+    """Whole or not at all: a kill in the middle leaves the old file."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
+    fresh.replace(path)

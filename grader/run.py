@@ -1,0 +1,134 @@
+"""One grading run of one submission: what the checks are given, and the verdicts that they leave.
+
+The run's folder holds `run.json` (what is graded, how, with which seed), `workspace/`, `verdicts.jsonl` (a line a check,
+appended the moment it is decided, so that a killed run continues) and, at the end, `results.json` and `report.html`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grader.assignment import Assignment, Profile, load_assignment
+from grader.sandbox import ProcessLimits, Sandbox, find_sandbox
+from grader.submission import Submission, read_submission
+
+PASSED, PARTIAL, FAILED = "passed", "partial", "failed"
+COULD_NOT_GRADE, AWAITING_MARKS = "could_not_grade", "awaiting_marks"
+FOLDER_VARIABLE = "GRADER_RUN"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of one check, as it stands in results.json.
+
+    Attributes:
+        status: passed, partial, failed, could_not_grade or awaiting_marks.
+        message: what a student reads first, one sentence.
+        expected: what was asked for, in words.
+        seen: what the submission did.
+        evidence: plain values to repeat the verdict by (seeds, positions, numbers).
+    """
+
+    id: str
+    status: str
+    points: float
+    max_points: float
+    message: str
+    handout: str
+    title: str = ""
+    expected: str = ""
+    seen: str = ""
+    seconds: float = 0.0
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Run:
+    """A run's folder, read by the checks (in pytest) and by the grader that started them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        data = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        self.data: dict[str, Any] = data
+        self.seed: int = data["seed"]
+        self.workspace = folder / "workspace"
+        self.assignment: Assignment = load_assignment()
+        self.profile: Profile = self.assignment.profile(data["profile"])
+        self.sandbox: Sandbox = find_sandbox(data["sandbox"])
+
+    @classmethod
+    def from_environment(cls) -> Run:
+        """The run that the environment names; for the checks."""
+        return cls(Path(os.environ[FOLDER_VARIABLE]))
+
+    @property
+    def submission(self) -> Submission:
+        """The submission, read again from where it was handed in."""
+        return read_submission(Path(self.data["path"]), self.assignment)
+
+    @property
+    def worker_limits(self) -> ProcessLimits:
+        limits = self.assignment.limits
+        return ProcessLimits(limits["worker_memory_mib"], 3600, limits["processes"], limits["file_size_mib"])
+
+    @property
+    def engine_limits(self) -> ProcessLimits:
+        limits = self.assignment.limits
+        return ProcessLimits(limits["engine_memory_mib"], 3600, limits["processes"], limits["file_size_mib"])
+
+    def random(self, check_id: str) -> random.Random:
+        """The check's own generator: drawn afresh for each run, repeatable from the run's recorded seed."""
+        return random.Random(f"{self.seed}:{check_id}")
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """What has been decided so far, by check; a last line cut off by a kill is no verdict."""
+        found: dict[str, Verdict] = {}
+        try:
+            lines = (self.folder / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return found
+        for line in lines:
+            try:
+                verdict = Verdict(**json.loads(line))
+            except (ValueError, TypeError):
+                continue
+            found[verdict.id] = verdict
+        return found
+
+    def record(self, verdict: Verdict) -> None:
+        """Append a verdict and make it last through a power cut."""
+        with open(self.folder / "verdicts.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps(verdict.to_json()) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def progress(self, sentence: str) -> None:
+        """What a long check is at, for whoever waits; an empty sentence clears it."""
+        target = self.folder / "progress.txt"
+        fresh = target.with_suffix(".new")
+        fresh.write_text(sentence, encoding="utf-8")
+        fresh.replace(target)
+
+
+def run_identity(submission: Submission, profile: str, sandbox: Sandbox) -> dict[str, Any]:
+    """What must be the same for a killed run to be continued and not begun anew."""
+    root = Path(__file__).resolve().parent.parent
+    total = hashlib.sha256()
+    for path in sorted([root / "assignment.toml", *(root / "grader").rglob("*.py"), *(root / "Minimax").rglob("*.py")]):
+        total.update(path.read_bytes())
+    return {
+        "submission": submission.name,
+        "digest": submission.digest,
+        "profile": profile,
+        "sandbox": sandbox.level,
+        "grader": total.hexdigest(),
+    }

@@ -1,0 +1,437 @@
+"""The process that runs a student's Python: told what to do line by line, it answers with plain values.
+
+Started by `grader.worker_client` inside the sandbox as `python -I worker.py WORKSPACE`. A request is one JSON line
+`{"nonce", "op", "args"}`; the reply is `{"nonce", "value"}` or `{"nonce", "fault"}`. numpy arrays travel as
+`{"__array__": [dtype, shape, base64]}`. The descriptors of the exchange are moved away first: what the student prints
+goes to standard error. Nothing is judged here and no expected value is known here.
+
+A position is `{"width", "height", "n_in_row", "moves"}`, moves in order of play from the empty board.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib
+import json
+import os
+import random
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MAX_TREE_NODES = 200_000
+STATE: dict[str, Any] = {}
+
+
+# ---------------------------------------------------------------------------------------------- plain values
+
+
+def encode(value: Any) -> Any:
+    """numpy arrays and scalars, tuples and dict keys -> what JSON holds."""
+    if isinstance(value, np.ndarray):
+        data = np.ascontiguousarray(value)
+        return {"__array__": [str(data.dtype), list(data.shape), base64.b64encode(data.tobytes()).decode("ascii")]}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [encode(item) for item in value]
+    return value
+
+
+def decode(value: Any) -> Any:
+    """The inverse of `encode`, for dicts with string keys.
+
+    Raises:
+        ValueError: an array whose bytes do not fit its shape, or of a dtype that is not plain numbers.
+    """
+    if isinstance(value, dict):
+        if set(value) == {"__array__"}:
+            dtype, shape, data = value["__array__"]
+            if np.dtype(dtype).kind not in "fiub":
+                raise ValueError(f"expected numbers, got an array of {dtype}")
+            return np.frombuffer(base64.b64decode(data), dtype=dtype).reshape(shape).copy()
+        return {key: decode(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    return value
+
+
+# ------------------------------------------------------------------------------------- boards and evaluators
+
+
+def board_at(position: dict[str, Any]) -> Any:
+    """A Board of the framework after the position's moves."""
+    from Board.game_board import Board
+
+    board = Board(width=position["width"], height=position["height"], n_in_row=position["n_in_row"])
+    board.init_board(0)
+    for move in position["moves"]:
+        board.do_move(move)
+    return board
+
+
+def hash_priors_and_value(stones: Sequence[tuple[int, int]], side: int, legal: Sequence[int], seed: int) -> Any:
+    """A fixed evaluator that no search can foresee: priors [len(legal)] summing to 1 and a value in (-0.9, 0.9).
+
+    Both depend on the stones (move, player), the side to move and the seed alone. Used on both sides of the pipe.
+    """
+    text = f"{seed}:{side}:{sorted(stones)}".encode()
+    numbers = np.frombuffer(hashlib.shake_128(text).digest(4 * (len(legal) + 1)), dtype=np.uint32) / 2.0**32
+    weights = np.exp(2.0 * numbers[1:])
+    return weights / weights.sum(), float(1.8 * numbers[0] - 0.9)
+
+
+class Evaluator:
+    """`policy_value_fn(board, action_fc, evaluation_fc)` as a search calls it; counts its calls.
+
+    Args:
+        kind: `uniform` (value 0), `hash` (see above) or `network` (the student's own net, cached by feature planes).
+        seed: of the hash.
+        value_as_array: give the value as a (1, 1) array in place of a float; both are allowed by the interface.
+    """
+
+    def __init__(self, kind: str, seed: int = 0, value_as_array: bool = False) -> None:
+        self.kind, self.seed, self.value_as_array = kind, seed, value_as_array
+        self.calls = 0
+        self.cache: dict[bytes, tuple[list[tuple[int, float]], Any]] = {}
+
+    def __call__(self, board: Any, *handles: Any, **_: Any) -> tuple[Any, Any]:
+        self.calls += 1
+        legal = list(board.availables)
+        if self.kind == "network":
+            key = np.asarray(board.current_state()).tobytes()
+            if key not in self.cache:
+                pairs, value = STATE["net"].policy_value_fn(board, 2, 3)
+                self.cache[key] = (list(pairs), value)
+            pairs, value = self.cache[key]
+            return iter(pairs), value
+        if not legal:
+            return iter(()), 0.0
+        if self.kind == "hash":
+            priors, value = hash_priors_and_value(
+                list(board.states.items()), board.get_current_player(), legal, self.seed
+            )
+        else:
+            priors, value = np.full(len(legal), 1.0 / len(legal)), 0.0
+        return zip(legal, priors, strict=True), np.array([[value]]) if self.value_as_array else value
+
+
+# -------------------------------------------------------------------------------------------------- searches
+
+
+def number(value: Any) -> float:
+    """A visit count, value or prior as a float, whether the student keeps it as a number or as an array of one."""
+    return float(np.asarray(value, dtype=float).reshape(-1)[0]) if np.size(value) else float("nan")
+
+
+def dump_tree(root: Any) -> dict[str, Any]:
+    """Breadth-first arrays over the nodes below `root`: parent (index), move, visits, value, prior."""
+    nodes, parent, move = [root], [-1], [-1]
+    i = 0
+    while i < len(nodes) and len(nodes) < MAX_TREE_NODES:
+        for child_move, child in (getattr(nodes[i], "_children", None) or {}).items():
+            nodes.append(child)
+            parent.append(i)
+            move.append(int(child_move))
+        i += 1
+    return {
+        "parent": np.array(parent),
+        "move": np.array(move),
+        "visits": np.array([number(node._n_visits) for node in nodes]),
+        "value": np.array([number(node._Q) for node in nodes]),
+        "prior": np.array([number(node._P) for node in nodes]),
+    }
+
+
+def watch_roots(mcts: Any) -> list[Any]:
+    """Every root that `mcts` has or will have, in order: get_action may drop its tree before it returns.
+
+    A class that allows no such watching (slots) gives the present root alone, which a fresh player searches from.
+    """
+    roots = [mcts._root]
+    student_class = type(mcts)
+
+    def get_root(self: Any) -> Any:
+        return self.__dict__["_root"]
+
+    def set_root(self: Any, root: Any) -> None:
+        self.__dict__["_root"] = root
+        roots.append(root)
+
+    try:
+        mcts.__class__ = type(student_class.__name__, (student_class,), {"_root": property(get_root, set_root)})
+    except TypeError:
+        return roots
+    return roots
+
+
+def searched_root(roots: Sequence[Any]) -> Any:
+    """The root that the last search filled."""
+    return max(roots, key=lambda root: number(root._n_visits))
+
+
+def make_player(
+    kind: str,
+    n_playout: int,
+    c_puct: float,
+    evaluator: dict[str, Any],
+    is_selfplay: int = 0,
+    first_n_moves: int | None = None,
+) -> tuple[Any, Evaluator]:
+    """A player of the student's: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
+    module = importlib.import_module(f"AlphaZero.{kind}")
+    evaluate = Evaluator(**evaluator)
+    if kind == "mcts_pure":
+        player = module.MCTSPlayer(c_puct=c_puct, n_playout=n_playout)
+        player.mcts = module.MCTS(lambda board: (evaluate(board)[0], 0), c_puct, n_playout)
+    else:
+        player = module.MCTSPlayer(evaluate, 2, 3, c_puct=c_puct, n_playout=n_playout, is_selfplay=is_selfplay)
+        if first_n_moves is not None:
+            player.first_n_moves = first_n_moves
+    return player, evaluate
+
+
+def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
+    """One get_action: the move, its probabilities and the tree that was searched."""
+    roots = watch_roots(player.mcts)
+    if hasattr(player, "set_player_ind"):
+        player.set_player_ind(board.get_current_player())
+    move, probs = player.get_action(board, is_selfplay, 0)
+    return {
+        "move": int(move),
+        "probs": None if probs is None else np.asarray(probs, dtype=float).reshape(-1),
+        "root": searched_root(roots),
+    }
+
+
+def search(position: dict[str, Any], is_selfplay: int = 0, **player_args: Any) -> dict[str, Any]:
+    """One get_action of a fresh player, in play or in self-play: move, probs, tree, evaluations."""
+    player, evaluate = make_player(is_selfplay=is_selfplay, **player_args)
+    done = act(player, board_at(position), is_selfplay)
+    return {
+        "move": done["move"],
+        "probs": done["probs"],
+        "tree": dump_tree(done["root"]),
+        "evaluations": evaluate.calls,
+    }
+
+
+def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[int]:
+    """The move of a fresh player in each position (in play, not in self-play)."""
+    moves = []
+    for position in positions:
+        player, _ = make_player(**player_args)
+        moves.append(act(player, board_at(position), 0)["move"])
+    return moves
+
+
+def self_play(position: dict[str, Any], plies: int, **player_args: Any) -> list[dict[str, Any]]:
+    """Up to `plies` moves of one player against itself in self-play mode, each with its probabilities and tree."""
+    player, _ = make_player(is_selfplay=1, **player_args)
+    board = board_at(position)
+    steps = []
+    for _ in range(plies):
+        done = act(player, board, 1)
+        steps.append({"move": done["move"], "probs": done["probs"], "tree": dump_tree(done["root"])})
+        board.do_move(done["move"])
+        if board.game_end()[0]:
+            break
+    return steps
+
+
+def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
+    """What update_with_move makes of a searched tree: for the most visited child, for -1, and for no child.
+
+    Each entry tells the new root's visits and number of children, and whether it still has a parent.
+    """
+    player, _ = make_player(**player_args)
+    root = act(player, board_at(position), 0)["root"]
+    move, child = max(root._children.items(), key=lambda item: number(item[1]._n_visits))
+    before = {"visits": number(child._n_visits), "children": len(child._children or {})}
+
+    def after(move: int) -> dict[str, Any]:
+        player.mcts._root = root
+        player.mcts.update_with_move(move)
+        new = player.mcts._root
+        return {
+            "visits": number(new._n_visits),
+            "children": len(new._children or {}),
+            "has_parent": new._parent is not None,
+            "is_child": new is child,
+        }
+
+    strange = max(root._children) + 1_000
+    # The kept child last: cutting its parent off changes it.
+    return {"before": before, "unknown": after(strange), "reset": after(-1), "kept": after(int(move))}
+
+
+# --------------------------------------------------------------------------------------------------- network
+
+
+def torch_module() -> Any:
+    import torch
+
+    torch.set_num_threads(1)
+    return torch
+
+
+def as_arrays(state_dict: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {key: tensor.detach().cpu().numpy() for key, tensor in state_dict.items()}
+
+
+def as_tensors(weights: dict[str, np.ndarray]) -> dict[str, Any]:
+    torch = torch_module()
+    return {key: torch.as_tensor(value) for key, value in weights.items()}
+
+
+def model_layout(width: int, height: int, block: int) -> dict[str, list[int]]:
+    """Key -> shape of a fresh PolicyValueNetModel's state_dict."""
+    torch_module()
+    module = importlib.import_module("AlphaZero.policy_value_net_torch")
+    model = module.PolicyValueNetModel(width, height, block, 9)
+    return {key: list(tensor.shape) for key, tensor in model.state_dict().items()}
+
+
+def net_create(width: int, height: int, block: int, weights: dict[str, np.ndarray] | None = None) -> None:
+    """Make a PolicyValueNet, from a weights file written here if weights are given; later calls use it."""
+    torch = torch_module()
+    module = importlib.import_module("AlphaZero.policy_value_net_torch")
+    path = None
+    if weights is not None:
+        path = os.path.abspath("given_weights.model")
+        torch.save(as_tensors(weights), path)
+    STATE["net"] = module.PolicyValueNet(width, height, block, init_model=path)
+
+
+def net_forward(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bare model's forward in eval mode: log probabilities and value."""
+    torch = torch_module()
+    net = STATE["net"]
+    net.model.eval()
+    with torch.no_grad():
+        log_probs, value = net.model(torch.as_tensor(states))
+    return log_probs.cpu().numpy(), value.cpu().numpy()
+
+
+def net_policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    probs, value = STATE["net"].policy_value(states, 2, 3)
+    return np.asarray(probs), np.asarray(value)
+
+
+def net_policy_value_fn(position: dict[str, Any]) -> tuple[list[tuple[int, float]], float]:
+    pairs, value = STATE["net"].policy_value_fn(board_at(position), 2, 3)
+    return [(int(move), number(prior)) for move, prior in pairs], number(value)
+
+
+def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float, steps: int) -> list[list[float]]:
+    """`steps` calls of train_step on one batch: [loss, entropy] of each."""
+    done = []
+    for _ in range(steps):
+        loss, entropy = STATE["net"].train_step(list(states), list(probs), winners, lr)
+        done.append([number(loss), number(entropy)])
+    return done
+
+
+def net_weights() -> dict[str, np.ndarray]:
+    return as_arrays(STATE["net"].model.state_dict())
+
+
+def net_evaluate(positions: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
+    """policy_value of the positions' feature planes, in batches."""
+    states = np.stack([board_at(position).current_state() for position in positions]).astype(np.float32)
+    parts = [net_policy_value(states[i : i + 512]) for i in range(0, len(states), 512)]
+    return np.concatenate([p for p, _ in parts]), np.concatenate([v for _, v in parts]).reshape(-1)
+
+
+# -------------------------------------------------------------------------------------------------- training
+
+
+def train_start(seed: int) -> None:
+    """A fresh TrainPipeline of the framework over the student's modules, from random weights."""
+    torch = torch_module()
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+    os.makedirs("tmp", exist_ok=True)
+    os.makedirs("model", exist_ok=True)
+    STATE["pipeline"] = importlib.import_module("train").TrainPipeline()
+    STATE["net"] = STATE["pipeline"].policy_value_net
+
+
+def train_games(games: int) -> list[list[float]]:
+    """Self-play games, each followed by its updates: [loss, entropy] a game, NaN before the first update."""
+    done = []
+    for _ in range(games):
+        losses = STATE["pipeline"].step()
+        done.append([number(value) for value in losses] if losses else [float("nan")] * 2)
+    return done
+
+
+# ------------------------------------------------------------------------------------------------- exchange
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    operation.__name__: operation
+    for operation in (
+        search,
+        choose,
+        self_play,
+        advance,
+        model_layout,
+        net_create,
+        net_forward,
+        net_policy_value,
+        net_policy_value_fn,
+        net_train,
+        net_weights,
+        net_evaluate,
+        train_start,
+        train_games,
+    )
+}
+
+
+def describe(error: BaseException, workspace: Path) -> dict[str, Any]:
+    """An exception as plain text: its class, its message and the submission's line that it came from."""
+    place = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        file = Path(frame.filename)
+        if file.is_relative_to(workspace):
+            place = f"{file.relative_to(workspace).as_posix()}, line {frame.lineno}"
+    message = str(error)
+    if isinstance(error, SyntaxError) and error.filename:
+        file = Path(error.filename)
+        inside = file.relative_to(workspace).as_posix() if file.is_relative_to(workspace) else file.name
+        place, message = f"{inside}, line {error.lineno}", error.msg
+    return {"type": type(error).__name__, "message": message[:500], "place": place}
+
+
+def main(workspace: Path) -> None:
+    """Answer requests until the input ends."""
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.path.insert(0, str(workspace))
+    for line in requests:
+        request = json.loads(line)
+        reply: dict[str, Any] = {"nonce": request["nonce"]}
+        try:
+            reply["value"] = encode(OPERATIONS[request["op"]](**decode(request["args"])))
+            text = json.dumps(reply)
+        except BaseException as error:  # also SystemExit: the student's exit() must not end the exchange
+            reply.pop("value", None)
+            reply["fault"] = describe(error, workspace)
+            text = json.dumps(reply)
+        replies.write(text.encode("ascii") + b"\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
