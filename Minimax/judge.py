@@ -1,0 +1,134 @@
+"""One game on the screen: `python Minimax/judge.py AI0|human AI1|human`, AI0 is black.
+
+A human types `x y`, or `swap` where the rules allow it; the end of the input leaves the game.
+Exit codes: 0 the game ended or was left, 2 the call was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from Minimax.arena.engine import EngineFailure, EngineProcess, Limits
+from Minimax.arena.rules import SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position
+from Minimax.evaluate import UsageError, engine_at
+
+COLOURS = ("black (X)", "white (O)")
+
+
+class Human:
+    """A seat at the keyboard."""
+
+    name = "human"
+
+    def start(self, side: int) -> str:
+        return self.name
+
+    def answer(self, position: Position, last: Action) -> Action:
+        """Asks until the answer is legal; EOFError at the end of the input."""
+        hint = ", or swap" if position.ply == SWAP_PLY else ""
+        while True:
+            text = input(f"{COLOURS[position.turn]}, ply {position.ply}: x y{hint}? ").strip().lower()
+            try:
+                x, y = SWAP if text == "swap" else (int(part) for part in text.split())
+                return x, y
+            except ValueError:
+                print(f'expected two numbers from 0 to {SIZE - 1} such as "7 7"{hint}; got {text!r}')
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+class Engine:
+    """A seat of an engine."""
+
+    def __init__(self, path: str, limits: Limits) -> None:
+        self._process = EngineProcess(engine_at(path), limits)
+        self.name = path
+
+    def start(self, side: int) -> str:
+        self.name = self._process.start(side)
+        return self.name
+
+    def answer(self, position: Position, last: Action) -> Action:
+        return self._process.ask(*last)
+
+    def close(self) -> None:
+        self._process.close()
+
+
+def draw(position: Position, last: Action | None) -> str:
+    """The board as text, x to the right and y upwards, the last stone in brackets."""
+    rows = []
+    for y in reversed(range(SIZE)):
+        cells = []
+        for x in range(SIZE):
+            owner = position.stones.get((x, y))
+            mark = "." if owner is None else "XO"[owner]
+            cells.append(f"[{mark}]" if (x, y) == last else f" {mark} ")
+        rows.append(f"{y:3} {''.join(cells)}")
+    return "\n".join([*rows, "    " + "".join(f"{x:^3}" for x in range(SIZE))])
+
+
+def play(seats: list[Human | Engine]) -> str:
+    """Play to the end; returns the result and its reason as one sentence."""
+    position, last = Position(), SWAP
+    for side, seat in enumerate(seats):
+        try:
+            seat.start(side)
+        except EngineFailure as failure:
+            return f"{COLOURS[1 - side]} wins: {seat.name} {failure} ({failure.termination})."
+    print(f"{COLOURS[0]} is {seats[0].name}, {COLOURS[1]} is {seats[1].name}")
+    print(draw(position, None))
+    while not position.is_over:
+        side = position.turn
+        seat = seats[side]
+        try:
+            action = seat.answer(position, last)
+            position.play(action)
+        except IllegalAction as fault:
+            if isinstance(seat, Human):
+                print(f"Not allowed: {fault}.")
+                continue
+            return f"{COLOURS[1 - side]} wins: {seat.name} {fault} ({fault.termination})."
+        except EngineFailure as failure:
+            return f"{COLOURS[1 - side]} wins: {seat.name} {failure} ({failure.termination})."
+        last = action
+        if action == SWAP:
+            print(f"{seat.name} swaps: every stone changes its colour and {COLOURS[0]} is to move again.")
+        else:
+            print(f"{COLOURS[side]} {seat.name}: {action[0]} {action[1]}")
+        print(draw(position, None if action == SWAP else action))
+    if position.winner is None:
+        return "A draw: the board is full."
+    return f"{COLOURS[position.winner]} {seats[position.winner].name} wins with five in a row."
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Seat the players and play."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("black", metavar="AI0", help="an engine, or human; plays black")
+    parser.add_argument("white", metavar="AI1", help="an engine, or human; plays white")
+    parser.add_argument("--time-limit", type=float, default=5.0, help="seconds a move for engines (default 5)")
+    options = parser.parse_args(arguments)
+    limits = Limits(move_s=options.time_limit)
+    try:
+        seats = [Human() if who == "human" else Engine(who, limits) for who in (options.black, options.white)]
+    except UsageError as error:
+        print(f"judge.py: {error}", file=sys.stderr)
+        return 2
+    try:
+        print(play(seats))
+    except (EOFError, KeyboardInterrupt):
+        print("\nThe game was left unfinished.")
+    finally:
+        for seat in seats:
+            seat.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
