@@ -27,9 +27,7 @@ class Player(Protocol):
 
     def reset_player(self) -> None: ...
 
-    def get_action(
-        self, board: Board, is_selfplay: bool = False, print_probs_value: bool = False
-    ) -> tuple[int, Any]: ...
+    def get_action(self, board: Board, is_selfplay: bool = False, print_probs_value: bool = False) -> tuple[int, Any]: ...
 
 
 @lru_cache(maxsize=64)

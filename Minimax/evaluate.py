@@ -36,7 +36,9 @@ def engine_at(path: str) -> EngineSpec:
     if not os.path.exists(path):
         raise UsageError(f"expected an engine at {path}; nothing is there (make engines builds ours into build/engines/)")
     if path.endswith((".cpp", ".cc")):
-        raise UsageError(f"expected a program; {path} is its source: build it with g++ -std=c++17 -O2 -I Minimax {path} -o engine")
+        raise UsageError(
+            f"expected a program; {path} is its source: build it with g++ -std=c++17 -O2 -I Minimax {path} -o engine"
+        )
     if os.path.isdir(path) or not os.access(path, os.X_OK):
         raise UsageError(f"expected a program; {path} cannot be executed")
     return EngineSpec(path=path)

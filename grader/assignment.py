@@ -147,8 +147,7 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
         raise UsageError(f"{path} names a check twice: {', '.join(doubled)}")
     if assignment.win_rate_formula not in WIN_RATE_FORMULAS:
         raise UsageError(
-            f"{path}: expected score.win_rate.formula among {', '.join(WIN_RATE_FORMULAS)}; "
-            f"got {assignment.win_rate_formula!r}"
+            f"{path}: expected score.win_rate.formula among {', '.join(WIN_RATE_FORMULAS)}; got {assignment.win_rate_formula!r}"
         )
     return assignment
 

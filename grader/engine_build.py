@@ -23,9 +23,7 @@ def require_compiler(assignment: Assignment) -> None:
     """UsageError with the package to install where the compiler is missing."""
     compiler = assignment.compile_command[0]
     if shutil.which(compiler) is None:
-        raise UsageError(
-            f"expected the C++ compiler {compiler} on PATH; install it first (Debian, Ubuntu: package {compiler})"
-        )
+        raise UsageError(f"expected the C++ compiler {compiler} on PATH; install it first (Debian, Ubuntu: package {compiler})")
 
 
 def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
@@ -41,9 +39,7 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     folder = f"{assignment.engine_folder}/"
     sources = [p for p in submission.files if p.startswith(folder) and p.endswith(SOURCE_SUFFIXES)]
     if not sources:
-        raise StudentFault(
-            f"No engine was found: expected a .cpp file of your own in {folder} beside the handed-out ones."
-        )
+        raise StudentFault(f"No engine was found: expected a .cpp file of your own in {folder} beside the handed-out ones.")
     mains = [p for p in sources if _includes(submission.files[p], assignment.engine_header)]
     if len(mains) > 1:
         raise StudentFault(
@@ -51,9 +47,7 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
             'submission.toml, for example: [engine] sources = ["' + mains[0] + '"].'
         )
     if not mains:
-        raise StudentFault(
-            f"No .cpp file in {folder} includes {assignment.engine_header}, so there is no engine to run."
-        )
+        raise StudentFault(f"No .cpp file in {folder} includes {assignment.engine_header}, so there is no engine to run.")
     return sources
 
 
@@ -68,9 +62,7 @@ def _listed_sources(submission: Submission) -> list[str]:
         ) from error
     missing = [s for s in sources if s not in submission.files or not s.endswith(SOURCE_SUFFIXES)]
     if missing:
-        raise StudentFault(
-            f"submission.toml names {', '.join(missing)}, which is no collected .cpp file of the submission."
-        )
+        raise StudentFault(f"submission.toml names {', '.join(missing)}, which is no collected .cpp file of the submission.")
     return sources
 
 

@@ -166,9 +166,7 @@ def _announce_new(run: Run, assignment: Assignment, told: set[str], announce: An
         announce(f"\r{progress}")
 
 
-def _add_up(
-    run: Run, assignment: Assignment, submission: Submission, code: int, log: str, seconds: float
-) -> dict[str, Any]:
+def _add_up(run: Run, assignment: Assignment, submission: Submission, code: int, log: str, seconds: float) -> dict[str, Any]:
     verdicts = run.verdicts
     checks = []
     for check in assignment.checks:

@@ -67,9 +67,7 @@ class Sandbox:
         """One sentence for a report, with what would make it stronger."""
         if self.level == "bubblewrap":
             return "Programs ran without network, seeing only their own files (bubblewrap)."
-        lacks = (
-            "the machine's files could be read" if self.level == "unshare" else "network and files were not withheld"
-        )
+        lacks = "the machine's files could be read" if self.level == "unshare" else "network and files were not withheld"
         user = "" if self.own_user or os.geteuid() else ", as the user root"
         return f"Weak confinement ({self.level}{user}): {lacks}; installing the package bubblewrap mends this."
 
@@ -177,6 +175,4 @@ def find_sandbox(level: str | None = None) -> Sandbox:
             sandbox = Sandbox(name, own_user)
             if _works(sandbox):
                 return sandbox
-    raise UsageError(
-        f"expected the sandbox level {level or LEVELS[-1]} to work on this machine; starting a program failed"
-    )
+    raise UsageError(f"expected the sandbox level {level or LEVELS[-1]} to work on this machine; starting a program failed")

@@ -83,9 +83,7 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
     elif path.is_file() and path.name.lower().endswith(ARCHIVE_SUFFIXES):
         source = _open_archive(path)
     elif path.exists():
-        raise UsageError(
-            f"expected a folder or one of {', '.join(ARCHIVE_SUFFIXES)}; got {path}: unpack it by hand first"
-        )
+        raise UsageError(f"expected a folder or one of {', '.join(ARCHIVE_SUFFIXES)}; got {path}: unpack it by hand first")
     else:
         raise UsageError(f"expected a submission at {path}; nothing is there")
     return _select(submission_name(path), source, assignment)
@@ -131,10 +129,7 @@ def _find_root(paths: list[str], assignment: Assignment) -> tuple[str, list[str]
     """The folder inside the submission whose files match the assignment best; the shallowest among equals."""
     anchors = sorted({pattern.split("/")[0] for pattern in assignment.collected if "/" in pattern})
     candidates = {
-        "/".join(parts[:i])
-        for parts in (p.split("/") for p in paths)
-        for i, part in enumerate(parts)
-        if part in anchors
+        "/".join(parts[:i]) for parts in (p.split("/") for p in paths) for i, part in enumerate(parts) if part in anchors
     }
     if not candidates:
         return "", [f"No folder named {' or '.join(anchors)} was found."]

@@ -7,62 +7,70 @@ Deterministic: the first of equal children in order of moves is taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from math import sqrt
 
 from Board.game_board import Board
 
-Evaluate = Callable[[Board], tuple[Iterable[tuple[int, float]], float]]
-"""Board -> (priors of the legal moves, value for the side to move)."""
+Evaluation = tuple[Iterable[tuple[int, float]], float]
+"""Priors of the legal moves, and the value for the side to move."""
 
 
 class Node:
     """A position reached by a move; `mean_value` is seen by the player who made that move."""
 
-    __slots__ = ("children", "mean_value", "prior", "visits")
+    __slots__ = ("board", "children", "mean_value", "prior", "result", "visits")
 
     def __init__(self, prior: float) -> None:
         self.prior = prior
         self.visits = 0
         self.mean_value = 0.0
         self.children: dict[int, Node] = {}
+        self.board: Board | None = None
+        self.result: float | None = None
 
 
-def search(
-    board: Board, evaluate: Evaluate, n_playout: int, c_puct: float, *, count_parent_itself: bool = True
-) -> Node:
-    """The tree after `n_playout` playouts from `board`, which is left as it was.
+def playouts(
+    board: Board, n_playout: int, c_puct: float, count_parent_itself: bool = True
+) -> Generator[Board, Evaluation, Node]:
+    """The search as a dialogue: yields each leaf's position, is sent its evaluation, returns the root.
 
-    Args:
-        evaluate: of positions that are not over; a finished game is worth its result.
-        count_parent_itself: whether N_parent is the node's own visits (with the one that expanded it) or the sum of its
-            children's. Right solutions differ in this.
+    So that one search can be run alone or many side by side, with their leaves evaluated in one batch.
     """
     root = Node(1.0)
+    root.board = board.copy()
     for _ in range(n_playout):
-        _playout(root, board.copy(), evaluate, c_puct, count_parent_itself)
+        node, path = root, [root]
+        while node.children:
+            parent, (move, node) = node, _select(node, c_puct, count_parent_itself)
+            path.append(node)
+        if node.board is None:
+            assert parent.board is not None
+            node.board = parent.board.copy()
+            node.board.do_move(move)
+        if node.visits == 0:
+            ended, winner = node.board.game_end()
+            if ended:
+                side = node.board.get_current_player()
+                node.result = 0.0 if winner == -1 else (1.0 if winner == side else -1.0)
+        if node.result is None:
+            priors, value = yield node.board
+            node.children = {move: Node(float(prior)) for move, prior in sorted(priors)}
+        else:
+            value = node.result
+        _backup(path, float(value))
     return root
 
 
-def _playout(root: Node, board: Board, evaluate: Evaluate, c_puct: float, count_parent_itself: bool) -> None:
-    node, path = root, [root]
-    while node.children:
-        scale = c_puct * sqrt(node.visits if count_parent_itself else node.visits - 1)
-        best, best_score, best_move = node, float("-inf"), -1
-        for move, child in node.children.items():
-            score = child.mean_value + scale * child.prior / (1 + child.visits)
-            if score > best_score:
-                best, best_score, best_move = child, score, move
-        node = best
-        board.do_move(best_move)
-        path.append(node)
-    ended, winner = board.game_end()
-    if ended:
-        value = 0.0 if winner == -1 else (1.0 if winner == board.get_current_player() else -1.0)
-    else:
-        priors, value = evaluate(board)
-        node.children = {move: Node(float(prior)) for move, prior in sorted(priors)}
-    _backup(path, float(value))
+def _select(node: Node, c_puct: float, count_parent_itself: bool) -> tuple[int, Node]:
+    scale = c_puct * sqrt(node.visits if count_parent_itself else node.visits - 1)
+    best, best_score = (-1, node), float("-inf")
+    for item in node.children.items():
+        child = item[1]
+        score = child.mean_value + scale * child.prior / (1 + child.visits)
+        if score > best_score:
+            best, best_score = item, score
+    return best
 
 
 def _backup(path: list[Node], value: float) -> None:
@@ -71,6 +79,52 @@ def _backup(path: list[Node], value: float) -> None:
         value = -value
         node.visits += 1
         node.mean_value += (value - node.mean_value) / node.visits
+
+
+def search(
+    board: Board,
+    evaluate: Callable[[Board], Evaluation],
+    n_playout: int,
+    c_puct: float,
+    *,
+    count_parent_itself: bool = True,
+) -> Node:
+    """The tree after `n_playout` playouts from `board`, which is left as it was.
+
+    Args:
+        evaluate: of positions that are not over; a finished game is worth its result.
+        count_parent_itself: whether N_parent is the node's own visits (with the one that expanded it) or the sum of its
+            children's. Right solutions differ in this.
+    """
+    return search_many([board], lambda leaves: [evaluate(leaves[0])], n_playout, c_puct, count_parent_itself)[0]
+
+
+def search_many(
+    boards: Sequence[Board],
+    evaluate: Callable[[Sequence[Board]], Sequence[Evaluation]],
+    n_playout: int,
+    c_puct: float,
+    count_parent_itself: bool = True,
+) -> list[Node]:
+    """Independent searches side by side, their leaves evaluated together; the trees are those of `search`."""
+    roots: list[Node | None] = [None] * len(boards)
+    waiting: list[tuple[int, Generator[Board, Evaluation, Node], Board]] = []
+
+    def advance(number: int, dialogue: Generator[Board, Evaluation, Node], answer: Evaluation | None) -> None:
+        try:
+            leaf = next(dialogue) if answer is None else dialogue.send(answer)
+            waiting.append((number, dialogue, leaf))
+        except StopIteration as stop:
+            roots[number] = stop.value
+
+    for number, board in enumerate(boards):
+        advance(number, playouts(board, n_playout, c_puct, count_parent_itself), None)
+    while waiting:
+        asked, answers = waiting, evaluate([leaf for _, _, leaf in waiting])
+        waiting = []
+        for (number, dialogue, _), answer in zip(asked, answers, strict=True):
+            advance(number, dialogue, answer)
+    return [root for root in roots if root is not None]
 
 
 def most_visited(root: Node) -> int:

@@ -115,9 +115,7 @@ class Evaluator:
         if not legal:
             return iter(()), 0.0
         if self.kind == "hash":
-            priors, value = hash_priors_and_value(
-                list(board.states.items()), board.get_current_player(), legal, self.seed
-            )
+            priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, self.seed)
         else:
             priors, value = np.full(len(legal), 1.0 / len(legal)), 0.0
         return zip(legal, priors, strict=True), np.array([[value]]) if self.value_as_array else value

@@ -101,9 +101,7 @@ class Worker:
             "MKL_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
-        wrapped = self._sandbox.wrap(
-            command, limits=self._limits, read_only=[self._workspace, WORKER], scratch=self._scratch
-        )
+        wrapped = self._sandbox.wrap(command, limits=self._limits, read_only=[self._workspace, WORKER], scratch=self._scratch)
         try:
             self._process = subprocess.Popen(
                 wrapped,

@@ -243,5 +243,3 @@ def end_marked(mark: str) -> None:
                 continue
         if not found:
             return
-
-

@@ -75,10 +75,7 @@ class MatchResult:
     def _agent(self, agent: int) -> dict[str, Any]:
         names = [game.names[agent] for game in self.games if game.names[agent]]
         times = [
-            seconds
-            for game in self.games
-            for ply, seconds in enumerate(game.move_s)
-            if (ply % 2 == 0) == (game.black == agent)
+            seconds for game in self.games for ply, seconds in enumerate(game.move_s) if (ply % 2 == 0) == (game.black == agent)
         ]
         lost = [game for game in self.games if game.winner == 1 - agent]
         return {
@@ -216,5 +213,3 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor()
-
-

@@ -105,11 +105,7 @@ def certain_position(rng: Random) -> tuple[Position, dict[tuple[int, ...], float
         values: dict[tuple[int, ...], float] = {}
         results = _results(board, (), values)
         first = {values.get((int(move),)) for move in board.availables}
-        if (
-            len(results) > 1
-            and values.keys() >= {(int(m),) for m in board.availables if _open(board, m)}
-            and len(first) > 1
-        ):
+        if len(results) > 1 and values.keys() >= {(int(m),) for m in board.availables if _open(board, m)} and len(first) > 1:
             return position, values
 
 

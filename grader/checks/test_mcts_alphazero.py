@@ -61,9 +61,7 @@ def call_search(worker: Worker, position: dict[str, Any], seed: int, n_playout: 
 
 @pytest.mark.points("mcts_alphazero.tree")
 def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    verdict.expected = (
-        "Visits are counted on the whole path, values turn their sign at each level, priors are the network's."
-    )
+    verdict.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the network's."
     remark = ""
     for width, height, n_in_row, plies, n_playout in ((3, 3, 3, 0, 300), (3, 3, 3, 4, 200), (5, 4, 4, 6, 250)):
         position, seed = random_position(rng, width, height, n_in_row, plies), rng.randrange(2**31)
@@ -104,9 +102,7 @@ def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
 
 @pytest.mark.points("mcts_alphazero.tactics")
 def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    verdict.expected = (
-        "With equal priors and values of 0: immediate wins are taken, the only saving block on 3x3 is found."
-    )
+    verdict.expected = "With equal priors and values of 0: immediate wins are taken, the only saving block on 3x3 is found."
     expect_tactics(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 
@@ -119,9 +115,7 @@ def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
     verdict.expected += " In self-play the next search goes on in the subtree of the move played."
     n_playout = 200
     position = {"width": 3, "height": 3, "n_in_row": 3, "moves": []}
-    steps = worker.call(
-        "self_play", position=position, plies=3, n_playout=n_playout, first_n_moves=FIRST_N_MOVES, **player
-    )
+    steps = worker.call("self_play", position=position, plies=3, n_playout=n_playout, first_n_moves=FIRST_N_MOVES, **player)
     trees = [Tree.from_reply(step["tree"]) for step in steps]
     for step, tree, following in zip(steps, trees, trees[1:], strict=False):
         carried = tree.root_visits.get(step["move"], 0.0)
@@ -138,9 +132,7 @@ def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
 @pytest.mark.points("mcts_alphazero.noise")
 def test_noise(worker: Worker, verdict: Ruling, rng: Random) -> None:
     """Self-play's root priors must be 0.75 p + 0.25 eta with eta on the simplex, fresh each time; in play they are p."""
-    verdict.expected = (
-        "In self-play the root's priors are 0.75 p + 0.25 Dirichlet(0.3), drawn afresh; in play they are p."
-    )
+    verdict.expected = "In self-play the root's priors are 0.75 p + 0.25 Dirichlet(0.3), drawn afresh; in play they are p."
     position, seed = random_position(rng, 5, 5, 4, 4), rng.randrange(2**31)
     board = board_at(position)
     legal = list(board.availables)
@@ -170,9 +162,7 @@ def test_noise(worker: Worker, verdict: Ruling, rng: Random) -> None:
     largest = float(np.mean([noise.max() for noise in draws]))
     verdict.seen = f"The noise's largest entry is {largest:.2f} on average over {len(legal)} moves."
     if largest < 0.15:
-        verdict.partial(
-            0.5, f"The noise is far flatter than Dirichlet(0.3): its largest entry is {largest:.2f} on average."
-        )
+        verdict.partial(0.5, f"The noise is far flatter than Dirichlet(0.3): its largest entry is {largest:.2f} on average.")
 
 
 def _noise_elsewhere(worker: Worker, verdict: Ruling, seed: int) -> None:
@@ -213,9 +203,7 @@ def test_temperature(worker: Worker, verdict: Ruling, rng: Random) -> None:
             shares = np.array([visits.get(move, 0.0) for move in range(9)]) / max(1.0, sum(visits.values()))
             probs = np.asarray(step["probs"])
             if ply < FIRST_N_MOVES and np.abs(probs - shares).max() > 0.02:
-                raise StudentFault(
-                    f"At move {ply + 1} of self-play (temperature 1) probs are not the shares of the visits."
-                )
+                raise StudentFault(f"At move {ply + 1} of self-play (temperature 1) probs are not the shares of the visits.")
             if ply >= FIRST_N_MOVES and not _on_most_visited(probs, visits):
                 raise StudentFault(
                     f"At move {ply + 1} of self-play (temperature 1e-3 after {FIRST_N_MOVES} moves) probs are not all on "

@@ -33,9 +33,7 @@ AGREEMENT_TOLERANCE = 0.03
 
 @pytest.mark.points("mcts_pure.tree")
 def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    verdict.expected = (
-        "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
-    )
+    verdict.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
     for width, height, n_in_row, plies, n_playout in ((3, 3, 3, 0, 300), (3, 3, 3, 3, 200), (5, 4, 4, 6, 250)):
         position = random_position(rng, width, height, n_in_row, plies)
         seed = rng.randrange(2**31)
@@ -68,16 +66,12 @@ def expect_priors(tree: Tree, position: dict[str, Any], seed: int) -> None:
     expected = dict(zip(legal, priors, strict=True))
     for move, prior in tree.root_priors.items():
         if abs(prior - expected[move]) > 1e-4:
-            raise StudentFault(
-                f"The root's child {move} has prior {prior:.4f}; the policy function gave {expected[move]:.4f}."
-            )
+            raise StudentFault(f"The root's child {move} has prior {prior:.4f}; the policy function gave {expected[move]:.4f}.")
 
 
 @pytest.mark.points("mcts_pure.agreement")
 def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    verdict.expected = (
-        "Where every rollout has one possible result, the root's children are visited as by the reference."
-    )
+    verdict.expected = "Where every rollout has one possible result, the root's children are visited as by the reference."
     worst = 0.0
     for _ in range(12):
         position, values = certain_position(rng)
@@ -123,9 +117,7 @@ def smallest_difference(
 
 @pytest.mark.points("mcts_pure.tactics")
 def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    verdict.expected = (
-        "Immediate wins are taken (3x3 and 5x5 with 4 in a row) and the only saving block on 3x3 is found."
-    )
+    verdict.expected = "Immediate wins are taken (3x3 and 5x5 with 4 in a row) and the only saving block on 3x3 is found."
     expect_tactics(worker, verdict, rng, {"kind": "mcts_pure", "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 
@@ -165,9 +157,7 @@ def expect_reuse(worker: Worker, verdict: Ruling, rng: Random, player: dict[str,
     seen = worker.call("advance", position=position, n_playout=200, **player)
     kept, before = seen["kept"], seen["before"]
     for name, call in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move that is no child")):
-        verdict.expect(
-            seen[name]["visits"] <= 1 and seen[name]["children"] == 0, f"{call} should start from a new root."
-        )
+        verdict.expect(seen[name]["visits"] <= 1 and seen[name]["children"] == 0, f"{call} should start from a new root.")
     same = kept["visits"] == before["visits"] and kept["children"] == before["children"]
     verdict.expect(same, "update_with_move(move) throws the searched subtree away instead of keeping the child's.")
     verdict.expect(

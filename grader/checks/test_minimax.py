@@ -108,15 +108,11 @@ def _first_stone(engine: EngineSpec, limits: Limits) -> tuple[int, int]:
             process.start(0)
             return process.ask(-1, -1)
         except EngineFailure as failure:
-            raise StudentFault(
-                f"The engine did not open as black ({failure.termination.value}): {failure}"
-            ) from failure
+            raise StudentFault(f"The engine did not open as black ({failure.termination.value}): {failure}") from failure
 
 
 @pytest.mark.points("minimax.win_rate")
-def test_win_rate(
-    run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random
-) -> None:
+def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
     profile, points = run.profile.match, run.assignment.check("minimax.win_rate").points
     verdict.expected = (
         f"{profile.games} games against the baseline, {profile.limit_s:g} s a move at most; points by the formula "
@@ -143,9 +139,7 @@ def test_win_rate(
         records_path=run.folder / "games.jsonl",
     )
     verdict.evidence["match"] = match = result.to_json()
-    given = run.assignment.win_rate_points(
-        match["agents"][0]["wins"], match["agents"][0]["losses"], match["plays"], points
-    )
+    given = run.assignment.win_rate_points(match["agents"][0]["wins"], match["agents"][0]["losses"], match["plays"], points)
     verdict.seen = _describe(match)
     verdict.message = verdict.seen
     if given < points:

@@ -38,9 +38,7 @@ def test_layers(worker: Worker, verdict: Ruling) -> None:
         where = f"on {width}x{height} (width x height) with {block} block{'s' if block > 1 else ''}"
         missing, extra = sorted(set(expected) - set(seen)), sorted(set(seen) - set(expected))
         if missing or extra:
-            names = [f"missing {', '.join(missing[:4])}"] * bool(missing) + [f"unknown {', '.join(extra[:4])}"] * bool(
-                extra
-            )
+            names = [f"missing {', '.join(missing[:4])}"] * bool(missing) + [f"unknown {', '.join(extra[:4])}"] * bool(extra)
             raise StudentFault(f"The layer names differ {where}: {'; '.join(names)}.")
         for key, shape in expected.items():
             verdict.expect(seen[key] == shape, f"{key} has shape {seen[key]} {where}; expected {shape}.")

@@ -78,9 +78,7 @@ def test_loss(worker: Worker, verdict: Ruling, batch: Batch) -> None:
     data, l2 = batch.data_loss(train_mode=True), batch.l2()
     # With weight decay in the optimiser the L2 term is not part of the loss; train_step.l2 sees whether it acts.
     accepted = {"with the L2 term": data + l2, "L2 left to the optimiser": data}
-    verdict.expected = (
-        "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * the squared norm of the weights, in train mode."
-    )
+    verdict.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * the squared norm of the weights, in train mode."
     verdict.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
     verdict.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
     if not any(abs(loss - value) <= LOSS_TOLERANCE * max(1.0, value) for value in accepted.values()):
@@ -103,8 +101,7 @@ def _diagnose(loss: float, batch: Batch) -> str:
         "the values [N, 1] are compared with the winners [N] by broadcasting to [N, N]": cross_entropy + broadcast,
         "the value's error is missing": cross_entropy,
         "the policy's cross entropy is missing": mse,
-        "probabilities stand where log probabilities belong": mse
-        - float(np.mean(np.sum(batch.probs * np.exp(log_probs), 1))),
+        "probabilities stand where log probabilities belong": mse - float(np.mean(np.sum(batch.probs * np.exp(log_probs), 1))),
         "the cross entropy is averaged over the moves too": mse + cross_entropy / (WIDTH * HEIGHT),
         "the cross entropy's sign is turned": mse - cross_entropy,
         "the L2 term is twice as large as asked": data + l2,
@@ -114,7 +111,9 @@ def _diagnose(loss: float, batch: Batch) -> str:
         for regularised in (value_of_slip, value_of_slip + l2):
             if abs(loss - regularised) <= LOSS_TOLERANCE * max(1.0, abs(regularised)):
                 return f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {reason}."
-    return f"The loss is {loss:.4f}; expected {data + l2:.4f} (MSE {mse:.4f} + cross entropy {cross_entropy:.4f} + L2 {l2:.4f})."
+    return (
+        f"The loss is {loss:.4f}; expected {data + l2:.4f} (MSE {mse:.4f} + cross entropy {cross_entropy:.4f} + L2 {l2:.4f})."
+    )
 
 
 @pytest.mark.points("train_step.train_mode")
@@ -122,9 +121,7 @@ def test_train_mode(worker: Worker, verdict: Ruling, batch: Batch) -> None:
     verdict.expected = "train_step moves the running statistics of batch norm; policy_value does not, even afterwards."
     _, after = train(worker, batch, lr=1e-3)
     moved = max(float(np.abs(change(batch.weights, after, key)).max()) for key in batch.weights if "running_" in key)
-    verdict.expect(
-        moved > 0, "Batch norm's running statistics did not move in train_step: the network was left in eval mode."
-    )
+    verdict.expect(moved > 0, "Batch norm's running statistics did not move in train_step: the network was left in eval mode.")
     first = worker.call("net_policy_value", states=batch.states)
     second = worker.call("net_policy_value", states=batch.states[:1])
     again = worker.call("net_weights")
@@ -177,9 +174,7 @@ def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
     )
     inward = float(np.mean(np.sign(moved[large]) == -np.sign(unused[large])))
     verdict.seen = f"{inward:.0%} of those weights moved towards zero."
-    verdict.expect(
-        inward > 0.95, f"Of the weights that the data says nothing about only {inward:.0%} moved towards zero."
-    )
+    verdict.expect(inward > 0.95, f"Of the weights that the data says nothing about only {inward:.0%} moved towards zero.")
 
 
 @pytest.mark.points("train_step.overfits")
@@ -188,9 +183,7 @@ def test_overfits(worker: Worker, verdict: Ruling, batch: Batch) -> None:
     target_entropy = float(-np.mean(np.sum(batch.probs * np.log(batch.probs + 1e-12), axis=1)))
     losses, _ = train(worker, batch, lr=3e-3, steps=steps)
     start, end = losses[0, 0], float(np.mean(losses[-5:, 0]))
-    verdict.expected = (
-        f"{steps} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left)."
-    )
+    verdict.expected = f"{steps} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left)."
     verdict.seen = f"Loss {start:.3f} at first, {end:.3f} at last; {target_entropy:.3f} cannot be learnt away."
     left = (end - target_entropy) / max(start - target_entropy, 1e-9)
     verdict.expect(left < 0.4, f"{verdict.seen} The steps do not learn: {left:.0%} of what can be learnt is left.")

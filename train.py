@@ -1,0 +1,283 @@
+"""Training by self-play: `python train.py` takes tic-tac-toe from nothing to an agent that does not lose (handout 5.5).
+
+The loop of AlphaZero (Silver et al. 2017), readable from top to bottom in TrainPipeline: the network plays itself under its
+own search, every position of those games becomes a sample, the network learns from random samples of the latest ones, and
+now and then it is measured against pure MCTS. Values and results are seen by the side to move.
+
+It writes tmp/current_policy.model, model/best_policy.model and a CSV of what happened, tmp/training.csv.
+"""
+
+import argparse
+import csv
+import os
+import random
+import secrets
+import sys
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Hyper-parameters of one board; see TrainPipeline for what they mean."""
+
+    board_width: int
+    board_height: int
+    n_in_row: int
+    resnet_block: int
+    n_playout: int
+    buffer_size: int
+    batch_size: int
+    check_freq: int
+    first_n_moves: int
+    pure_mcts_playout_num: int
+    game_batch_num: int
+
+
+PRESETS = {
+    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 4, 25, 2000),
+    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 1000, 100_000),
+}
+
+STUBS_IN_ORDER = ("AlphaZero/mcts_pure.py", "AlphaZero/policy_value_net_torch.py", "AlphaZero/mcts_alphaZero.py")
+
+
+class TrainPipeline:
+    """Self-play, updates and evaluation, with all hyper-parameters as attributes.
+
+    Attributes:
+        learn_rate: of the optimiser at the start; it falls linearly to a tenth over `game_batch_num` games.
+        n_playout, c_puct: of the search in self-play.
+        temp: temperature of the first `first_n_moves` moves of a self-play game.
+        buffer_size: latest samples to learn from, each position counted with its eight symmetries.
+        batch_size, updates_per_game: samples an update, and updates after each game.
+        play_batch_size: games played before the updates.
+        check_freq: games between two saves of the current network; every second one it is evaluated.
+        game_batch_num: games of the whole training.
+        pure_mcts_playout_num: playouts of the opponent in evaluation; it gets 100 more when it has lost ten of ten.
+
+    Args:
+        init_model: weights to start from.
+        transfer_model: weights of another board to take what fits from.
+        preset: a name of PRESETS.
+    """
+
+    def __init__(self, init_model=None, transfer_model=None, preset="tictactoe"):
+        from AlphaZero.mcts_alphaZero import MCTSPlayer
+        from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
+        from AlphaZero.policy_value_net_torch import PolicyValueNet
+        from Board.game_board import Board, Game
+
+        sizes = PRESETS[preset]
+        self.board_width = sizes.board_width
+        self.board_height = sizes.board_height
+        self.n_in_row = sizes.n_in_row
+        self.resnet_block = sizes.resnet_block
+        self.learn_rate = 1e-3
+        self.n_playout = sizes.n_playout
+        self.c_puct = 5
+        self.temp = 1.0
+        self.first_n_moves = sizes.first_n_moves
+        self.buffer_size = sizes.buffer_size
+        self.batch_size = sizes.batch_size
+        self.updates_per_game = 10
+        self.play_batch_size = 1
+        self.check_freq = sizes.check_freq
+        self.game_batch_num = sizes.game_batch_num
+        self.pure_mcts_playout_num = sizes.pure_mcts_playout_num
+        self.best_win_ratio = 0.0
+        self.games_played = 0
+        self.data_buffer = deque(maxlen=self.buffer_size)
+        self.board = Board(width=self.board_width, height=self.board_height, n_in_row=self.n_in_row)
+        self.game = Game(self.board)
+        self.policy_value_net = PolicyValueNet(
+            self.board_width, self.board_height, self.resnet_block, init_model=init_model, transfer_model=transfer_model
+        )
+        self.pure_player_class = PureMCTSPlayer
+        self.player_class = MCTSPlayer
+        self.mcts_player = self.make_player(self.policy_value_net.policy_value_fn_random, is_selfplay=1)
+
+    def make_player(self, policy_value_fn, is_selfplay):
+        """The student's AlphaZero player with this training's settings."""
+        net = self.policy_value_net
+        handles = (
+            (net.action_fc_train, net.evaluation_fc2_train) if is_selfplay else (net.action_fc_test, net.evaluation_fc2_test)
+        )
+        player = self.player_class(
+            policy_value_fn, *handles, c_puct=self.c_puct, n_playout=self.n_playout, is_selfplay=is_selfplay
+        )
+        player.first_n_moves = self.first_n_moves
+        return player
+
+    def get_equi_data(self, play_data):
+        """Each sample in all symmetries of the board: eight if it is square, else four.
+
+        Args:
+            play_data: iterable of (state [9, H, W], move probabilities [W*H], z).
+
+        Returns:
+            list of the same triples. State rows count from the top, moves from the bottom; both are turned as one picture.
+        """
+        turns = range(4) if self.board_width == self.board_height else (0, 2)
+        extended = []
+        for state, move_probs, z in play_data:
+            picture = np.asarray(move_probs).reshape(self.board_height, self.board_width)[::-1]
+            for turn in turns:
+                turned_state = np.rot90(state, turn, axes=(1, 2))
+                turned_picture = np.rot90(picture, turn)
+                for mirror in (False, True):
+                    if mirror:
+                        turned_state = turned_state[:, :, ::-1]
+                        turned_picture = turned_picture[:, ::-1]
+                    extended.append((np.ascontiguousarray(turned_state), turned_picture[::-1].flatten(), z))
+        return extended
+
+    def collect_selfplay_data(self, n_games=1):
+        """Play games of the network against itself and put their positions into the buffer."""
+        for _ in range(n_games):
+            _, play_data = self.game.start_self_play(self.mcts_player)
+            self.data_buffer.extend(self.get_equi_data(play_data))
+            self.games_played += 1
+
+    def policy_update(self):
+        """`updates_per_game` training steps, each on a random batch of the buffer.
+
+        Returns:
+            (mean loss, mean entropy)
+        """
+        progress = min(1.0, self.games_played / self.game_batch_num)
+        learn_rate = self.learn_rate * (1 - 0.9 * progress)
+        results = []
+        for _ in range(self.updates_per_game * self.play_batch_size):
+            states, probs, winners = zip(*random.sample(self.data_buffer, self.batch_size), strict=True)
+            results.append(self.policy_value_net.train_step(states, probs, np.array(winners, dtype=np.float32), learn_rate))
+        loss, entropy = np.mean(results, axis=0)
+        return float(loss), float(entropy)
+
+    def step(self):
+        """`play_batch_size` games and what is learnt from them.
+
+        Returns:
+            (mean loss, mean entropy), or None while the buffer holds less than a batch.
+        """
+        self.collect_selfplay_data(self.play_batch_size)
+        if len(self.data_buffer) < self.batch_size:
+            return None
+        return self.policy_update()
+
+    def policy_evaluate(self, n_games=10):
+        """Games against pure MCTS, beginning in turn.
+
+        Returns:
+            The share of wins, a draw counting half.
+        """
+        player = self.make_player(self.policy_value_net.policy_value_fn, is_selfplay=0)
+        opponent = self.pure_player_class(c_puct=self.c_puct, n_playout=self.pure_mcts_playout_num)
+        points = 0.0
+        for number in range(n_games):
+            winner = self.game.start_play(player, opponent, start_player=number % 2, is_shown=0, print_prob=False)
+            points += {1: 1.0, 2: 0.0, -1: 0.5}[winner]
+        return points / n_games
+
+    def run(self):
+        """Train for `game_batch_num` games; Ctrl-C saves and ends."""
+        from tqdm import tqdm
+
+        os.makedirs("tmp", exist_ok=True)
+        os.makedirs("model", exist_ok=True)
+        with open("tmp/training.csv", "w", newline="", encoding="utf-8") as file:
+            log = csv.writer(file)
+            log.writerow(["games", "loss", "entropy", "win_ratio", "opponent_playouts"])
+            with tqdm(total=self.game_batch_num, unit="game", disable=None) as bar:
+                try:
+                    while self.games_played < self.game_batch_num:
+                        learnt = self.step()
+                        bar.update(self.play_batch_size)
+                        win_ratio = ""
+                        if self.games_played % self.check_freq == 0:
+                            self.policy_value_net.save_model("tmp/current_policy.model")
+                        if self.games_played % (2 * self.check_freq) == 0:
+                            win_ratio = self.check()
+                            bar.set_postfix_str(f"win ratio {win_ratio:.2f} at {self.pure_mcts_playout_num} playouts")
+                        if learnt:
+                            loss, entropy = learnt
+                            log.writerow(
+                                [self.games_played, f"{loss:.4f}", f"{entropy:.4f}", win_ratio, self.pure_mcts_playout_num]
+                            )
+                            file.flush()
+                except KeyboardInterrupt:
+                    print(f"\nInterrupted after {self.games_played} games.", file=sys.stderr)
+        self.policy_value_net.save_model("tmp/current_policy.model")
+        print("The latest network is tmp/current_policy.model, what happened is in tmp/training.csv.")
+        if os.path.exists("model/best_policy.model"):
+            print(f"The best one is model/best_policy.model, {self.best_win_ratio:.2f} in its last evaluation.")
+
+    def check(self):
+        """Evaluate; keep a network that is better than the best, and make the opponent stronger when it cannot win."""
+        win_ratio = self.policy_evaluate()
+        # Ten games are few: an equal result against an opponent at least as strong, by a network that learnt more, counts.
+        if win_ratio >= self.best_win_ratio:
+            self.best_win_ratio = win_ratio
+            self.policy_value_net.save_model("model/best_policy.model")
+        if win_ratio == 1.0 and self.pure_mcts_playout_num < 5000:
+            self.pure_mcts_playout_num += 100
+            self.best_win_ratio = 0.0
+        return win_ratio
+
+
+def first_unwritten(error):
+    """One sentence on a stub that is not filled in: the first one in the order of the handout."""
+    for path in STUBS_IN_ORDER:
+        try:
+            with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), path), encoding="utf-8") as file:
+                if "raise NotImplementedError" in file.read():
+                    return f"{path} comes first and is not written yet ({error}); see the handout, docs/handout.md, section 5"
+        except FileNotFoundError:
+            return f"{path} is missing; unpack the assignment again"
+    return f"not written yet: {error}"
+
+
+def seed_everything(seed):
+    """Make random, numpy and torch repeat themselves."""
+    import torch
+
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def main():
+    """Parse the command line and train."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--preset", choices=sorted(PRESETS), default="tictactoe")
+    parser.add_argument("--games", type=int, help="self-play games (default: the preset's)")
+    parser.add_argument("--seed", type=int, help="repeat a training (default: drawn and printed)")
+    parser.add_argument("--init-model", metavar="FILE", help="weights to go on from")
+    options = parser.parse_args()
+    if options.games is not None and options.games < 1:
+        parser.error(f"expected --games of at least 1; got {options.games}")
+    if options.init_model and not os.path.isfile(options.init_model):
+        parser.error(f"expected weights at {options.init_model}; nothing is there")
+    seed = secrets.randbelow(2**31) if options.seed is None else options.seed
+    try:
+        seed_everything(seed)
+        pipeline = TrainPipeline(init_model=options.init_model, preset=options.preset)
+        if options.games is not None:
+            pipeline.game_batch_num = options.games
+        print(f"Seed {seed}, {pipeline.game_batch_num} games of {options.preset}")
+        pipeline.run()
+    except NotImplementedError as error:
+        print(f"train.py: {first_unwritten(error)}.", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        if options.init_model is None or "state_dict" not in str(error):
+            raise
+        print(f"train.py: expected weights of this board in {options.init_model}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
