@@ -34,8 +34,7 @@ STATE: dict[str, Any] = {}
 def encode(value: Any) -> Any:
     """numpy arrays and scalars, tuples and dict keys -> what JSON holds."""
     if isinstance(value, np.ndarray):
-        data = np.ascontiguousarray(value)
-        return {"__array__": [str(data.dtype), list(data.shape), base64.b64encode(data.tobytes()).decode("ascii")]}
+        return {"__array__": [str(value.dtype), list(value.shape), base64.b64encode(value.tobytes()).decode("ascii")]}
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):
@@ -372,6 +371,15 @@ def train_games(games: int) -> list[list[float]]:
     return done
 
 
+def train_learn(states: np.ndarray, probs: np.ndarray, winners: np.ndarray) -> None:
+    """Learn from one game that was played elsewhere, as `train_games` does from one of its own."""
+    pipeline = STATE["pipeline"]
+    pipeline.data_buffer.extend(pipeline.get_equi_data(zip(states, probs, winners.tolist(), strict=True)))
+    pipeline.games_played += 1
+    if len(pipeline.data_buffer) >= pipeline.batch_size:
+        pipeline.policy_update()
+
+
 # ------------------------------------------------------------------------------------------------- exchange
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -391,6 +399,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         net_evaluate,
         train_start,
         train_games,
+        train_learn,
     )
 }
 

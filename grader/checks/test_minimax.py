@@ -10,14 +10,14 @@ from random import Random
 from typing import Any
 
 import pytest
-from Minimax.arena.engine import EngineFailure, EngineProcess, EngineSpec, Limits
-from Minimax.arena.match import play_match
-from Minimax.arena.referee import GameRecord, play_game
 
 from grader.checks.conftest import Ruling
 from grader.engine_build import build_engine, build_opponent, engine_sources
 from grader.errors import StudentFault
 from grader.run import Run
+from Minimax.arena.engine import EngineFailure, EngineProcess, EngineSpec, Limits
+from Minimax.arena.match import play_match
+from Minimax.arena.referee import GameRecord, play_game
 
 OPENINGS = 6
 CENTRE = range(4, 11)

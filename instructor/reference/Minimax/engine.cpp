@@ -1,0 +1,88 @@
+// The reference engine: threat-space search and alpha-beta over incremental patterns, behind the course protocol.
+//
+// It plays within half of the time that a move may take (GOMOKU_MOVE_TIME_S, 5 s unless told), so that a shared core does not
+// make it late. GOMOKU_SEED repeats its choices in the opening; GOMOKU_DEBUG=1 reports each search on standard error.
+
+#include <memory>
+#include <random>
+
+#include "AIController.h"
+#include "opening.h"
+#include "position.h"
+#include "search.h"
+
+std::string ai_name = "reference";
+
+namespace {
+
+constexpr double TIME_SHARE = 0.5;
+constexpr double MOST_S = 2.5;
+constexpr int SWAP_STONES = 3;
+
+struct Engine {
+    Position position;
+    Search search{position};
+    std::mt19937 generator;
+    double budget_s = MOST_S;
+    bool talks = false;
+};
+
+std::unique_ptr<Engine> engine;
+
+double environment_number(const char *name, double otherwise) {
+    const char *text = std::getenv(name);
+    char *end = nullptr;
+    const double number = text == nullptr ? 0.0 : std::strtod(text, &end);
+    return text == nullptr || end == text || number <= 0 ? otherwise : number;
+}
+
+void report(const Result &result, double seconds) {
+    std::cerr << "depth " << result.depth << " score " << result.score << " nodes " << result.nodes << " nps "
+              << static_cast<long>(static_cast<double>(result.nodes) / std::max(seconds, 1e-6)) << " pv";
+    for (const int cell : result.line) {
+        std::cerr << " " << x_of(cell) << "," << y_of(cell);
+    }
+    std::cerr << std::endl;
+}
+
+}  // namespace
+
+void init() {
+    init_patterns();
+    engine = std::make_unique<Engine>();
+    const char *seed = std::getenv("GOMOKU_SEED");
+    const auto now = std::chrono::high_resolution_clock::now().time_since_epoch().count();
+    engine->generator.seed(seed != nullptr ? static_cast<unsigned>(std::strtoul(seed, nullptr, 10))
+                                           : static_cast<unsigned>(now));
+    engine->budget_s = std::min(MOST_S, TIME_SHARE * environment_number("GOMOKU_MOVE_TIME_S", 5.0));
+    engine->talks = std::getenv("GOMOKU_DEBUG") != nullptr;
+}
+
+std::pair<int, int> action(std::pair<int, int> loc) {
+    const std::pair<int, int> nothing(-1, -1);
+    Position &position = engine->position;
+    if (loc != nothing) {
+        position.put(cell_of(loc.first, loc.second), 1 - ai_side);
+    } else if (position.stones() > 0) {
+        position.swap_colours();  // white has swapped: the single black stone is mine now and I am to move
+    }
+    int cell = NO_CELL;
+    if (position.stones() == 0) {
+        cell = first_stone(engine->generator);
+    } else if (ai_side == 0 && position.stones() == 2) {
+        cell = balanced_stone(position, engine->search, engine->budget_s, engine->generator);
+    } else {
+        const Clock clock(engine->budget_s);
+        const Result result = engine->search.run(ai_side, engine->budget_s);
+        if (engine->talks) {
+            report(result, clock.elapsed_s());
+        }
+        if (ai_side == 1 && position.stones() == SWAP_STONES && result.score < 0) {
+            position.swap_colours();
+            return nothing;
+        }
+        cell = result.cell;
+    }
+    position.put(cell, ai_side);
+    return {x_of(cell), y_of(cell)};
+}

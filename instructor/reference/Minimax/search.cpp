@@ -1,0 +1,223 @@
+#include "search.h"
+
+#include <algorithm>
+
+namespace {
+
+constexpr std::size_t TABLE_SIZE = std::size_t{1} << 20;
+constexpr int ROOT_VCF_NODES = 20'000;
+constexpr int LEAF_VCF_NODES = 60;
+constexpr int QUIET_WIDTH = 18;  // quiet points looked at in a node
+constexpr int TEMPO = 20;
+
+/// Scores of proven wins count from the root; the table keeps them counted from the node.
+int to_table(int score, int ply) { return score > SURE_WIN ? score + ply : score < -SURE_WIN ? score - ply : score; }
+int from_table(int score, int ply) { return score > SURE_WIN ? score - ply : score < -SURE_WIN ? score + ply : score; }
+
+}  // namespace
+
+Search::Search(Position &position) : position_(position), threats_(position), table_(TABLE_SIZE) {}
+
+Result Search::run(int side, double budget_s, int max_depth) {
+    const Clock clock(budget_s);
+    clock_ = &clock;
+    nodes_ = 0;
+    history_ = {};
+    killers_ = {};
+    Result best;
+    const int win = threats_.winning_move(side, ROOT_VCF_NODES);
+    if (win != NO_CELL) {
+        best.cell = win;
+        best.score = WIN - 1;
+        best.line = {win};
+        return best;
+    }
+    const Position before = position_;
+    try {
+        for (int depth = 1; depth <= max_depth; ++depth) {
+            const int score = negamax(side, depth, -WIN, WIN, 0);
+            const Entry &root = table_[position_.hash(side) % TABLE_SIZE];
+            best.cell = root.cell;
+            best.score = score;
+            best.depth = depth;
+            best.line = principal_variation(side);
+            const bool only_move = moves_[0].size() == 1;
+            if (std::abs(score) > SURE_WIN || only_move || !clock.allows_another()) {
+                break;
+            }
+        }
+    } catch (const Stopped &) {
+        position_ = before;  // the stones of the line that was being looked at are still on the board
+        // An unfinished iteration is dropped, but its best move so far stands in the table if it had raised alpha.
+        const Entry &root = table_[position_.hash(side) % TABLE_SIZE];
+        if (root.hash == position_.hash(side) && root.cell != NO_CELL) {
+            best.cell = root.cell;
+        }
+    }
+    best.nodes = nodes_ + threats_.nodes();
+    clock_ = nullptr;
+    return best;
+}
+
+int Search::evaluate(int side) const {
+    return position_.values(side) - position_.values(1 - side) + position_.values(side) / 8 + TEMPO;
+}
+
+int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
+    if ((++nodes_ & 255) == 0 && clock_->is_over()) {
+        throw Stopped{};
+    }
+    const int other = 1 - side;
+    if (position_.is_full()) {
+        return 0;
+    }
+    const bool at_root = ply == 0;
+    const int threatened = position_.count(other, MAKES_FIVE);
+    if (!at_root) {
+        if (position_.count(side, MAKES_FIVE) > 0) {
+            return WIN - ply - 1;
+        }
+        if (threatened > 1) {
+            return -(WIN - ply - 2);
+        }
+        if (threatened == 0 && position_.count(side, WIN_FOUR) > 0) {
+            return WIN - ply - 3;
+        }
+        // No five is further away than the one just found elsewhere.
+        alpha = std::max(alpha, -(WIN - ply));
+        beta = std::min(beta, WIN - ply - 1);
+        if (alpha >= beta) {
+            return alpha;
+        }
+    }
+    Entry &entry = table_[position_.hash(side) % TABLE_SIZE];
+    const bool known = entry.hash == position_.hash(side);
+    if (known && !at_root && entry.depth >= depth) {
+        const int score = from_table(entry.score, ply);
+        if (entry.bound == EXACT || (entry.bound == LOWER && score >= beta) || (entry.bound == UPPER && score <= alpha)) {
+            return score;
+        }
+    }
+    // A forced answer costs no depth, and a position with a four in the air is no leaf.
+    const bool in_danger = threatened > 0 || position_.count(other, WIN_FOUR) > 0;
+    if (depth <= 0 && (!in_danger || depth <= -4 || ply >= MAX_PLY - 1)) {
+        if (threatened == 0 && threats_.winning_move(side, LEAF_VCF_NODES) != NO_CELL) {
+            return WIN - ply - 5;
+        }
+        return evaluate(side);
+    }
+    std::vector<Move> &moves = moves_[ply];
+    find_moves(side, known ? entry.cell : NO_CELL, ply, moves);
+    const int first_alpha = alpha;
+    int best = -WIN;
+    int best_cell = moves.empty() ? NO_CELL : moves.front().cell;
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+        const int cell = moves[i].cell;
+        const bool quiet = position_.point_class(side, cell) < MAKES_FOUR && !in_danger;
+        int next = depth - (threatened == 1 ? 0 : 1);
+        if (ply >= MAX_PLY - 8) {
+            next = std::min(next, depth - 1);
+        }
+        position_.put(cell, side);
+        int score;
+        if (i == 0) {
+            score = -negamax(other, next, -beta, -alpha, ply + 1);
+        } else {
+            // Late quiet moves are first looked at less deeply; whatever surprises is searched again.
+            const int less = quiet && depth >= 3 && i >= 4 ? (i >= 10 ? 2 : 1) : 0;
+            score = -negamax(other, next - less, -alpha - 1, -alpha, ply + 1);
+            if (score > alpha && less > 0) {
+                score = -negamax(other, next, -alpha - 1, -alpha, ply + 1);
+            }
+            if (score > alpha && score < beta) {
+                score = -negamax(other, next, -beta, -alpha, ply + 1);
+            }
+        }
+        position_.take(cell);
+        if (score > best) {
+            best = score;
+            best_cell = cell;
+        }
+        if (best > alpha) {
+            alpha = best;
+            if (at_root) {
+                entry = {position_.hash(side), to_table(best, 0), static_cast<std::int16_t>(best_cell),
+                         static_cast<std::int8_t>(0), LOWER};
+            }
+        }
+        if (alpha >= beta) {
+            if (quiet) {
+                history_[side][cell] += depth * depth;
+                if (killers_[ply][0] != cell) {
+                    killers_[ply][1] = killers_[ply][0];
+                    killers_[ply][0] = cell;
+                }
+            }
+            break;
+        }
+    }
+    const Bound bound = best <= first_alpha ? UPPER : best >= beta ? LOWER : EXACT;
+    table_[position_.hash(side) % TABLE_SIZE] = {position_.hash(side), to_table(best, ply), static_cast<std::int16_t>(best_cell),
+                                                 static_cast<std::int8_t>(std::max(depth, -1)), bound};
+    return best;
+}
+
+/// Moves worth looking at, best first: a five is made or stopped; an open four is stopped or answered by fours; else points
+/// near the stones by what they are worth to either side.
+void Search::find_moves(int side, int preferred, int ply, std::vector<Move> &moves) const {
+    moves.clear();
+    const int other = 1 - side;
+    for (const int colour : {side, other}) {
+        if (position_.count(colour, MAKES_FIVE) > 0) {
+            moves.push_back({position_.find(colour, MAKES_FIVE), 0});
+            return;
+        }
+    }
+    const bool must_stop = position_.count(side, WIN_FOUR) == 0 && position_.count(other, WIN_FOUR) > 0;
+    for (const int cell : position_.points()) {
+        if (!position_.is_empty(cell) || !position_.is_near(cell)) {
+            continue;
+        }
+        const PointClass own = position_.point_class(side, cell);
+        const PointClass theirs = position_.point_class(other, cell);
+        if (must_stop && own < MAKES_FOUR && theirs < MAKES_FOUR) {
+            continue;
+        }
+        int key = 2 * position_.value(side, cell) + position_.value(other, cell);
+        key += 400 * own + 250 * theirs + std::min(history_[side][cell], 200);
+        if (cell == preferred) {
+            key += 1'000'000;
+        } else if (cell == killers_[ply][0] || cell == killers_[ply][1]) {
+            key += 150;
+        }
+        moves.push_back({cell, key});
+    }
+    std::sort(moves.begin(), moves.end(), [](const Move &a, const Move &b) { return a.key > b.key; });
+    if (!must_stop && moves.size() > QUIET_WIDTH) {
+        moves.resize(QUIET_WIDTH);
+    }
+    if (moves.empty()) {  // nothing near: the board holds no stone, or only far ones are free
+        for (const int cell : position_.points()) {
+            if (position_.is_empty(cell)) {
+                moves.push_back({cell, 0});
+            }
+        }
+    }
+}
+
+std::vector<int> Search::principal_variation(int side) {
+    std::vector<int> line;
+    while (line.size() < 12) {
+        const Entry &entry = table_[position_.hash(side) % TABLE_SIZE];
+        if (entry.hash != position_.hash(side) || entry.cell == NO_CELL || !position_.is_empty(entry.cell)) {
+            break;
+        }
+        line.push_back(entry.cell);
+        position_.put(entry.cell, side);
+        side = 1 - side;
+    }
+    for (auto cell = line.rbegin(); cell != line.rend(); ++cell) {
+        position_.take(*cell);
+    }
+    return line;
+}

@@ -1,0 +1,63 @@
+// Iterative deepening alpha-beta (principal variation search) with a transposition table.
+
+#ifndef SEARCH_H
+#define SEARCH_H
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "clock.h"
+#include "position.h"
+#include "threats.h"
+
+constexpr int WIN = 1'000'000;     // less the plies to the five
+constexpr int SURE_WIN = 900'000;  // scores beyond it are proven
+constexpr int MAX_PLY = 64;
+
+struct Result {
+    int cell = NO_CELL;
+    int score = 0;  // for the side to move
+    int depth = 0;
+    std::uint64_t nodes = 0;
+    std::vector<int> line;  // principal variation
+};
+
+class Search {
+  public:
+    explicit Search(Position &position);
+
+    /// The best move for `side` within the budget, or by `max_depth` if that comes first.
+    Result run(int side, double budget_s, int max_depth = MAX_PLY);
+
+  private:
+    enum Bound : std::uint8_t { UPPER, LOWER, EXACT };
+    struct Entry {
+        std::uint64_t hash = 0;
+        std::int32_t score = 0;
+        std::int16_t cell = NO_CELL;
+        std::int8_t depth = -1;
+        Bound bound = UPPER;
+    };
+    struct Move {
+        int cell;
+        int key;
+    };
+    struct Stopped {};
+
+    int negamax(int side, int depth, int alpha, int beta, int ply);
+    int evaluate(int side) const;
+    void find_moves(int side, int preferred, int ply, std::vector<Move> &moves) const;
+    std::vector<int> principal_variation(int side);
+
+    Position &position_;
+    ThreatSearch threats_;
+    std::vector<Entry> table_;
+    std::array<std::array<int, CELLS>, 2> history_;
+    std::array<std::array<int, 2>, MAX_PLY + 1> killers_;
+    std::array<std::vector<Move>, MAX_PLY + 1> moves_;
+    const Clock *clock_ = nullptr;
+    std::uint64_t nodes_ = 0;
+};
+
+#endif
