@@ -7,10 +7,23 @@ namespace {
 
 constexpr int BLACK = 0;
 constexpr int WHITE = 1;
-constexpr int FIRST_LOOK = 3;
-constexpr int SECOND_LOOK = 6;
-constexpr std::size_t KEPT = 12;
-constexpr std::size_t CHOICES = 4;
+constexpr int NEAREST = 2;  // of the third stone to the first two; nearer is black's, further is white's advantage
+constexpr int FURTHEST = 5;
+constexpr int FIRST_LOOK = 4;
+constexpr int SECOND_LOOK = 8;
+constexpr std::size_t LOOKED_AT = 40;
+constexpr std::size_t KEPT = 8;
+constexpr std::size_t CHOICES = 3;
+
+int distance_to_stones(const Position &position, int cell) {
+    int nearest = SIZE;
+    for (const int point : position.points()) {
+        if (!position.is_empty(point)) {
+            nearest = std::min(nearest, std::max(std::abs(x_of(point) - x_of(cell)), std::abs(y_of(point) - y_of(cell))));
+        }
+    }
+    return nearest;
+}
 
 }  // namespace
 
@@ -24,11 +37,13 @@ int balanced_stone(Position &position, Search &search, double budget_s, std::mt1
     const Clock clock(budget_s);
     std::vector<std::pair<int, int>> places;  // how far from even for white, who is to move; cell
     for (const int cell : position.points()) {
-        if (position.is_empty(cell) && x_of(cell) >= 2 && x_of(cell) <= SIZE - 3 && y_of(cell) >= 2 && y_of(cell) <= SIZE - 3) {
+        const int distance = distance_to_stones(position, cell);
+        if (position.is_empty(cell) && distance >= NEAREST && distance <= FURTHEST) {
             places.emplace_back(0, cell);
         }
     }
     std::shuffle(places.begin(), places.end(), generator);
+    places.resize(std::min(places.size(), LOOKED_AT));
     for (const int depth : {FIRST_LOOK, SECOND_LOOK}) {
         const double share_s = budget_s / (2.0 * static_cast<double>(places.size()));
         for (auto &[uneven, cell] : places) {

@@ -6,9 +6,13 @@ namespace {
 
 constexpr std::size_t TABLE_SIZE = std::size_t{1} << 20;
 constexpr int ROOT_VCF_NODES = 20'000;
-constexpr int LEAF_VCF_NODES = 60;
-constexpr int QUIET_WIDTH = 18;  // quiet points looked at in a node
+constexpr int LEAF_VCF_NODES = 300;
+constexpr int QUIET_WIDTH = 24;  // quiet points looked at in a node
 constexpr int TEMPO = 20;
+constexpr int FOUR_THREE_NOW = 400;
+constexpr int FOUR_THREE_LATER = 150;
+constexpr int DOUBLE_THREE_NOW = 150;
+constexpr int DOUBLE_THREE_LATER = 60;
 
 /// Scores of proven wins count from the root; the table keeps them counted from the node.
 int to_table(int score, int ply) { return score > SURE_WIN ? score + ply : score < -SURE_WIN ? score - ply : score; }
@@ -59,8 +63,14 @@ Result Search::run(int side, double budget_s, int max_depth) {
     return best;
 }
 
+/// For the side to move: patterns on the whole board, the move being worth a part of one's own, and double threats that
+/// stand ready, which count for more to the side that can play them now.
 int Search::evaluate(int side) const {
-    return position_.values(side) - position_.values(1 - side) + position_.values(side) / 8 + TEMPO;
+    const int other = 1 - side;
+    const int patterns = position_.values(side) - position_.values(other) + position_.values(side) / 8;
+    const int ready = FOUR_THREE_NOW * (position_.count(side, FOUR_THREE) > 0) - FOUR_THREE_LATER * (position_.count(other, FOUR_THREE) > 0) +
+                      DOUBLE_THREE_NOW * (position_.count(side, DOUBLE_THREE) > 0) - DOUBLE_THREE_LATER * (position_.count(other, DOUBLE_THREE) > 0);
+    return patterns + ready + TEMPO;
 }
 
 int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
