@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import load_assignment
 from grader.errors import CouldNotGrade, UsageError
 from grader.grading import grade
 from grader.sandbox import LEVELS, find_sandbox
@@ -36,7 +36,7 @@ class Screen:
 
 def grade_command(options: argparse.Namespace) -> int:
     """Grade each path in turn; a path that cannot be read does not keep the others from being graded."""
-    assignment = load_assignment(options.assignment)
+    assignment = load_assignment()
     assignment.profile(options.profile)
     sandbox = find_sandbox(options.sandbox)
     names = [submission_name(path) for path in options.paths]
@@ -67,7 +67,7 @@ def grade_command(options: argparse.Namespace) -> int:
 
 def workspace_command(options: argparse.Namespace) -> int:
     """Lay out a runnable tree: framework and submission."""
-    assignment = load_assignment(options.assignment)
+    assignment = load_assignment()
     submission = read_submission(options.submission, assignment)
     place = build_workspace(assignment, submission, options.folder)
     print(f"{len(submission.files)} files of {submission.name} over the framework in {place}")
@@ -84,12 +84,11 @@ def stubs_command(options: argparse.Namespace) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     main = argparse.ArgumentParser(prog="python -m grader", description="Grade submissions of this assignment.")
-    main.add_argument("--assignment", type=Path, default=ROOT / "assignment.toml", help=argparse.SUPPRESS)
     commands = main.add_subparsers(dest="command", required=True)
 
     grading = commands.add_parser("grade", help="grade submissions (folders or archives)")
     grading.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    grading.add_argument("--profile", default="quick", help="quick (default) or full")
+    grading.add_argument("--profile", default="quick", help="quick (default), full or smoke")
     grading.add_argument("--out", type=Path, default=Path("results"), help="folder for results (default: results)")
     grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: drawn afresh)")
     grading.add_argument("--sandbox", choices=LEVELS, help="force a level (default: the strongest that works)")

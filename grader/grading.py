@@ -106,6 +106,7 @@ def _prepare(
         "seed": secrets.randbelow(2**31) if seed is None else seed,
     }
     _write_json(folder / "run.json", data)
+    shutil.rmtree(folder / "workspace", ignore_errors=True)
     build_workspace(assignment, submission, folder / "workspace")
 
 

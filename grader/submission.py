@@ -13,6 +13,7 @@ import os
 import stat
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -90,7 +91,10 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
 
 
 def _select(name: str, source: _Source, assignment: Assignment) -> Submission:
-    entries = list(source.entries())
+    try:
+        entries = list(source.entries())
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+        raise UsageError(f"{name} cannot be read to its end: {error}") from error
     root, notes = _find_root([entry.path for entry in entries], assignment)
     prefix = f"{root}/" if root else ""
     chosen: list[tuple[str, Entry]] = []
@@ -119,6 +123,9 @@ def _select(name: str, source: _Source, assignment: Assignment) -> Submission:
         folded = relative.casefold()
         if folded in spelled:
             ignored.append((relative, f"the same name as {spelled[folded]} where case does not count"))
+            continue
+        if any(parent in files for parent in _parents(relative)):
+            ignored.append((relative, "its folder is also the name of a file"))
             continue
         spelled[folded] = relative
         files[relative] = source.read(entry)
@@ -251,7 +258,7 @@ class _Archive(_Source):
     def read(self, entry: Entry) -> bytes:
         try:
             content = self.stream(self.members[entry.path], MAX_FILE_BYTES + 1)
-        except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
             raise UsageError(f"{self.path.name}: {entry.path} is damaged or encrypted: {error}") from error
         if len(content) > MAX_FILE_BYTES:
             raise UsageError(f"{self.path.name}: {entry.path} is larger than its header says")
@@ -296,6 +303,10 @@ def _open_archive(path: Path) -> _Archive:
         return _Zip(path) if path.name.lower().endswith(".zip") else _Tar(path)
     except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, ValueError) as error:
         raise UsageError(f"{path} is not the archive that its name says, or is damaged: {error}") from error
+
+
+def _parents(path: str) -> list[str]:
+    return [parent.as_posix() for parent in PurePosixPath(path).parents]
 
 
 def _safe_name(name: str) -> str | None:

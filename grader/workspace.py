@@ -5,7 +5,6 @@ A student cannot replace the Board, train.py or the referee, because only collec
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from grader.assignment import ROOT, Assignment, matches
@@ -31,7 +30,8 @@ def framework_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
 def build_workspace(assignment: Assignment, submission: Submission, destination: Path, *, root: Path = ROOT) -> Path:
     """Lay the framework and the submission's files into `destination`.
 
-    An earlier workspace there is replaced; anything else that is not an empty folder is refused.
+    Laid out again, an earlier workspace loses the files that were laid there before; what was made in it since (trained
+    weights, logs) stays. Any other folder that is not empty is refused.
 
     Returns:
         `destination`, resolved.
@@ -40,23 +40,22 @@ def build_workspace(assignment: Assignment, submission: Submission, destination:
         UsageError: `destination` holds something that is not a workspace.
     """
     destination = destination.resolve()
+    marker = destination / MARKER
     if destination.exists() and not destination.is_dir():
         raise UsageError(f"expected a new or empty folder for the workspace; {destination} is a file")
-    if destination.is_dir() and any(destination.iterdir()):
-        if not (destination / MARKER).is_file():
-            raise UsageError(f"expected a new or empty folder for the workspace; {destination} holds other files")
-        shutil.rmtree(destination)
+    if marker.is_file():
+        for relative in marker.read_text(encoding="utf-8").splitlines():
+            (destination / relative).unlink(missing_ok=True)
+    elif destination.is_dir() and any(destination.iterdir()):
+        raise UsageError(f"expected a new or empty folder for the workspace; {destination} holds other files")
+    files = {relative: (root / relative).read_bytes() for relative in framework_files(assignment, root)}
+    files |= submission.files
+    if any(relative.startswith("AlphaZero/") for relative in files):
+        files.setdefault("AlphaZero/__init__.py", b"")
     destination.mkdir(parents=True, exist_ok=True)
-    (destination / MARKER).write_text(f"{submission.name} {submission.digest}\n", encoding="utf-8")
-    for relative in framework_files(assignment, root):
-        target = destination / relative
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / relative, target)
-    for relative, content in submission.files.items():
+    marker.write_text("".join(f"{relative}\n" for relative in sorted(files)), encoding="utf-8")
+    for relative, content in files.items():
         target = destination / relative
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
-    package = destination / "AlphaZero"
-    if package.is_dir() and not (package / "__init__.py").exists():
-        (package / "__init__.py").touch()
     return destination

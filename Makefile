@@ -1,0 +1,59 @@
+# Two commands do everything from a bare clone: `make grade` and `make test`. See README.md.
+
+PYTHON ?= python3
+CXX := g++
+CXXFLAGS := -std=c++17 -O2 -pthread -Wall -Wextra -Wpedantic -Werror -I Minimax
+VENV := .venv
+RUN := $(VENV)/bin/python
+ENGINES := build/engines
+REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
+
+.PHONY: grade test engines stubs train play clean tools
+
+grade: $(VENV)/run.stamp engines
+	$(RUN) -m grader grade instructor/reference --profile quick --out results
+
+test: $(VENV)/test.stamp engines
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(RUN) -m pytest
+
+engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(ENGINES)/reference
+
+stubs: $(VENV)/run.stamp
+	$(RUN) -m grader stubs
+
+# The reference in a tree of its own, as a student's would be.
+train: $(VENV)/run.stamp
+	$(RUN) -m grader workspace instructor/reference build/reference
+	cd build/reference && ../../$(RUN) train.py $(ARGS)
+
+play: $(VENV)/run.stamp
+	$(RUN) -m grader workspace instructor/reference build/reference
+	cd build/reference && ../../$(RUN) human_play.py $(ARGS)
+
+clean:
+	rm -rf build tmp results
+
+tools:
+	@command -v $(CXX) >/dev/null || { echo "A C++ compiler is missing: install $(CXX) (Debian, Ubuntu: apt-get install g++)." >&2; exit 2; }
+
+$(ENGINES)/%: Minimax/%.cpp Minimax/AIController.h
+	@mkdir -p $(ENGINES)
+	$(CXX) $(CXXFLAGS) $< -o $@
+
+$(ENGINES)/reference: $(REFERENCE) $(wildcard instructor/reference/Minimax/*.h) Minimax/AIController.h
+	@mkdir -p $(ENGINES)
+	$(CXX) $(CXXFLAGS) $(REFERENCE) -o $@
+
+# A stamp is older than the requirements it was made from, or the environment is as they say.
+$(VENV)/run.stamp: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or later is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1): install a later one (Debian, Ubuntu: apt-get install python3) or name it, make PYTHON=python3.12." >&2; exit 2; }
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "A virtual environment could not be made: install venv for this Python (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 2; }
+	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/run.stamp requirements-test.txt
+	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	@touch $@

@@ -1,0 +1,144 @@
+"""Play against your own AI: `python human_play.py` opens the board, `--terminal` plays in text (handout section 5.5).
+
+In the terminal a move is `h,w`: row from the bottom, column from the left. The end of the input leaves the game.
+"""
+
+import argparse
+import os
+import re
+import sys
+
+from train import first_unwritten
+
+DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "3_3_3.model")
+
+
+class UsageError(Exception):
+    """One sentence for whoever called."""
+
+
+class Human:
+    """A player at the keyboard."""
+
+    def __init__(self):
+        self.player = None
+
+    def set_player_ind(self, p):
+        self.player = p
+
+    def reset_player(self):
+        """Nothing is remembered between games."""
+
+    def get_action(self, board, is_selfplay=False, print_probs_value=0):
+        """Ask until the answer is an empty point; EOFError at the end of the input."""
+        while True:
+            text = input("Your move (h,w): ")
+            try:
+                location = [int(part) for part in text.replace(",", " ").split()]
+            except ValueError:
+                location = []
+            move = board.location_to_move(location) if len(location) == 2 else -1
+            if move in board.availables:
+                return move, None
+            print(f'expected an empty point such as "{board.height // 2},{board.width // 2}"; got {text!r}')
+
+
+def parse_board(text):
+    """`WxHxN` (columns, rows, stones in a row) as three integers."""
+    found = re.fullmatch(r"(\d+)x(\d+)x(\d+)", text)
+    if not found or not all(1 <= int(part) <= 30 for part in found.groups()):
+        raise UsageError(f"expected --board as WIDTHxHEIGHTxN such as 3x3x3 or 11x11x5; got {text!r}")
+    width, height, n_in_row = (int(part) for part in found.groups())
+    if n_in_row > min(width, height):
+        raise UsageError(f"expected a board of at least {n_in_row} by {n_in_row} for {n_in_row} in a row; got {text}")
+    return width, height, n_in_row
+
+
+def sizes_of_weights(path):
+    """(points, blocks) of a weights file by its shapes."""
+    import pickle
+
+    import torch
+
+    if not os.path.isfile(path):
+        raise UsageError(f"expected weights at {path}; nothing is there (python train.py makes model/best_policy.model)")
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        points = state["dense_layer_1.weight"].shape[0]
+        blocks = len({key.split(".")[1] for key in state if key.startswith("resnet.")})
+    except (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, AttributeError, TypeError, ValueError) as error:
+        raise UsageError(f"expected weights of the policy-value network in {path}; it holds something else") from error
+    return points, blocks
+
+
+def make_ai(options, board_sizes):
+    """The AI that was asked for, and the board (width, height, n_in_row) that it plays on."""
+    if options.player == "mcts":
+        from AlphaZero.mcts_pure import MCTSPlayer
+
+        return MCTSPlayer(c_puct=5, n_playout=options.playouts or 1000), board_sizes or (3, 3, 3)
+    from AlphaZero.mcts_alphaZero import MCTSPlayer
+    from AlphaZero.policy_value_net_torch import PolicyValueNet
+
+    points, blocks = sizes_of_weights(options.model)
+    if board_sizes is None:
+        side = round(points**0.5)
+        if side * side != points:
+            raise UsageError(f"expected --board, since the weights in {options.model} are of no square board")
+        board_sizes = (side, side, 3 if side == 3 else min(5, side))
+    width, height, _ = board_sizes
+    if width * height != points:
+        raise UsageError(f"expected weights of a {width}x{height} board; those in {options.model} have {points} points")
+    try:
+        net = PolicyValueNet(width, height, blocks, init_model=options.model)
+    except RuntimeError as error:
+        raise UsageError(f"expected weights of this network in {options.model}: {str(error).splitlines()[-1].strip()}") from error
+    handles = net.action_fc_test, net.evaluation_fc2_test
+    return MCTSPlayer(net.policy_value_fn, *handles, c_puct=5, n_playout=options.playouts or 400), board_sizes
+
+
+def play_in_window(game, ai, first):
+    """Open the window; a machine without a screen, and an AI that fails, are told in a sentence."""
+    try:
+        game.start_play_with_UI(ai, start_player=first)
+    except RuntimeError as error:
+        if isinstance(error.__cause__, NotImplementedError):
+            raise error.__cause__ from None
+        raise UsageError(str(error)) from error
+
+
+def main():
+    """Parse the command line and play one game (terminal) or open the window."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--player", choices=("alpha_zero", "mcts"), default="alpha_zero", help="the AI (default alpha_zero)")
+    parser.add_argument("--model", default=DEFAULT_MODEL, metavar="FILE", help="weights for alpha_zero (default 3x3)")
+    parser.add_argument("--board", metavar="WxHxN", help="columns x rows x stones in a row (default: of the weights)")
+    parser.add_argument("--playouts", type=int, metavar="N", help="playouts a move (default 400; mcts 1000)")
+    parser.add_argument("--start", choices=("human", "ai"), default="human", help="who begins (default human)")
+    parser.add_argument("--terminal", action="store_true", help="play in text")
+    options = parser.parse_args()
+    if options.playouts is not None and options.playouts < 2:
+        parser.error(f"expected --playouts of at least 2; got {options.playouts}")
+    try:
+        from Board.game_board import Board, Game
+
+        ai, (width, height, n_in_row) = make_ai(options, parse_board(options.board) if options.board else None)
+        game = Game(Board(width=width, height=height, n_in_row=n_in_row))
+        first = 0 if options.start == "human" else 1
+        if options.terminal:
+            game.start_play(Human(), ai, start_player=first, is_shown=1, print_prob=False)
+        else:
+            play_in_window(game, ai, first)
+    except NotImplementedError as error:
+        print(f"human_play.py: {first_unwritten(error)}.", file=sys.stderr)
+        return 2
+    except (UsageError, ModuleNotFoundError) as error:
+        print(f"human_play.py: {error}", file=sys.stderr)
+        return 2
+    except (EOFError, KeyboardInterrupt):
+        print("\nThe game was left unfinished.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+"""The reference solution of Part 2, by what the interface promises."""
+
+import numpy as np
+import pytest
+import torch
+
+from Board.game_board import Board
+from grader.trusted_network import expected_layout, forward, random_weights
+
+torch.set_num_threads(1)
+
+
+def board_after(moves, width=3, height=3, n_in_row=3):
+    board = Board(width=width, height=height, n_in_row=n_in_row)
+    board.init_board()
+    for move in moves:
+        board.do_move(move)
+    return board
+
+
+def uniform(board, *handles):
+    return [(move, 1 / len(board.availables)) for move in board.availables], 0.0
+
+
+@pytest.fixture(params=["mcts_pure", "mcts_alphaZero"])
+def module(request, reference):
+    return reference(request.param)
+
+
+def make_player(module, n_playout, **more):
+    if hasattr(module, "softmax"):
+        return module.MCTSPlayer(uniform, 2, 3, c_puct=5, n_playout=n_playout, **more)
+    return module.MCTSPlayer(c_puct=5, n_playout=n_playout)
+
+
+def test_the_selection_value_is_that_of_the_handout(module):
+    parent = module.TreeNode(None, 1.0)
+    parent.expand([(0, 0.25), (1, 0.75)])
+    parent._n_visits = 16
+    child = parent._children[1]
+    child._n_visits, child._Q = 2, 0.5
+    assert child.get_value(5) == pytest.approx(0.5 + 5 * 0.75 * 4 / 3)
+    assert parent.select(5)[0] == 1
+
+
+def test_backup_turns_the_sign_at_every_level(module):
+    root = module.TreeNode(None, 1.0)
+    root.expand([(0, 1.0)])
+    child = root._children[0]
+    child.expand([(1, 1.0)])
+    grandchild = child._children[1]
+    grandchild.update_recursive(0.6)
+    assert [grandchild._Q, child._Q, root._Q] == pytest.approx([0.6, -0.6, 0.6])
+    assert [node._n_visits for node in (grandchild, child, root)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("moves", "best"), [([0, 3, 1, 4], 2), ([0, 3, 1, 4, 8], 5), ([0, 4, 1], 2), ([4, 0, 3], 5)], ids=str
+)
+def test_wins_and_blocks_are_found(module, moves, best):
+    assert make_player(module, 800).get_action(board_after(moves))[0] == best
+
+
+def test_the_board_is_left_as_it_was(module):
+    board = board_after([4, 0])
+    make_player(module, 50).get_action(board)
+    assert list(board.states) == [4, 0]
+
+
+def test_a_full_board_is_refused_in_a_sentence(module):
+    with pytest.raises(ValueError, match="the board is full"):
+        make_player(module, 50).get_action(board_after([0, 1, 2, 4, 3, 5, 7, 6, 8]))
+
+
+def test_update_with_move_keeps_the_child_and_forgets_the_parent(module):
+    player = make_player(module, 50)
+    mcts = player.mcts
+    for _ in range(50):
+        mcts._playout(board_after([]))
+    child = mcts._root._children[4]
+    mcts.update_with_move(4)
+    assert mcts._root is child and child._parent is None
+    mcts.update_with_move(99)
+    assert mcts._root is not child and mcts._root._n_visits == 0
+
+
+def test_a_value_may_be_an_array_of_one(reference):
+    module = reference("mcts_alphaZero")
+    player = module.MCTSPlayer(lambda b, *h: (uniform(b)[0], np.array([[0.25]])), 2, 3, n_playout=30)
+    move, probs = player.get_action(board_after([]))
+    assert probs[move] > 0.1 and isinstance(player.mcts._root._Q, float)
+
+
+def test_self_play_mixes_noise_into_the_root_alone(reference):
+    module = reference("mcts_alphaZero")
+    np.random.seed(1)
+    player = make_player(module, 60, is_selfplay=1)
+    moves, _ = player.mcts.get_move_visits(board_after([]))
+    priors = np.array([player.mcts._root._children[m]._P for m in moves])
+    noise = (priors - 0.75 / 9) / 0.25
+    assert noise.min() > -1e-9 and noise.sum() == pytest.approx(1) and noise.max() > 0.2
+    below = player.mcts._root._children[moves[0]]._children
+    assert {child._P for child in below.values()} <= {1 / 8}
+
+
+@pytest.mark.parametrize(("plies", "temperature_is_one"), [(3, True), (4, False)])
+def test_temperature_falls_after_the_first_moves(reference, plies, temperature_is_one):
+    module = reference("mcts_alphaZero")
+    np.random.seed(2)
+    board = board_after([4, 0, 8, 2][:plies])
+    _, probs = make_player(module, 100, is_selfplay=1).get_action(board, is_selfplay=True)
+    assert (np.sort(probs)[-2] > 0.02) == temperature_is_one
+    assert probs.sum() == pytest.approx(1) and not probs[list(board.states)].any()
+
+
+def test_an_explicit_number_of_first_moves_counts(reference):
+    player = make_player(reference("mcts_alphaZero"), 100, is_selfplay=1)
+    player.first_n_moves = 0
+    _, probs = player.get_action(board_after([]), is_selfplay=True)
+    assert probs.max() > 0.99 or np.sort(probs)[-2] == pytest.approx(probs.max())
+
+
+@pytest.fixture
+def net_module(reference):
+    return reference("policy_value_net_torch")
+
+
+@pytest.mark.parametrize(("width", "height", "block"), [(3, 3, 1), (5, 4, 2), (11, 11, 19)])
+def test_layers_are_named_and_shaped_as_published(net_module, width, height, block):
+    model = net_module.PolicyValueNetModel(width, height, block, 9)
+    assert {k: tuple(v.shape) for k, v in model.state_dict().items()} == expected_layout(width, height, block)
+
+
+@pytest.fixture
+def given(net_module, tmp_path):
+    """A network on 5x4 with known weights, and states."""
+    weights = random_weights(5, 4, 1, seed=3)
+    path = tmp_path / "given.model"
+    state = {k: torch.as_tensor(v) for k, v in weights.items() if not k.endswith("num_batches_tracked")}
+    torch.save(state, path)  # as converted files are: without num_batches_tracked
+    states = np.random.default_rng(1).integers(0, 2, (6, 9, 4, 5)).astype(np.float32)
+    return net_module.PolicyValueNet(5, 4, 1, init_model=str(path)), weights, states
+
+
+def test_outputs_are_those_of_the_functional_network(given):
+    net, weights, states = given
+    log_probs, value = forward(weights, states, width=5, height=4)
+    probs, seen = net.policy_value(states, 2, 3)
+    np.testing.assert_allclose(probs, np.exp(log_probs), atol=1e-5)
+    np.testing.assert_allclose(seen, value, atol=1e-5)
+
+
+def test_the_loss_is_that_of_the_handout_and_leaves_biases_out(given):
+    net, weights, states = given
+    targets = np.random.default_rng(2).dirichlet(np.ones(20), 6)
+    winners = np.array([1, -1, 0, 1, 1, -1.0])
+    log_probs, value = forward(weights, states, width=5, height=4, train_mode=True)
+    l2 = sum((w**2).sum() for k, w in weights.items() if k.endswith("weight"))
+    expected = np.mean((value[:, 0] - winners) ** 2) - np.mean((targets * log_probs).sum(1)) + 1e-4 / 2 * l2
+    loss, entropy = net.train_step(states, targets, winners, 1e-3)
+    assert loss == pytest.approx(expected, rel=1e-4)
+    assert entropy == pytest.approx(-np.mean((np.exp(log_probs) * log_probs).sum(1)), rel=1e-4)
+
+
+def test_batch_norm_learns_in_train_step_alone(given):
+    net, _, states = given
+    statistics = net.model.bn_1.running_mean.clone()
+    net.policy_value(states, 2, 3)
+    assert torch.equal(net.model.bn_1.running_mean, statistics)
+    net.train_step(states, np.full((6, 20), 1 / 20), np.zeros(6), 1e-3)
+    assert not torch.equal(net.model.bn_1.running_mean, statistics)
+    alone, _ = net.policy_value(states[:1], 2, 3)
+    together, _ = net.policy_value(states, 2, 3)
+    np.testing.assert_allclose(alone[0], together[0], atol=1e-6)
+
+
+def test_weights_survive_saving_and_loading(given, net_module, tmp_path):
+    net, _, states = given
+    net.save_model(str(tmp_path / "new folder" / "w.model"))
+    other = net_module.PolicyValueNet(5, 4, 1, init_model=str(tmp_path / "new folder" / "w.model"))
+    np.testing.assert_array_equal(other.policy_value(states, 2, 3)[0], net.policy_value(states, 2, 3)[0])
+
+
+def test_weights_that_do_not_fit_are_refused_by_name(given, net_module, tmp_path):
+    net, _, _ = given
+    net.save_model(str(tmp_path / "w.model"))
+    with pytest.raises(RuntimeError, match=r"dense_layer_1\.weight"):
+        net_module.PolicyValueNet(3, 3, 1, init_model=str(tmp_path / "w.model"))
+    with pytest.raises(FileNotFoundError):
+        net.restore_model(str(tmp_path / "absent.model"))
+
+
+def test_transfer_takes_what_fits(given, net_module, tmp_path):
+    net, weights, _ = given
+    net.save_model(str(tmp_path / "w.model"))
+    other = net_module.PolicyValueNet(3, 3, 1, transfer_model=str(tmp_path / "w.model"))
+    np.testing.assert_array_equal(other.model.conv2d_1.weight.detach().numpy(), weights["conv2d_1.weight"])
+    assert other.model.dense_layer_1.weight.shape == (9, 2 * 7 * 7)
+
+
+@pytest.mark.parametrize(("width", "height"), [(4, 4), (5, 4)])
+def test_a_random_symmetry_is_undone_on_the_moves(net_module, width, height):
+    """A network that points at the stone's right neighbour in the picture, whatever way the picture is turned."""
+    net = net_module.PolicyValueNet(width, height, 1)
+
+    def point_at_own_stones(states, *handles):
+        own = states[0, 1][::-1].reshape(1, -1)
+        return own, np.zeros((1, 1))
+
+    net.policy_value = point_at_own_stones
+    board = board_after([6, 0], width, height, 3)
+    board.availables = list(range(width * height))  # so that taken points show too
+    for _ in range(30):
+        pairs, _ = net.policy_value_fn_random(board, 0, 1)
+        assert [move for move, prob in pairs if prob > 0] == [6]

@@ -1,0 +1,213 @@
+"""The arena: rules, engine processes that misbehave, the referee, matches that go on after a kill."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from Minimax.arena.engine import MARK, EngineSpec, Limits
+from Minimax.arena.match import play_match
+from Minimax.arena.referee import GameRecord, play_game
+from Minimax.arena.rules import SWAP, IllegalAction, Position, Termination, from_line
+from Minimax.arena.statistics import move_times, percentile, wilson_95
+
+FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
+LIMITS = Limits(move_s=0.6, init_s=3.0)
+
+
+def engine(fault="none", at=2):
+    return EngineSpec(path=fault, command=(sys.executable, "-S", str(FIXTURE), fault, str(at)))
+
+
+def leftovers():
+    """Processes that carry the mark of an engine."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if MARK.encode() in entry.read_bytes():
+                found.append(entry.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def play(*actions):
+    position = Position()
+    for action in actions:
+        position.play(action)
+    return position
+
+
+def test_five_in_a_row_wins_and_six_too():
+    blacks = [(4, 4), (5, 4), (6, 4), (8, 4), (9, 4)]
+    position = play(*[a for i, black in enumerate(blacks) for a in (black, (0, 2 * i))][:-1])
+    assert position.winner is None
+    position = play(*[a for i, black in enumerate(blacks) for a in (black, (0, 2 * i))], (7, 4))
+    assert position.winner == 0
+
+
+@pytest.mark.parametrize(
+    ("actions", "termination"),
+    [
+        ([(3, 7)], Termination.ILLEGAL_OPENING),
+        ([(7, 11)], Termination.ILLEGAL_OPENING),
+        ([SWAP], Termination.ILLEGAL_SWAP),
+        ([(7, 7), SWAP], Termination.ILLEGAL_SWAP),
+        ([(7, 7), (0, 0), SWAP], Termination.ILLEGAL_SWAP),
+        ([(7, 7), (0, 0), (1, 1), SWAP, SWAP], Termination.ILLEGAL_SWAP),
+        ([(7, 7), (0, 0), (1, 1), (2, 2), (3, 3), SWAP], Termination.ILLEGAL_SWAP),
+        ([(7, 7), (7, 7)], Termination.ILLEGAL_MOVE),
+        ([(7, 7), (15, 0)], Termination.ILLEGAL_MOVE),
+    ],
+)
+def test_illegal_actions_are_named_and_change_nothing(actions, termination):
+    position = play(*actions[:-1])
+    before = (dict(position.stones), list(position.actions), position.turn)
+    with pytest.raises(IllegalAction) as fault:
+        position.play(actions[-1])
+    assert fault.value.termination == termination
+    assert (position.stones, position.actions, position.turn) == before
+
+
+def test_after_the_swap_black_owns_the_stone_that_had_been_white():
+    position = play((7, 7), (8, 8), (9, 9), SWAP)
+    assert position.turn == 0 and position.swapped
+    assert position.stones == {(7, 7): 1, (8, 8): 0, (9, 9): 1}
+
+
+def test_only_white_may_answer_outside_the_centre_first():
+    assert play((7, 7), (0, 0)).stones[(0, 0)] == 1
+
+
+@pytest.mark.parametrize("line", ["", "7", "7 7 7", "a b", "7.0 7", "0x7 7", "7,7", "9" * 50 + " 1"])
+def test_lines_that_are_not_two_numbers_are_no_answer(line):
+    with pytest.raises(ValueError):  # noqa: PT011 (any message)
+        from_line(line)
+
+
+@pytest.mark.parametrize(
+    ("fault", "at", "black", "termination"),
+    [
+        ("occupied", 2, True, "illegal_move"),
+        ("off_board", 2, True, "illegal_move"),
+        ("negative", 2, False, "illegal_move"),
+        ("corner", 1, True, "illegal_opening"),
+        ("swap", 1, True, "illegal_swap"),
+        ("swap", 1, False, "illegal_swap"),
+        ("swap", 2, True, "illegal_swap"),
+        ("swap", 3, False, "illegal_swap"),
+        ("swap_twice", 2, False, "illegal_swap"),
+        ("words", 2, True, "malformed"),
+        ("three_numbers", 2, True, "malformed"),
+        ("huge_line", 2, True, "malformed"),
+        ("early_word", 2, False, "malformed"),
+        ("no_newline", 2, True, "timeout"),
+        ("late", 2, True, "timeout"),
+        ("ignore_sigterm", 2, True, "timeout"),
+        ("exit", 2, False, "crash"),
+        ("abort", 2, True, "crash"),
+        ("close_stdout", 2, True, "crash"),
+        ("crash_at_init", 1, True, "init_failed"),
+        ("silent_at_init", 1, False, "init_failed"),
+    ],
+)
+def test_a_misbehaving_engine_loses_by_the_right_name(fault, at, black, termination):
+    limits = Limits(move_s=0.6, init_s=1.0)
+    bad, good = engine(fault, at), engine()
+    game = play_game(*((bad, good) if black else (good, bad)), limits)
+    seat = 0 if black else 1
+    assert (game.termination, game.faulty, game.winner) == (termination, seat, 1 - seat)
+    assert game.detail
+    assert leftovers() == []
+
+
+@pytest.mark.parametrize("fault", ["leave_child", "flood_stderr"])
+def test_a_noisy_engine_plays_on_and_leaves_nothing(fault):
+    game = play_game(engine("win"), engine(fault), LIMITS)
+    assert (game.termination, game.winner, game.faulty) == ("five", 0, None)
+    assert leftovers() == []
+
+
+def test_a_legal_swap_is_no_forfeit_and_the_win_belongs_to_the_right_process():
+    game = play_game(engine("win"), engine("swap", 2), LIMITS)
+    assert game.swapped and game.moves[3] == SWAP
+    # Black's first two stones went to white by the swap; black went on to make five of its own.
+    assert (game.termination, game.faulty) == ("five", None)
+    own = [move for ply, move in enumerate(game.moves) if ply % 2 == 0]
+    assert game.winner == 0 and len(own) > 5
+
+
+def test_a_program_that_is_missing_fails_at_init():
+    game = play_game(EngineSpec(path="/nonexistent/engine"), engine(), LIMITS)
+    assert (game.termination, game.faulty) == ("init_failed", 0)
+
+
+def test_a_record_survives_json():
+    game = play_game(engine("win"), engine(), LIMITS, seed=5, index=3, black_agent=1)
+    assert game.winner == 1
+    assert GameRecord.from_json(json.loads(json.dumps(game.to_json()))) == game
+
+
+def test_colours_alternate_and_results_are_told_by_agent():
+    result = play_match((engine("win"), engine()), 4, num_workers=2, limits=LIMITS, seed=1)
+    data = result.to_json()
+    assert [game.black for game in result.games] == [0, 1, 0, 1]
+    assert data["agents"][0]["wins"] == 4 and data["agents"][1]["score"] == -1.0
+    assert data["plays"] == 4 and data["distinct_games"] == 2 and data["terminations"] == {"five": 4}
+    assert {"path", "name", "wins", "score", "move_s"} <= set(data["agents"][0])
+
+
+def test_a_killed_match_goes_on_and_repeats_nothing(tmp_path):
+    records, played = tmp_path / "games.jsonl", []
+    arguments = {"num_workers": 1, "limits": LIMITS, "seed": 1, "records_path": records}
+    whole = play_match((engine("win"), engine()), 3, **arguments)
+    lines = records.read_text().splitlines(keepends=True)
+    records.write_text("".join(lines[:2]) + lines[2][:40])  # as a kill in the middle of a write leaves it
+    before = time.monotonic()
+    again = play_match((engine("win"), engine()), 3, **arguments, on_game=played.append)
+    assert time.monotonic() - before < 30
+    assert len(played) == 3 and played[0] == whole.games[0]
+    assert [g.moves for g in again.games] == [g.moves for g in whole.games]
+    assert len(records.read_text().splitlines()) == 4
+    with pytest.raises(ValueError, match="belong to another one"):
+        play_match((engine("win"), engine()), 3, **{**arguments, "seed": 2})
+
+
+def test_each_game_and_seat_has_a_seed_of_its_own(tmp_path):
+    script = tmp_path / "tell.sh"
+    script.write_text('#!/bin/sh\nread side\necho "$GOMOKU_SEED $GOMOKU_MOVE_TIME_S"\n')
+    script.chmod(0o755)
+    spec = EngineSpec(path=str(script))
+    limits = Limits(move_s=1, told_move_s=0.5)
+    games = play_match((spec, spec), 2, num_workers=1, limits=limits, seed=7).games
+    names = [name for game in games for name in game.names]
+    assert len({name.split()[0] for name in names}) == 4
+    assert {name.split()[1] for name in names} == {"0.5"}
+    again = play_match((spec, spec), 2, num_workers=1, limits=limits, seed=7).games
+    assert [game.names for game in again] == [game.names for game in games]
+
+
+def test_an_engine_does_not_see_the_environment_of_the_match(tmp_path):
+    script = tmp_path / "tell.sh"
+    script.write_text('#!/bin/sh\nread side\necho "secret=$SECRET_OF_THE_TEST"\n')
+    script.chmod(0o755)
+    os.environ["SECRET_OF_THE_TEST"] = "x"
+    try:
+        game = play_game(EngineSpec(path=str(script)), engine(), LIMITS)
+    finally:
+        del os.environ["SECRET_OF_THE_TEST"]
+    assert game.names[0] == "secret="
+
+
+def test_wilson_interval_is_that_of_the_textbook():
+    assert wilson_95(32, 64) == pytest.approx((0.381, 0.619), abs=1e-3)
+    assert wilson_95(58, 64) == pytest.approx((0.810, 0.956), abs=1e-3)
+    assert wilson_95(0, 0) == (0.0, 1.0)
+
+
+def test_percentiles_are_values_that_occurred():
+    assert percentile([3, 1, 2, 4], 0.5) == 2 and percentile(range(1, 101), 0.95) == 95
+    assert move_times([]) == {"median": None, "p95": None, "max": None}

@@ -1,0 +1,125 @@
+"""The C++ engines through the course protocol."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from Minimax.arena.engine import EngineProcess, EngineSpec, Limits
+from Minimax.arena.match import play_match
+from Minimax.arena.rules import CENTRE, SWAP
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ("sample", "baseline", "reference")
+LIMITS = Limits(move_s=5.0, told_move_s=0.4)
+
+
+@pytest.fixture(params=NAMES)
+def path(request, engines):
+    return str(engines / request.param)
+
+
+def dialogue(path, side, lines, seed=1):
+    """The engine's answers to given lines."""
+    with EngineProcess(EngineSpec(path=path), LIMITS, seed=seed) as engine:
+        engine.start(side)
+        return [engine.ask(*line) for line in lines]
+
+
+def test_the_end_of_the_input_ends_the_engine(path):
+    done = subprocess.run([path], input="0\n", capture_output=True, text=True, timeout=10)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 1
+    assert subprocess.run([path], input="", capture_output=True, timeout=10).returncode == 0
+
+
+def test_black_opens_in_the_centre_and_not_always_alike(path):
+    stones = {dialogue(path, 0, [SWAP], seed)[0] for seed in range(6)}
+    assert all(x in CENTRE and y in CENTRE for x, y in stones) and len(stones) > 1
+
+
+def test_a_seed_repeats_the_opening(path):
+    assert dialogue(path, 0, [SWAP], 4) == dialogue(path, 0, [SWAP], 4)
+
+
+def test_the_stones_of_a_swap_are_not_played_over(path):
+    with EngineProcess(EngineSpec(path=path), LIMITS, seed=1) as engine:
+        engine.start(0)
+        played = {engine.ask(*SWAP), (3, 3)}
+        played.add(engine.ask(3, 3))
+        assert len(played) == 3
+        answer = engine.ask(*SWAP)
+        assert answer not in played and answer != SWAP
+
+
+@pytest.mark.parametrize("name", ["baseline", "reference"])
+def test_an_open_four_is_completed_and_a_four_is_stopped(engines, name):
+    """White is fed a black game: black builds a four on row 7 while white's answers are its own."""
+    with EngineProcess(EngineSpec(path=str(engines / name)), LIMITS, seed=3) as engine:
+        engine.start(1)
+        taken, row = set(), []
+        for _ in range(4):
+            x = next(x for x in range(4, 11) if (x, 7) not in taken and (not row or abs(x - row[-1]) == 1 or x > row[-1]))
+            row.append(x)
+            taken.add((x, 7))
+            answer = engine.ask(x, 7)
+            if answer == SWAP:
+                return  # a swap leaves nothing to stop; other seeds and engines play on
+            taken.add(answer)
+        runs = [all((x + i, 7) in {(r, 7) for r in row} for i in range(4)) for x in range(4, 11)]
+        assert not any(runs) or any((x, 7) in taken - {(r, 7) for r in row} for x in range(15))
+
+
+def test_the_random_engine_wins_nothing_against_the_baseline(engines):
+    agents = tuple(EngineSpec(path=str(engines / name)) for name in ("sample", "baseline"))
+    result = play_match(agents, 8, num_workers=2, limits=LIMITS, seed=11)
+    assert result.wins(1) == 8 and {game.termination.value for game in result.games} == {"five"}
+
+
+def test_baseline_against_itself_is_not_decided_by_forfeits(engines):
+    agents = tuple(EngineSpec(path=str(engines / "baseline")) for _ in range(2))
+    result = play_match(agents, 6, num_workers=2, limits=LIMITS, seed=12)
+    assert all(game.faulty is None for game in result.games) and result.distinct_games == 6
+
+
+def test_the_reference_beats_the_baseline(engines):
+    agents = tuple(EngineSpec(path=str(engines / name)) for name in ("reference", "baseline"))
+    result = play_match(agents, 4, num_workers=2, limits=LIMITS, seed=13)
+    assert result.wins(0) >= 3 and all(game.faulty is None for game in result.games)
+
+
+def test_an_engine_of_earlier_years_compiles_unmodified(tmp_path):
+    """Declares what the header declares too, and uses namespace std."""
+    source = tmp_path / "old.cpp"
+    source.write_text(
+        """
+        #include "AIController.h"
+        using namespace std;
+        extern int ai_side;
+        string ai_name = "old";
+        int board[15][15] = {};
+        void init() { memset(board, -1, sizeof board); }
+        pair<int, int> action(pair<int, int> loc) {
+            vector<int> v(3, 1); sort(v.begin(), v.end()); srand(time(0));
+            return make_pair(loc.first < 0 ? 7 : loc.first, abs(loc.second - 1));
+        }
+        """
+    )
+    command = ["g++", "-std=c++17", "-O2", "-I", str(ROOT / "Minimax"), str(source), "-o", str(tmp_path / "old")]
+    subprocess.run(command, check=True)
+    assert dialogue(str(tmp_path / "old"), 0, [SWAP]) == [(7, 2)]
+
+
+@pytest.mark.slow
+def test_sanitizers_find_nothing(tmp_path, engines):
+    sources = {
+        "baseline": [ROOT / "Minimax" / "baseline.cpp"],
+        "reference": sorted((ROOT / "instructor" / "reference" / "Minimax").glob("*.cpp")),
+    }
+    built = []
+    for name, files in sources.items():
+        binary = tmp_path / name
+        flags = ["-std=c++17", "-O1", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        subprocess.run(["g++", *flags, "-I", str(ROOT / "Minimax"), *map(str, files), "-o", str(binary)], check=True)
+        built.append(EngineSpec(path=str(binary)))
+    result = play_match(tuple(built), 2, num_workers=2, limits=Limits(move_s=30.0, told_move_s=0.3), seed=5)
+    assert [game.detail for game in result.games] == ["", ""]

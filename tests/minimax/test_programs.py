@@ -1,0 +1,87 @@
+"""evaluate.py and judge.py as they are called."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(program, *arguments, stdin="", cwd=ROOT):
+    command = [sys.executable, str(ROOT / "Minimax" / program), *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, cwd=cwd, timeout=120)
+
+
+def test_evaluate_sums_up_and_writes_all_games(engines, tmp_path):
+    target = tmp_path / "match.json"
+    agents = ("--agents-path", engines / "sample", engines / "baseline")
+    done = run("evaluate.py", *agents, "--num-plays", 4, "--num-workers", 64, "--seed", 3, "--json", target, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Number of plays: 4" in done.stdout and "wins: 4   score: 1.0000" in done.stdout
+    assert "64 games at once were asked for" in done.stdout and "95 % interval" in done.stdout
+    data = json.loads(target.read_text())
+    assert set(data) >= {"plays", "draws", "distinct_games", "terminations", "agents", "games"}
+    assert len(data["games"]) == 4 and data["agents"][1]["wins"] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--agents-path", "nowhere", "nowhere"], "nothing is there"),
+        (["--agents-path", "Minimax/sample.cpp", "Minimax/sample.cpp"], "build it with g++"),
+        (["--agents-path", "README.md", "README.md"], "cannot be executed"),
+        (["--agents-path", "{sample}", "{sample}", "--num-plays", "0"], "at least 1"),
+        (["--agents-path", "{sample}", "{sample}", "--time-limit", "-1"], "seconds above 0"),
+        (["--agents-path", "{sample}", "{sample}", "--records", "x.jsonl"], "--seed with --records"),
+        (["--agents-path", "{sample}", "{sample}", "--json", "no/folder/x.json"], "expected a folder"),
+    ],
+)
+def test_a_wrong_call_gets_one_sentence(engines, arguments, sentence):
+    done = run("evaluate.py", *[a.format(sample=engines / "sample") for a in arguments])
+    assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_interrupted_match_sums_up_what_it_has_and_ends_its_engines(engines):
+    command = [sys.executable, "Minimax/evaluate.py", "--agents-path", str(engines / "sample"), str(engines / "baseline")]
+    process = subprocess.Popen([*command, "--num-plays", "5000"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130 and b"Interrupted after" in err and b"Number of plays" in out
+    assert b"Traceback" not in err
+
+
+def test_judge_shows_the_board_and_the_reason(engines):
+    done = run("judge.py", engines / "sample", engines / "baseline")
+    assert done.returncode == 0
+    assert "wins with five in a row" in done.stdout.splitlines()[-1] and "[X]" in done.stdout
+
+
+def test_a_human_is_asked_again_and_may_leave(engines):
+    done = run("judge.py", "human", engines / "sample", stdin="nonsense\n0 0\n7 7\n")
+    assert done.returncode == 0
+    assert "expected two numbers" in done.stdout and "outside the central 7x7" in done.stdout
+    assert "left unfinished" in done.stdout
+
+
+def test_two_humans_can_swap():
+    done = run("judge.py", "human", "human", stdin="7 7\n8 8\n9 9\nswap\n1 1\n")
+    assert "every stone changes its colour and black (X) is to move again" in done.stdout
+    assert "black (X) human: 1 1" in done.stdout
+
+
+def test_judge_refuses_a_path_that_is_no_engine():
+    done = run("judge.py", "human", "nowhere")
+    assert done.returncode == 2 and "nothing is there" in done.stderr
+
+
+def test_programs_run_from_another_folder(engines, tmp_path):
+    os.symlink(engines / "sample", tmp_path / "mine")
+    done = run("evaluate.py", "--agents-path", "mine", "./mine", "--num-plays", 2, "--num-workers", 1, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
