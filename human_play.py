@@ -92,7 +92,9 @@ def make_ai(options, board_sizes):
     try:
         net = PolicyValueNet(width, height, blocks, init_model=options.model)
     except RuntimeError as error:
-        raise UsageError(f"expected weights of this network in {options.model}: {str(error).splitlines()[-1].strip()}") from error
+        raise UsageError(
+            f"expected weights of this network in {options.model}: {str(error).splitlines()[-1].strip()}"
+        ) from error
     handles = net.action_fc_test, net.evaluation_fc2_test
     return MCTSPlayer(net.policy_value_fn, *handles, c_puct=5, n_playout=options.playouts or 400), board_sizes
 

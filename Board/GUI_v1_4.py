@@ -1,7 +1,8 @@
 """The board in a window (pygame): what the player sees and clicks, apart from the rules.
 
-`GUI` draws and turns clicks into events; `play_in_window` is the loop around it. The AI thinks in a thread on a copy of the
-board, so the window stays alive; an answer to a game that was restarted meanwhile is dropped.
+`GUI` draws and knows what lies under a pixel, `Match` knows whose turn it is and the score, `play_in_window` is the loop
+around them. The AI thinks in a thread on a copy of the board, so the window stays alive; an answer to a game that was restarted
+meanwhile is dropped, and closing the window does not wait for it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-import pygame  # noqa: E402
+import pygame
 
 WOOD, LINE, INK, PALE = (222, 184, 120), (96, 70, 36), (40, 34, 28), (250, 244, 232)
 BLACK, WHITE, MARK, BUTTON, OVER = (26, 26, 28), (246, 246, 242), (206, 62, 44), (244, 232, 208), (255, 247, 228)
@@ -132,15 +133,21 @@ class Match:
     Args:
         board: is played on.
         ai: a player.
-        start_player: 0 lets the human begin.
+        start_player: 0 lets the human begin, 1 the AI.
+
+    Raises:
+        ValueError: start_player is neither 0 nor 1, or the board cannot be set up.
     """
 
     def __init__(self, board: Any, ai: Any, start_player: int) -> None:
+        if start_player not in (0, 1):
+            raise ValueError(f"expected start_player 0 or 1; got {start_player!r}")
         self.board, self.ai, self.human_begins = board, ai, start_player == 0
         self.score = [0, 0, 0]
         self.game = 0
         self.failure: BaseException | None = None
-        self._answer: tuple[int, int] | None = None
+        self._game_asked = 0
+        self._answer: tuple[int, Any] | None = None
         self._thread: threading.Thread | None = None
         self.restart()
 
@@ -151,6 +158,7 @@ class Match:
 
     @property
     def is_thinking(self) -> bool:
+        """Whether the AI is to move."""
         return not self.board.game_end()[0] and self.board.get_current_player() != self.human
 
     def restart(self) -> None:
@@ -173,7 +181,11 @@ class Match:
             self._play(move)
 
     def tick(self) -> None:
-        """Start the AI's thread when it is its turn; take its answer when there is one."""
+        """Start the AI's thread when it is its turn; take its answer when there is one.
+
+        Raises:
+            RuntimeError: the AI failed or answered with an illegal move; the cause is the AI's own exception.
+        """
         if self.failure is not None:
             raise RuntimeError(f"the AI failed: {self.failure!r}") from self.failure
         if self._answer is not None:
@@ -181,7 +193,10 @@ class Match:
             self._answer = None
             self._thread = None
             if game == self.game and self.is_thinking:
-                self._play(move)
+                try:
+                    self._play(move)
+                except ValueError as error:
+                    raise RuntimeError(f"the AI answered with an illegal move: {error}") from error
         elif self.is_thinking and self._thread is None:
             self.ai.set_player_ind(self.board.get_current_player())
             self._thread = threading.Thread(target=self._think, args=(self.game, self.board.copy()), daemon=True)
@@ -201,37 +216,49 @@ class Match:
 
     def _think(self, game: int, board: Any) -> None:
         try:
-            move, _ = self.ai.get_action(board)
-            self._answer = (game, int(move))
+            if game != self._game_asked:  # what the AI remembers belongs to another game
+                self.ai.reset_player()
+                self._game_asked = game
+            move, _ = self.ai.get_action(board, is_selfplay=False, print_probs_value=False)
+            self._answer = (game, move)
         except BaseException as error:  # shown by the window's thread; this one has nobody to tell
             self.failure = error
 
-    def _play(self, move: int) -> None:
+    def _play(self, move: Any) -> None:
         self.board.do_move(move)
         ended, winner = self.board.game_end()
         if ended:
             self.score[2 if winner == -1 else (0 if winner == self.human else 1)] += 1
 
 
+def run_frame(gui: GUI, match: Match) -> bool:
+    """Handle what has been clicked, take the AI's answer, draw; False when the window is to be closed."""
+    actions = {"Restart": match.restart, "Switch sides": match.switch_sides, "Reset score": match.reset_score}
+    for event in pygame.event.get():
+        if event.type == pygame.QUIT:
+            return False
+        if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
+            button, point = gui.button_at(event.pos), gui.point_at(event.pos)
+            if button is not None:
+                actions[button]()
+            elif point is not None:
+                match.click(point)
+    match.tick()
+    gui.draw(match.view())
+    return True
+
+
 def play_in_window(board: Any, ai: Any, start_player: int = 0) -> None:
-    """Play until the window is closed."""
+    """Play until the window is closed.
+
+    Raises:
+        RuntimeError: there is no screen, or the AI failed.
+    """
     match = Match(board, ai, start_player)
     gui = GUI((board.width, board.height))
-    actions = {"Restart": match.restart, "Switch sides": match.switch_sides, "Reset score": match.reset_score}
     clock = pygame.time.Clock()
     try:
-        while True:
-            for event in pygame.event.get():
-                if event.type == pygame.QUIT:
-                    return
-                if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
-                    button, point = gui.button_at(event.pos), gui.point_at(event.pos)
-                    if button is not None:
-                        actions[button]()
-                    elif point is not None:
-                        match.click(point)
-            match.tick()
-            gui.draw(match.view())
+        while run_frame(gui, match):
             clock.tick(FRAMES_A_SECOND)
     finally:
         gui.close()

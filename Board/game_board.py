@@ -6,9 +6,9 @@ seen by the side to move. Standard library and numpy only; pygame is imported wh
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from operator import index
 from typing import Any, Protocol
 
@@ -30,17 +30,6 @@ class Player(Protocol):
     def get_action(self, board: Board, is_selfplay: bool = False, print_probs_value: bool = False) -> tuple[int, Any]: ...
 
 
-@lru_cache(maxsize=64)
-def _cells(width: int, height: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(cell of each move, the four line directions) in a grid with a rim of empty cells, top row first.
-
-    The rim makes every walk along a line end by itself.
-    """
-    row = width + 2
-    cells = tuple((height - h) * row + w + 1 for h in range(height) for w in range(width))
-    return cells, (1, row, row + 1, row - 1)
-
-
 class Board:
     """A position and how it came about.
 
@@ -57,7 +46,8 @@ class Board:
         current_player: whose turn it is.
         last_move: -1 at the start.
 
-    The position is changed by `do_move` alone; `states` and the others are there to be read.
+    The position is changed by `do_move` alone; `states` and the others are there to be read. Width, height and n_in_row may be
+    set before `init_board`. Playing on after the end is allowed, as a careless rollout does; the first winner stays the winner.
     """
 
     def __init__(self, width: int = 11, height: int = 11, n_in_row: int = 5) -> None:
@@ -72,8 +62,10 @@ class Board:
         """Clear the board; `start_player` is the index in `players` of who moves first.
 
         Raises:
-            ValueError: the board is smaller than n_in_row, or start_player is neither 0 nor 1.
+            ValueError: n_in_row is less than 1, the board is smaller than it, or start_player is neither 0 nor 1.
         """
+        if self.n_in_row < 1:
+            raise ValueError(f"expected n_in_row of at least 1; got {self.n_in_row}")
         if self.width < self.n_in_row or self.height < self.n_in_row:
             raise ValueError(
                 f"expected a board of at least {self.n_in_row} by {self.n_in_row} for {self.n_in_row} in a row; "
@@ -90,6 +82,7 @@ class Board:
         self.states_sequence: deque[list[int]] = deque([[-1, -1] for _ in range(HISTORY)], maxlen=HISTORY)
         self.last_move = NO_MOVE
         self._winner = -1
+        # One byte a point, bottom row first, with a rim of empty points: every walk along a line ends by itself.
         size = (self.width + 2) * (self.height + 2)
         self._stones = {player: bytearray(size) for player in self.players}
 
@@ -113,36 +106,50 @@ class Board:
         Raises:
             ValueError: the move is no empty point; nothing has changed then.
         """
-        try:
-            move = index(move)
-        except TypeError:
-            raise ValueError(f"expected a move as an integer; got {move!r}") from None
-        states = self.states
-        cells, directions = _cells(self.width, self.height)
-        if move in states or not 0 <= move < len(cells):
-            what = "which is taken" if move in states else f"which is not among 0..{len(cells) - 1}"
-            raise ValueError(f"expected an empty point; got move {move}, {what}")
+        if move.__class__ is not int:
+            move = self._as_int(move)
+        width, states = self.width, self.states
+        if move in states or not 0 <= move < width * self.height:
+            what = "is taken" if move in states else f"is not among 0..{width * self.height - 1}"
+            raise ValueError(f"expected an empty point; got move {move}, which {what}")
+        free = self.availables
+        place = bisect_left(free, move)  # list.remove alone would be most of the time of a move on a large board
+        if place < len(free) and free[place] == move:
+            del free[place]
+        else:  # a caller has shuffled the list
+            free.remove(move)
         player = self.current_player
+        first, second = self.players
         states[move] = player
-        self.availables.remove(move)
         self.states_sequence.appendleft([move, player])
         self.last_move = move
-        stones, cell = self._stones[player], cells[move]
+        self.current_player = first if player == second else second
+        stones = self._stones[player]
+        row = width + 2
+        cell = (move // width + 1) * row + move % width + 1
         stones[cell] = 1
-        self.current_player = self.players[0] if player == self.players[1] else self.players[1]
-        needed = self.n_in_row
-        for step in directions:
-            length, at = 1, cell + step
-            while stones[at]:
-                length += 1
-                at += step
-            at = cell - step
-            while stones[at]:
-                length += 1
-                at -= step
-            if length >= needed:
-                self._winner = player
-                return
+        if self._winner == -1:
+            for step in (1, row, row + 1, row - 1):
+                length, at = 1, cell + step
+                while stones[at]:
+                    length += 1
+                    at += step
+                at = cell - step
+                while stones[at]:
+                    length += 1
+                    at -= step
+                if length >= self.n_in_row:
+                    self._winner = player
+                    break
+
+    @staticmethod
+    def _as_int(move: Any) -> int:
+        try:
+            if isinstance(move, bool):
+                raise TypeError
+            return index(move)
+        except TypeError:
+            raise ValueError(f"expected a move as an integer; got {move!r}") from None
 
     def has_a_winner(self) -> tuple[bool, int]:
         """(True, player) if somebody has n_in_row or more in a row, else (False, -1)."""
@@ -164,27 +171,23 @@ class Board:
         Plane 0: all opponent stones; 2, 4, 6: the same without the opponent's last 1, 2, 3 moves. Plane 1: all own stones;
         3, 5, 7: without the own last 1, 2, 3 moves. Plane 8: all ones when an even number of stones is on the board.
         """
-        height, width = self.height, self.width
+        width, row = self.width, self.width + 2
         own = self.current_player
         other = self.players[0] if own == self.players[1] else self.players[1]
-        planes = np.zeros((self.feature_planes + 1, height, width), dtype=np.float32)
-        shape = (height + 2, width + 2)
-        planes[0:8:2] = np.frombuffer(self._stones[other], dtype=np.uint8).reshape(shape)[1:-1, 1:-1]
-        planes[1:8:2] = np.frombuffer(self._stones[own], dtype=np.uint8).reshape(shape)[1:-1, 1:-1]
-        if self.last_move != NO_MOVE:
-            # A player's k-th last move is missing from that player's planes k, k + 1, ... (of 0 to 3).
-            flat = planes.reshape(self.feature_planes + 1, -1)
-            top = (height - 1) * width
-            first_plane = {other: 2, own: 3}
-            for move, player in self.states_sequence:
-                plane = first_plane.get(player, 8)
-                if plane < 8:
-                    column = move % width
-                    flat[plane:8:2, top - move + 2 * column] = 0.0
-                    first_plane[player] = plane + 2
-        if len(self.states) % 2 == 0:
-            planes[8] = 1.0
-        return planes
+        size = len(self._stones[own])
+        even = len(self.states) % 2 == 0
+        planes = (self._stones[other] + self._stones[own]) * 4 + (b"\1" if even else b"\0") * size
+        # A player's k-th last move is missing from that player's planes k, k + 1, ... (of 0 to 3).
+        first_plane = {other: 2, own: 3}
+        for move, player in self.states_sequence:
+            plane = first_plane.get(player, 8)
+            if plane < 8:
+                cell = (move // width + 1) * row + move % width + 1
+                first_plane[player] = plane + 2
+                for at in range(plane * size + cell, 8 * size, 2 * size):
+                    planes[at] = 0
+        with_rim = np.frombuffer(planes, dtype=np.uint8).reshape(self.feature_planes + 1, self.height + 2, row)
+        return with_rim[:, -2:0:-1, 1:-1].astype(np.float32, order="C")
 
     def copy(self) -> Board:
         """An independent board in the same position."""

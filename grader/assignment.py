@@ -48,9 +48,10 @@ class TrainingProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """What `--profile NAME` stands for."""
+    """What `--profile NAME` stands for; `call_limit_s` bounds one call into a student's Python."""
 
     name: str
+    call_limit_s: float
     match: MatchProfile
     training: TrainingProfile
 
@@ -157,6 +158,7 @@ def _from_toml(data: dict[str, Any]) -> Assignment:
     profiles = {
         name: Profile(
             name=name,
+            call_limit_s=float(profile["call_limit_s"]),
             match=MatchProfile(**profile["match"]),
             training=TrainingProfile(**{**profile["training"], "playouts": tuple(profile["training"]["playouts"])}),
         )

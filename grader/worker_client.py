@@ -27,7 +27,6 @@ from grader.worker import decode, encode
 WORKER = Path(__file__).with_name("worker.py")
 MAX_REPLY_BYTES = 128 << 20
 STDERR_TAIL_BYTES = 4096
-START_LIMIT_S = 60.0
 
 
 class Worker:
@@ -37,9 +36,11 @@ class Worker:
         workspace: the tree laid out by `grader.workspace`; read-only for the worker.
         sandbox: level of confinement.
         limits: of the worker's process tree.
+        call_limit_s: seconds that one call may take unless it says otherwise.
     """
 
-    def __init__(self, workspace: Path, sandbox: Sandbox, limits: ProcessLimits) -> None:
+    def __init__(self, workspace: Path, sandbox: Sandbox, limits: ProcessLimits, call_limit_s: float = 60.0) -> None:
+        self._call_limit_s = call_limit_s
         self._workspace, self._sandbox, self._limits = workspace, sandbox, limits
         self._process: subprocess.Popen[bytes] | None = None
         self._scratch: Path | None = None
@@ -51,13 +52,14 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def call(self, operation: str, *, limit_s: float = 60.0, **arguments: Any) -> Any:
-        """Run one operation of `grader.worker` and return its plain value.
+    def call(self, operation: str, *, limit_s: float | None = None, **arguments: Any) -> Any:
+        """Run one operation of `grader.worker` and return its plain value, by default within `call_limit_s`.
 
         Raises:
             StudentFault: the student's code raised, ended the process, took longer than `limit_s` or answered nonsense.
             CouldNotGrade: the worker could not be started.
         """
+        limit_s = self._call_limit_s if limit_s is None else limit_s
         if self._process is None:
             self._start()
         nonce = secrets.token_hex(8)

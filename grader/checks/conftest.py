@@ -135,5 +135,5 @@ def rng(run: Run, request: pytest.FixtureRequest) -> Random:
 @pytest.fixture(scope="module")
 def worker(run: Run) -> Iterator[Worker]:
     """A process with the student's Python, one for each file of checks."""
-    with Worker(run.workspace, run.sandbox, run.worker_limits) as worker:
+    with Worker(run.workspace, run.sandbox, run.worker_limits, run.profile.call_limit_s) as worker:
         yield worker

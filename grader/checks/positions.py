@@ -40,13 +40,25 @@ def winning_moves(board: Board, player: int) -> list[int]:
     return found
 
 
-def win_position(rng: Random, width: int, height: int, n_in_row: int) -> tuple[Position, list[int]]:
-    """A position where the side to move wins at once, and the winning moves."""
+def win_position(rng: Random) -> tuple[Position, list[int]]:
+    """A tic-tac-toe position where the side to move wins at once and no other move wins by force, and the winning moves."""
     while True:
-        position = random_position(rng, width, height, n_in_row, rng.randrange(4, width * height))
+        position = random_position(rng, 3, 3, 3, rng.randrange(4, 8))
         board = board_at(position)
         wins = winning_moves(board, board.get_current_player())
-        if wins and len(wins) < len(board.availables):
+        others = [move for move in board.availables if move not in wins]
+        if wins and others and all(-_value(tuple(_after(board, move))) < 1 for move in others):
+            return position, wins
+
+
+def wide_win_position(rng: Random) -> tuple[Position, list[int]]:
+    """The same on 5x4 with 3 in a row: the opponent threatens in two places, so no slower win is as good."""
+    while True:
+        position = random_position(rng, 5, 4, 3, rng.randrange(5, 12))
+        board = board_at(position)
+        side = board.get_current_player()
+        wins, threats = winning_moves(board, side), winning_moves(board, 3 - side)
+        if wins and len(set(threats) - set(wins)) >= 2:
             return position, wins
 
 

@@ -13,7 +13,13 @@ import pytest
 
 from Board.game_board import Board
 from grader.checks.conftest import Ruling
-from grader.checks.positions import block_position, certain_position, random_position, win_position
+from grader.checks.positions import (
+    block_position,
+    certain_position,
+    random_position,
+    wide_win_position,
+    win_position,
+)
 from grader.checks.trees import (
     Tree,
     board_at,
@@ -117,14 +123,14 @@ def smallest_difference(
 
 @pytest.mark.points("mcts_pure.tactics")
 def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    verdict.expected = "Immediate wins are taken (3x3 and 5x5 with 4 in a row) and the only saving block on 3x3 is found."
+    verdict.expected = "Immediate wins are taken (3x3 and 5x4 with 3 in a row) and the only saving block on 3x3 is found."
     expect_tactics(worker, verdict, rng, {"kind": "mcts_pure", "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 
 def expect_tactics(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
     """Wins must all be found; one block of the eight may be missed, since rollouts are dice."""
-    small = [win_position(rng, 3, 3, 3) for _ in range(6)]
-    large = [win_position(rng, 5, 5, 4) for _ in range(4)]
+    small = [win_position(rng) for _ in range(6)]
+    large = [wide_win_position(rng) for _ in range(6)]
     blocks = [block_position(rng) for _ in range(8)]
     moves = worker.call("choose", positions=[p for p, _ in small], n_playout=400, **player)
     moves += worker.call("choose", positions=[p for p, _ in large], n_playout=800, **player)

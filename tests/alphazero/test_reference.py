@@ -54,9 +54,7 @@ def test_backup_turns_the_sign_at_every_level(module):
     assert [node._n_visits for node in (grandchild, child, root)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize(
-    ("moves", "best"), [([0, 3, 1, 4], 2), ([0, 3, 1, 4, 8], 5), ([0, 4, 1], 2), ([4, 0, 3], 5)], ids=str
-)
+@pytest.mark.parametrize(("moves", "best"), [([0, 3, 1, 4], 2), ([0, 3, 1, 4, 8], 5), ([0, 4, 1], 2), ([4, 0, 3], 5)], ids=str)
 def test_wins_and_blocks_are_found(module, moves, best):
     assert make_player(module, 800).get_action(board_after(moves))[0] == best
 

@@ -166,7 +166,7 @@ def test_a_full_board_without_a_line_is_a_draw():
     assert new_board(3, 3, 3, [0, 1, 2, 4, 3, 5, 7, 6, 8]).game_end() == (True, -1)
 
 
-@pytest.mark.parametrize("move", [-1, 9, 4, 1.5, None, "3"])
+@pytest.mark.parametrize("move", [-1, 9, 4, 1.5, True, np.float64(3), np.array([3]), None, "3"], ids=repr)
 def test_a_refused_move_changes_nothing(move):
     board = new_board(3, 3, 3, [4])
     before = pickle.dumps(board.__dict__)
@@ -179,6 +179,28 @@ def test_numpy_integers_are_moves():
     board = new_board(3, 3, 3)
     board.do_move(np.int64(4))
     assert board.states == {4: 1} and type(next(iter(board.states))) is int
+
+
+def test_playing_on_after_the_end_keeps_the_first_winner():
+    board = new_board(3, 3, 3, [0, 3, 1, 4, 2])
+    board.do_move(5)  # the other player's line comes too late
+    assert board.has_a_winner() == (True, 1) and board.game_end() == (True, 1)
+
+
+@given(games(), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_a_shuffled_list_of_empty_points_loses_exactly_the_moves_played(game, rng):
+    width, height, n_in_row, order = game
+    board = new_board(width, height, n_in_row)
+    rng.shuffle(board.availables)
+    for count, move in enumerate(order, start=1):
+        board.do_move(move)
+        assert sorted(board.availables) == sorted(order[count:])
+
+
+def test_empty_points_index_an_array():
+    board = new_board(3, 2, 2, [0, 4])
+    assert np.arange(10, 16)[board.availables].tolist() == [11, 12, 13, 15]
 
 
 @pytest.mark.parametrize("duplicate", [Board.copy, copy.copy, copy.deepcopy, lambda b: pickle.loads(pickle.dumps(b))])
@@ -224,6 +246,20 @@ def test_locations_count_from_the_bottom_left():
 def test_a_board_smaller_than_the_line_is_refused():
     with pytest.raises(ValueError, match="at least 5 by 5"):
         new_board(5, 4, 5)
+
+
+def test_a_line_of_no_stones_is_refused():
+    with pytest.raises(ValueError, match="n_in_row of at least 1"):
+        new_board(3, 3, 0)
+
+
+def test_sizes_may_be_changed_before_the_board_is_set_up():
+    board = Board()
+    board.width, board.height, board.n_in_row = 4, 3, 3
+    board.init_board()
+    for move in (11, 0, 10, 1, 9):
+        board.do_move(move)
+    assert board.game_end() == (True, 1) and board.current_state().shape == (9, 3, 4)
 
 
 def test_the_second_player_may_begin():

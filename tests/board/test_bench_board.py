@@ -1,0 +1,24 @@
+"""The bench runs and its two boards agree; how fast they are is nobody's business here."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parents[2] / "bench" / "board.py"
+
+
+def run_bench(*arguments):
+    return subprocess.run([sys.executable, str(BENCH), *arguments], capture_output=True, text=True, timeout=120)
+
+
+def test_the_bench_measures_every_size_and_filling():
+    done = run_bench("--repeats", "1")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.rstrip().endswith("x")]
+    assert {(row[0], int(row[1])) for row in rows} >= {("3x3", 0), ("8x8", 60), ("11x11", 120), ("15x15", 120)}
+    assert sum("rollout" in row for row in rows) == 4 and all(float(row[-3]) > 0 for row in rows)
+
+
+def test_no_repeats_is_refused_in_one_sentence():
+    done = run_bench("--repeats", "0")
+    assert done.returncode == 2 and "expected --repeats of at least 1; got 0" in done.stderr

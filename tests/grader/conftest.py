@@ -1,0 +1,52 @@
+"""Submissions made from the reference by one change, and their grading with the briefest profile."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.assignment import load_assignment
+from grader.grading import grade
+from grader.sandbox import find_sandbox
+
+REFERENCE = Path(__file__).resolve().parents[2] / "instructor" / "reference"
+
+
+@pytest.fixture(scope="session")
+def assignment():
+    return load_assignment()
+
+
+@pytest.fixture
+def submission(tmp_path):
+    """Makes a copy of the reference: `submission(name, {path: new text, or (old, new), or None to remove})`."""
+
+    def make(name, changes=None):
+        folder = tmp_path / "in" / name
+        shutil.copytree(REFERENCE, folder)
+        for path, change in (changes or {}).items():
+            target = folder / path
+            if change is None:
+                shutil.rmtree(target) if target.is_dir() else target.unlink()
+            elif isinstance(change, tuple):
+                text = target.read_text()
+                assert text.count(change[0]) == 1, f"{path}: {change[0]!r} stands there {text.count(change[0])} times"
+                target.write_text(text.replace(*change))
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(change)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def graded(tmp_path, assignment, engines):
+    """Grades a submission with the profile smoke: results by check id, and the whole."""
+
+    def run(folder, seed=1):
+        lines = []
+        results = grade(folder, assignment, "smoke", tmp_path / "out", find_sandbox(), seed=seed, announce=lines.append)
+        return {check["id"]: check for check in results["checks"]}, results
+
+    return run

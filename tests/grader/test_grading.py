@@ -1,0 +1,214 @@
+"""Whole gradings: the reference, the stubs, and submissions that go wrong in one place."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.sandbox import CONFINE
+from grader.worker_client import WORKER
+
+ROOT = Path(__file__).resolve().parents[2]
+ENGINE_CHECKS = {"minimax.build", "minimax.protocol", "minimax.opening", "minimax.win_rate"}
+# What smoke's brief training cannot decide, whoever's code it is.
+UNDECIDED = {"training.never_loses", "training.own_search", "minimax.win_rate"}
+NO_ENGINE = {f"Minimax/{name}.cpp": None for name in ("engine", "opening", "patterns", "position", "search", "threats")}
+
+
+def not_full(checks):
+    return {i for i, check in checks.items() if check["status"] not in ("passed", "awaiting_marks")}
+
+
+def running():
+    """Workers and engines of the grader that are still there."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(word in (os.fsencode(WORKER), os.fsencode(CONFINE)) for word in line):
+            found.append(line)
+    return found
+
+
+def test_the_reference_gets_every_point_that_smoke_can_decide(submission, graded, tmp_path):
+    checks, results = graded(submission("reference"))
+    assert not_full(checks) <= UNDECIDED
+    assert results["max_points"] == 100 and results["max_program_points"] == 70 and results["awaiting_marks"] == 30
+    assert {"submission", "profile", "points", "sandbox", "environment", "checks"} <= set(results)
+    assert {"id", "status", "points", "max_points", "message", "handout"} <= set(results["checks"][0])
+    assert json.loads((tmp_path / "out/reference/results.json").read_text()) == results
+    page = (tmp_path / "out/reference/report.html").read_text()
+    assert all(check["title"].replace("'", "&#39;") in page for check in results["checks"])
+    assert "http" not in page.replace("http-equiv", "")  # self-contained
+    assert running() == []
+
+
+def test_unfilled_stubs_get_nothing_and_one_sentence_each(submission, graded):
+    stubs = {f"AlphaZero/{p.name}": p.read_text() for p in (ROOT / "AlphaZero").glob("*.py")}
+    checks, results = graded(submission("stubs", {**NO_ENGINE, **stubs}))
+    assert results["points"] == 0 and results["could_not_grade"] == []
+    for check in checks.values():
+        if check["status"] == "awaiting_marks":
+            continue
+        assert check["status"] == "failed"
+        expected = "No engine was found" if check["id"] in ENGINE_CHECKS else "Not written yet: AlphaZero/"
+        assert check["message"].startswith(expected) and "\n" not in check["message"]
+
+
+BUGS = {
+    "sign not turned": (
+        {"AlphaZero/mcts_alphaZero.py": ("            leaf_value = -leaf_value\n", "")},
+        {"mcts_alphazero.tree", "mcts_alphazero.agreement", "mcts_alphazero.tactics"},
+        "mcts_alphazero.tree",
+        "do not change sign",
+    ),
+    "pure sign not turned": (
+        {"AlphaZero/mcts_pure.py": ("            leaf_value = -leaf_value\n", "")},
+        {"mcts_pure.tree", "mcts_pure.agreement", "mcts_pure.tactics"},
+        "mcts_pure.tree",
+        "do not change sign",
+    ),
+    "no permute": (
+        {
+            "AlphaZero/policy_value_net_torch.py": (
+                "policy = policy.permute(0, 2, 3, 1).flatten(start_dim=1)",
+                "policy = policy.flatten(start_dim=1)",
+            )
+        },
+        {"network.outputs", "network.legal_moves", "train_step.loss"},
+        "network.outputs",
+        "differs from the reference",
+    ),
+    "no L2": (
+        {"AlphaZero/policy_value_net_torch.py": ("value_loss + policy_loss + l2_penalty", "value_loss + policy_loss")},
+        {"train_step.l2"},
+        "train_step.l2",
+        "no L2 regularisation",
+    ),
+    "eval mode in training": (
+        {"AlphaZero/policy_value_net_torch.py": ("self.model.train()", "self.model.eval()")},
+        {"train_step.loss", "train_step.train_mode"},
+        "train_step.loss",
+        "eval mode during the step",
+    ),
+    "no noise": (
+        {"AlphaZero/mcts_alphaZero.py": ("            self._add_noise()\n", "")},
+        {"mcts_alphazero.noise"},
+        "mcts_alphazero.noise",
+        "no Dirichlet noise",
+    ),
+    "temperature ignored": (
+        {"AlphaZero/mcts_alphaZero.py": ("temperature = 1.0 if", "temperature = 1e-3 if")},
+        {"mcts_alphazero.temperature"},
+        "mcts_alphazero.temperature",
+        "not the shares of the visits",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_one_bug_fells_its_own_checks_and_is_named(submission, graded, bug):
+    changes, expected, check, words = BUGS[bug]
+    checks, _ = graded(submission("bug", {**NO_ENGINE, **changes}))
+    seen = not_full(checks) - ENGINE_CHECKS - UNDECIDED
+    # Which of the tactical positions a wrong search still finds is luck.
+    tactics = {"mcts_alphazero.tactics", "mcts_pure.tactics"}
+    assert expected - tactics <= seen <= expected
+    assert words in checks[check]["message"]
+
+
+def test_what_breaks_at_import_is_named_and_the_rest_is_graded(submission, graded):
+    broken = {"AlphaZero/mcts_pure.py": "def broken(:\n", "AlphaZero/policy_value_net_torch.py": "import sys\nsys.exit(0)\n"}
+    checks, results = graded(submission("broken", {**NO_ENGINE, **broken}))
+    assert checks["mcts_pure.tree"]["message"] == "SyntaxError: invalid syntax (AlphaZero/mcts_pure.py, line 1)."
+    assert checks["network.layers"]["message"].startswith("SystemExit: 0 (AlphaZero/policy_value_net_torch.py")
+    assert checks["mcts_alphazero.tree"]["status"] == "passed" and results["could_not_grade"] == []
+
+
+def test_a_part_that_is_missing_is_named(submission, graded):
+    checks, results = graded(submission("half", {"AlphaZero": None}))
+    assert checks["mcts_pure.tree"]["message"] == "AlphaZero/ is missing from the submission."
+    assert checks["minimax.protocol"]["status"] == "passed" and results["could_not_grade"] == []
+
+
+ENGINE = """
+#include "AIController.h"
+std::string ai_name = "odd";
+void init() { %s }
+std::pair<int, int> action(std::pair<int, int>) { %s }
+"""
+ODD_ENGINES = {
+    "does not compile": ("int x = ;", "return {7, 7};", "minimax.build", "does not compile: Minimax/odd.cpp"),
+    "hangs": ("", "while (true) {}", "minimax.protocol", "timeout"),
+    "prints garbage": ('std::cout << "hello\\n";', 'std::cout << "garbage "; return {7, 7};', "minimax.protocol", "malformed"),
+    "crashes": ("", "std::abort();", "minimax.protocol", "crash"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_ENGINES)
+def test_an_odd_engine_is_graded_to_the_end_and_leaves_nothing(submission, graded, kind):
+    init, action, check, words = ODD_ENGINES[kind]
+    folder = submission("odd", {**NO_ENGINE, "AlphaZero": None, "Minimax/odd.cpp": ENGINE % (init, action)})
+    checks, results = graded(folder)
+    assert words in checks[check]["message"] and results["could_not_grade"] == []
+    assert checks["minimax.win_rate"]["points"] == 0
+    assert running() == []
+
+
+def test_a_hanging_module_loses_only_its_checks(submission, graded):
+    hang = (
+        "        if not board.availables:\n            raise ValueError",
+        "        while True: pass\n        if not board.availables:\n            raise ValueError",
+    )
+    checks, results = graded(submission("hang", {**NO_ENGINE, "AlphaZero/mcts_pure.py": hang}))
+    assert checks["mcts_pure.tree"]["message"] == "No answer within 8 s."
+    assert checks["mcts_alphazero.tree"]["status"] == "passed" and results["could_not_grade"] == []
+    assert running() == []
+
+
+def test_a_killed_grading_goes_on_with_the_verdicts_it_has(submission, tmp_path, engines):
+    folder = submission("killed", NO_ENGINE)
+    command = [sys.executable, "-m", "grader", "grade", str(folder), "--profile", "smoke", "--out", str(tmp_path / "out")]
+    verdicts = tmp_path / "out" / "killed" / "verdicts.jsonl"
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    for _ in range(600):
+        if verdicts.exists() and len(verdicts.read_text().splitlines()) >= 8:
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    seed = json.loads((tmp_path / "out/killed/run.json").read_text())["seed"]
+    before = [json.loads(line) for line in verdicts.read_text().splitlines()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and "continuing an unfinished run" in done.stdout
+    results = json.loads((tmp_path / "out/killed/results.json").read_text())
+    assert results["seed"] == seed
+    by_id = {check["id"]: check for check in results["checks"]}
+    for verdict in before[:8]:
+        assert by_id[verdict["id"]]["seconds"] == verdict["seconds"]  # kept, not decided again
+    for _ in range(100):
+        if not running():
+            break
+        time.sleep(0.1)
+    assert running() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["grade", "nowhere"], "nothing is there"),
+        (["grade", "README.md"], "expected a folder or one of"),
+        (["grade", "instructor/reference", "--profile", "slow"], "expected a profile among quick, full, smoke"),
+        (["grade", "a/x", "b/x"], "different names"),
+        (["workspace", "instructor/reference", "tests"], "holds other files"),
+    ],
+)
+def test_a_wrong_call_gets_one_sentence(arguments, sentence):
+    done = subprocess.run([sys.executable, "-m", "grader", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
