@@ -74,9 +74,9 @@ def sizes_of_weights(path):
 def make_ai(options, board_sizes):
     """The AI that was asked for, and the board (width, height, n_in_row) that it plays on."""
     if options.player == "mcts":
-        from AlphaZero.mcts_pure import MCTSPlayer
+        from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
 
-        return MCTSPlayer(c_puct=5, n_playout=options.playouts or 1000), board_sizes or (3, 3, 3)
+        return PureMCTSPlayer(c_puct=5, n_playout=options.playouts or 1000), board_sizes or (3, 3, 3)
     from AlphaZero.mcts_alphaZero import MCTSPlayer
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 

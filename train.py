@@ -82,14 +82,14 @@ class TrainPipeline:
         self.first_n_moves = sizes.first_n_moves
         self.buffer_size = sizes.buffer_size
         self.batch_size = sizes.batch_size
-        self.updates_per_game = 10
+        self.updates_per_game = 5
         self.play_batch_size = 1
         self.check_freq = sizes.check_freq
         self.game_batch_num = sizes.game_batch_num
         self.pure_mcts_playout_num = sizes.pure_mcts_playout_num
         self.best_win_ratio = 0.0
         self.games_played = 0
-        self.data_buffer = deque(maxlen=self.buffer_size)
+        self.data_buffer: deque = deque(maxlen=self.buffer_size)
         self.board = Board(width=self.board_width, height=self.board_height, n_in_row=self.n_in_row)
         self.game = Game(self.board)
         self.policy_value_net = PolicyValueNet(

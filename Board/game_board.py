@@ -21,7 +21,7 @@ NO_MOVE = -1
 class Player(Protocol):
     """Who can sit at a board (duck-typed)."""
 
-    player: int
+    player: Any
 
     def set_player_ind(self, p: int) -> None: ...
 

@@ -2,7 +2,7 @@
 
 Run as a script by the interpreter, inside whatever namespaces `grader.sandbox` made around it:
 
-    python -I -S confine.py --memory-mib 1024 --cpu-s 60 --processes 64 --file-size-mib 16 --cwd DIR [--uid N] -- PROGRAM ARGS...
+    python -I -S confine.py --memory-mib 1024 --cpu-s 60 --processes 64 --file-size-mib 16 --cwd DIR [--uid N] -- PROGRAM
 
 It uses the standard library only and imports nothing of the grader, since it runs where the grader cannot be seen.
 """

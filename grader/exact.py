@@ -2,6 +2,7 @@
 
 `python -m grader.exact WEIGHTS` asks it of a 3x3 network under the grader's own search. A losing line is a game, from the
 first move to the last, that the agent loses; the agent is deterministic, so their number is exact and needs no statistics.
+One number of playouts proves little, since the count does not fall steadily with it; hence four by default.
 Exit codes: 0 no losing line, 1 some, 2 the call was wrong.
 """
 
@@ -30,16 +31,28 @@ BATCH = 256
 
 @dataclass
 class LineCounts:
-    """Games of an agent in one seat, by result."""
+    """Games of an agent in one seat, by result; a game that the agent breaks off by an illegal move is lost.
+
+    Attributes:
+        losing_lines: some of the lost games, the illegal move included.
+        illegal_choices: how many of the lost games ended by an illegal move.
+    """
 
     wins: int = 0
     draws: int = 0
     losses: int = 0
+    illegal_choices: int = 0
     losing_lines: list[Line] = field(default_factory=list)
 
     @property
     def lines(self) -> int:
         return self.wins + self.draws + self.losses
+
+    def lose(self, line: Line) -> None:
+        """Count a lost game, and keep it if it is among the first."""
+        self.losses += 1
+        if len(self.losing_lines) < EXAMPLES:
+            self.losing_lines.append(line)
 
 
 @dataclass(frozen=True)
@@ -59,8 +72,11 @@ def play_all_replies(choose_moves: ChooseMoves, width: int = 3, height: int = 3,
 
     Games that reach the same position by other moves are kept apart: a network sees the last moves too.
 
+    Args:
+        choose_moves: asked for all open games of the same length at once.
+
     Raises:
-        ValueError: the agent chose a move that is not legal.
+        ValueError: the agent gave more or fewer moves than it was asked for.
     """
     return ExactResult(*(_play_seat(choose_moves, seat, (width, height, n_in_row)) for seat in (0, 1)))
 
@@ -78,33 +94,41 @@ def _play_seat(choose_moves: ChooseMoves, seat: int, size: tuple[int, int, int])
     counts = LineCounts()
     open_lines: list[Line] = [()]
     while open_lines:
-        if len(open_lines[0]) % 2 == seat:
-            moves = choose_moves(open_lines)
-            following = [(*line, int(move)) for line, move in zip(open_lines, moves, strict=True)]
-        else:
-            following = [(*line, move) for line in open_lines for move in board_after(line, size).availables]
-        open_lines = []
-        for line in following:
-            ended, winner = board_after(line, size).game_end()
-            if not ended:
-                open_lines.append(line)
-            elif winner == -1:
-                counts.draws += 1
-            elif winner == seat + 1:
-                counts.wins += 1
-            else:
-                counts.losses += 1
-                if len(counts.losing_lines) < EXAMPLES:
-                    counts.losing_lines.append(line)
+        agents_turn = len(open_lines[0]) % 2 == seat
+        choices = [[int(move)] for move in choose_moves(open_lines)] if agents_turn else [None] * len(open_lines)
+        following: list[Line] = []
+        for line, choice in zip(open_lines, choices, strict=True):
+            board = board_after(line, size)
+            for move in choice or board.availables:
+                after = board.copy()
+                try:
+                    after.do_move(move)
+                except ValueError:
+                    counts.illegal_choices += 1
+                    counts.lose((*line, move))
+                    continue
+                ended, winner = after.game_end()
+                if not ended:
+                    following.append((*line, move))
+                elif winner == -1:
+                    counts.draws += 1
+                elif winner == seat + 1:
+                    counts.wins += 1
+                else:
+                    counts.lose((*line, move))
+        open_lines = following
     return counts
 
 
 def searching_agent(
     policy_value: PolicyValue, n_playout: int, c_puct: float = 5.0, size: tuple[int, int, int] = (3, 3, 3)
 ) -> ChooseMoves:
-    """An agent that plays the most visited move of the grader's own search over a network.
+    """An agent that plays the most visited move of the grader's own search over a network; of equals, the lowest move.
 
     What the network said of a position is remembered, so one agent should be asked for all its games.
+
+    Raises:
+        ValueError: on a call, if the network answers with something that is not finite.
     """
     known: dict[Line, Evaluation] = {}
 
@@ -115,6 +139,8 @@ def searching_agent(
         if new:
             probs, values = policy_value(np.stack([leaf.current_state() for leaf in new.values()]))
             values = np.asarray(values).reshape(-1)
+            if not (np.isfinite(probs).all() and np.isfinite(values).all()):
+                raise ValueError("expected finite probabilities and values; the network gives others")
             for number, (line, leaf) in enumerate(new.items()):
                 legal = leaf.availables
                 known[line] = (list(zip(legal, probs[number][legal].tolist(), strict=True)), float(values[number]))
@@ -155,21 +181,19 @@ def main(arguments: list[str] | None = None) -> int:
             raise ValueError(f"expected weights of a 3x3 board, whose games can all be played; got {width}x{height}")
         if min(options.playouts) < 2:
             raise ValueError(f"expected at least 2 playouts; got {min(options.playouts)}")
+        print("playouts   losing lines   as first (of)   as second (of)")
+        losing = 0
+        for n_playout in options.playouts:
+            result = play_all_replies(network_agent(weights, n_playout, options.c_puct))
+            first, second = result.first, result.second
+            losing += result.losing_lines
+            seats = [f"{seat.losses} ({seat.lines})" for seat in (first, second)]
+            print(f"{n_playout:8} {result.losing_lines:14} {seats[0]:>15} {seats[1]:>16}", flush=True)
+            for line in [*first.losing_lines[:2], *second.losing_lines[:2]]:
+                print(f"           for example {line}")
     except ValueError as error:
         print(f"exact: {error}", file=sys.stderr)
         return 2
-    print("playouts   losing lines   as first (of)    as second (of)")
-    losing = 0
-    for n_playout in options.playouts:
-        result = play_all_replies(network_agent(weights, n_playout, options.c_puct))
-        first, second = result.first, result.second
-        losing += result.losing_lines
-        print(
-            f"{n_playout:8} {result.losing_lines:14} {first.losses:10} ({first.lines})".ljust(45)
-            + f"{second.losses:6} ({second.lines})"
-        )
-        for line in [*first.losing_lines[:2], *second.losing_lines[:2]]:
-            print(f"           for example {line}")
     return 1 if losing else 0
 
 

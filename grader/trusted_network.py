@@ -79,7 +79,7 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
     """A weights file as arrays, loaded without running anything in it.
 
     Raises:
-        ValueError: the file is missing, too large, or no plain state_dict; one sentence.
+        ValueError: the file is missing, too large, no plain state_dict, or holds NaN or infinity; one sentence.
     """
     if not path.is_file():
         raise ValueError(f"expected a weights file at {path}; nothing is there")
@@ -87,10 +87,14 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(f"expected weights of at most {MAX_WEIGHTS_BYTES >> 20} MiB; {path} is larger")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-        return {str(key): tensor.detach().cpu().numpy() for key, tensor in state.items()}
+        weights = {str(key): tensor.detach().cpu().numpy() for key, tensor in state.items()}
     except (pickle.UnpicklingError, RuntimeError, AttributeError, EOFError, KeyError, ValueError, TypeError) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise ValueError(f"expected a bare state_dict saved by torch in {path}: {reason}") from error
+    for key, value in weights.items():
+        if not np.isfinite(value).all():
+            raise ValueError(f"expected finite weights in {path}; {key} holds others")
+    return weights
 
 
 def random_weights(width: int, height: int, block: int, seed: int) -> dict[str, np.ndarray]:

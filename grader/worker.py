@@ -296,9 +296,13 @@ def model_layout(width: int, height: int, block: int) -> dict[str, list[int]]:
     return {key: list(tensor.shape) for key, tensor in model.state_dict().items()}
 
 
-def net_create(width: int, height: int, block: int, weights: dict[str, np.ndarray] | None = None) -> None:
-    """Make a PolicyValueNet, from a weights file written here if weights are given; later calls use it."""
+def net_create(
+    width: int, height: int, block: int, weights: dict[str, np.ndarray] | None = None, seed: int | None = None
+) -> None:
+    """Make a PolicyValueNet, from a weights file written here if weights are given, else by the seed; later calls use it."""
     torch = torch_module()
+    if seed is not None:
+        torch.manual_seed(seed)
     module = importlib.import_module("AlphaZero.policy_value_net_torch")
     path = None
     if weights is not None:

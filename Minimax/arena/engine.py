@@ -229,10 +229,11 @@ class EngineProcess:
 def end_marked(mark: str) -> None:
     """Kill every process whose environment carries the mark: children that left the engine's session.
 
-    Only Linux shows environments, under /proc; elsewhere the session's end must do.
+    Waits up to a second until none is seen any more, since a killed process takes a moment to go. Only Linux shows
+    environments, under /proc; elsewhere the session's end must do.
     """
     wanted = f"{MARK}={mark}".encode()
-    for _ in range(3):
+    for _ in range(100):
         found = False
         for entry in Path("/proc").glob("[0-9]*/environ"):
             try:
@@ -243,3 +244,4 @@ def end_marked(mark: str) -> None:
                 continue
         if not found:
             return
+        time.sleep(0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -156,7 +157,7 @@ def test_noise(worker: Worker, verdict: Ruling, rng: Random) -> None:
     for noise in draws:
         if noise.min() < -1e-3 or abs(noise.sum() - 1) > 1e-2:
             raise StudentFault("The root's priors in self-play are no mixture of 0.75 p and 0.25 of a distribution.")
-    spread = max(float(np.abs(a - b).max()) for a, b in zip(draws, draws[1:], strict=False))
+    spread = max(float(np.abs(a - b).max()) for a, b in pairwise(draws))
     verdict.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh.")
     # Dirichlet(0.3) over some twenty moves puts most of its weight on a few; Dirichlet(10) would be nearly flat.
     largest = float(np.mean([noise.max() for noise in draws]))

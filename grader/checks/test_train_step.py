@@ -55,9 +55,12 @@ def batch(rng: Random) -> Batch:
     return Batch(rng)
 
 
-def train(worker: Worker, batch: Batch, lr: float, steps: int = 1) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Train a fresh network of the batch's weights: ([steps, 2] losses and entropies, weights afterwards)."""
-    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+def train(
+    worker: Worker, batch: Batch, lr: float, steps: int = 1, seed: int | None = None
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Train a network of the batch's weights, or of fresh ones: ([steps, 2] losses and entropies, weights afterwards)."""
+    beginning = {"weights": batch.weights} if seed is None else {"seed": seed}
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, **beginning)
     losses = worker.call("net_train", states=batch.states, probs=batch.probs, winners=batch.winners, lr=lr, steps=steps)
     losses = np.asarray(losses, dtype=float)
     if losses.shape != (steps, 2) or not np.all(np.isfinite(losses)):
@@ -178,12 +181,22 @@ def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
 
 
 @pytest.mark.points("train_step.overfits")
-def test_overfits(worker: Worker, verdict: Ruling, batch: Batch) -> None:
-    steps = 150
+def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, rng: Random) -> None:
+    """From fresh weights, as the student's own code draws them; the two-channel heads can be dead from the start (ReLU)."""
+    steps, beginnings = 150, 5
     target_entropy = float(-np.mean(np.sum(batch.probs * np.log(batch.probs + 1e-12), axis=1)))
-    losses, _ = train(worker, batch, lr=3e-3, steps=steps)
-    start, end = losses[0, 0], float(np.mean(losses[-5:, 0]))
-    verdict.expected = f"{steps} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left)."
-    verdict.seen = f"Loss {start:.3f} at first, {end:.3f} at last; {target_entropy:.3f} cannot be learnt away."
-    left = (end - target_entropy) / max(start - target_entropy, 1e-9)
-    verdict.expect(left < 0.4, f"{verdict.seen} The steps do not learn: {left:.0%} of what can be learnt is left.")
+    verdict.expected = (
+        f"{steps} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left), from one of "
+        f"{beginnings} draws of the weights at least."
+    )
+    left = float("inf")
+    for _ in range(beginnings):
+        losses, _ = train(worker, batch, lr=1e-3, steps=steps, seed=rng.randrange(2**31))
+        start, end = losses[0, 0], float(np.mean(losses[-5:, 0]))
+        share = (end - target_entropy) / max(start - target_entropy, 1e-9)
+        if share < left:
+            left = share
+            verdict.seen = f"Loss {start:.3f} at first, {end:.3f} at last; {target_entropy:.3f} cannot be learnt away."
+        if left < 0.4:
+            return
+    raise StudentFault(f"{verdict.seen} The steps do not learn: {left:.0%} of what can be learnt is left.")

@@ -50,7 +50,8 @@ def test_backup_turns_the_sign_at_every_level(module):
     child.expand([(1, 1.0)])
     grandchild = child._children[1]
     grandchild.update_recursive(0.6)
-    assert [grandchild._Q, child._Q, root._Q] == pytest.approx([0.6, -0.6, 0.6])
+    values = [grandchild._Q, child._Q, root._Q]
+    assert values == pytest.approx([0.6, -0.6, 0.6])
     assert [node._n_visits for node in (grandchild, child, root)] == [1, 1, 1]
 
 
