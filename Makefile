@@ -19,7 +19,8 @@ test: $(VENV)/test.stamp engines
 	$(VENV)/bin/mypy
 	$(RUN) -m pytest
 
-engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(ENGINES)/reference
+# A student's tree has no reference.
+engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES)/reference)
 
 stubs: $(VENV)/run.stamp
 	$(RUN) -m grader stubs

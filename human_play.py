@@ -8,13 +8,12 @@ import os
 import re
 import sys
 
-from train import first_unwritten
+from Minimax.arena.usage import UsageError, engine_at
+from Minimax.search_wrapper import EngineError, EnginePlayer
+from unwritten import first_unwritten
 
+DEFAULT_ENGINE = "build/engines/baseline"
 DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "3_3_3.model")
-
-
-class UsageError(Exception):
-    """One sentence for whoever called."""
 
 
 class Human:
@@ -56,8 +55,6 @@ def parse_board(text):
 
 def sizes_of_weights(path):
     """(points, blocks) of a weights file by its shapes."""
-    import pickle
-
     import torch
 
     if not os.path.isfile(path):
@@ -66,13 +63,17 @@ def sizes_of_weights(path):
         state = torch.load(path, map_location="cpu", weights_only=True)
         points = state["dense_layer_1.weight"].shape[0]
         blocks = len({key.split(".")[1] for key in state if key.startswith("resnet.")})
-    except (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
         raise UsageError(f"expected weights of the policy-value network in {path}; it holds something else") from error
     return points, blocks
 
 
 def make_ai(options, board_sizes):
     """The AI that was asked for, and the board (width, height, n_in_row) that it plays on."""
+    if options.player == "minimax":
+        if board_sizes not in (None, (15, 15, 5)):
+            raise UsageError(f"expected no --board but 15x15x5 with --player minimax; got {options.board}")
+        return EnginePlayer(engine_at(options.engine)), (15, 15, 5)
     if options.player == "mcts":
         from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
 
@@ -91,6 +92,8 @@ def make_ai(options, board_sizes):
         raise UsageError(f"expected weights of a {width}x{height} board; those in {options.model} have {points} points")
     try:
         net = PolicyValueNet(width, height, blocks, init_model=options.model)
+    except NotImplementedError:  # a RuntimeError too, but told in a sentence of its own
+        raise
     except RuntimeError as error:
         raise UsageError(
             f"expected weights of this network in {options.model}: {str(error).splitlines()[-1].strip()}"
@@ -104,7 +107,7 @@ def play_in_window(game, ai, first):
     try:
         game.start_play_with_UI(ai, start_player=first)
     except RuntimeError as error:
-        if isinstance(error.__cause__, NotImplementedError):
+        if isinstance(error.__cause__, (NotImplementedError, EngineError)):
             raise error.__cause__ from None
         raise UsageError(str(error)) from error
 
@@ -112,7 +115,8 @@ def play_in_window(game, ai, first):
 def main():
     """Parse the command line and play one game (terminal) or open the window."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--player", choices=("alpha_zero", "mcts"), default="alpha_zero", help="the AI (default alpha_zero)")
+    parser.add_argument("--player", choices=("alpha_zero", "mcts", "minimax"), default="alpha_zero", help="the AI")
+    parser.add_argument("--engine", default=DEFAULT_ENGINE, metavar="PROGRAM", help=f"for minimax (default {DEFAULT_ENGINE})")
     parser.add_argument("--model", default=DEFAULT_MODEL, metavar="FILE", help="weights for alpha_zero (default 3x3)")
     parser.add_argument("--board", metavar="WxHxN", help="columns x rows x stones in a row (default: of the weights)")
     parser.add_argument("--playouts", type=int, metavar="N", help="playouts a move (default 400; mcts 1000)")
@@ -127,14 +131,17 @@ def main():
         ai, (width, height, n_in_row) = make_ai(options, parse_board(options.board) if options.board else None)
         game = Game(Board(width=width, height=height, n_in_row=n_in_row))
         first = 0 if options.start == "human" else 1
-        if options.terminal:
-            game.start_play(Human(), ai, start_player=first, is_shown=1, print_prob=False)
-        else:
-            play_in_window(game, ai, first)
+        try:
+            if options.terminal:
+                game.start_play(Human(), ai, start_player=first, is_shown=1, print_prob=False)
+            else:
+                play_in_window(game, ai, first)
+        finally:
+            ai.reset_player()
     except NotImplementedError as error:
         print(f"human_play.py: {first_unwritten(error)}.", file=sys.stderr)
         return 2
-    except (UsageError, ModuleNotFoundError) as error:
+    except (UsageError, EngineError, ModuleNotFoundError) as error:
         print(f"human_play.py: {error}", file=sys.stderr)
         return 2
     except (EOFError, KeyboardInterrupt):

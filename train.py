@@ -10,6 +10,7 @@ It writes tmp/current_policy.model, model/best_policy.model and a CSV of what ha
 import argparse
 import csv
 import os
+import pickle
 import random
 import secrets
 import sys
@@ -17,6 +18,8 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
+
+from unwritten import first_unwritten
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,13 @@ class Preset:
     first_n_moves: int
     pure_mcts_playout_num: int
     game_batch_num: int
+    torch_threads: int | None  # on a small network several only wait for each other; None leaves it to torch
 
 
 PRESETS = {
-    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 4, 25, 2000),
-    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 1000, 100_000),
+    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 4, 25, 2000, 1),
+    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 1000, 100_000, None),
 }
-
-STUBS_IN_ORDER = ("AlphaZero/mcts_pure.py", "AlphaZero/policy_value_net_torch.py", "AlphaZero/mcts_alphaZero.py")
 
 
 class TrainPipeline:
@@ -65,12 +67,16 @@ class TrainPipeline:
     """
 
     def __init__(self, init_model=None, transfer_model=None, preset="tictactoe"):
+        import torch
+
         from AlphaZero.mcts_alphaZero import MCTSPlayer
         from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
         from AlphaZero.policy_value_net_torch import PolicyValueNet
         from Board.game_board import Board, Game
 
         sizes = PRESETS[preset]
+        if sizes.torch_threads:
+            torch.set_num_threads(sizes.torch_threads)
         self.board_width = sizes.board_width
         self.board_height = sizes.board_height
         self.n_in_row = sizes.n_in_row
@@ -227,18 +233,6 @@ class TrainPipeline:
         return win_ratio
 
 
-def first_unwritten(error):
-    """One sentence on a stub that is not filled in: the first one in the order of the handout."""
-    for path in STUBS_IN_ORDER:
-        try:
-            with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), path), encoding="utf-8") as file:
-                if "raise NotImplementedError" in file.read():
-                    return f"{path} comes first and is not written yet ({error}); see the handout, docs/handout.md, section 5"
-        except FileNotFoundError:
-            return f"{path} is missing; unpack the assignment again"
-    return f"not written yet: {error}"
-
-
 def seed_everything(seed):
     """Make random, numpy and torch repeat themselves."""
     import torch
@@ -261,6 +255,7 @@ def main():
     if options.init_model and not os.path.isfile(options.init_model):
         parser.error(f"expected weights at {options.init_model}; nothing is there")
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
+    pipeline = None
     try:
         seed_everything(seed)
         pipeline = TrainPipeline(init_model=options.init_model, preset=options.preset)
@@ -271,10 +266,11 @@ def main():
     except NotImplementedError as error:
         print(f"train.py: {first_unwritten(error)}.", file=sys.stderr)
         return 2
-    except RuntimeError as error:
-        if options.init_model is None or "state_dict" not in str(error):
+    except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+        if options.init_model is None or pipeline is not None:
             raise
-        print(f"train.py: expected weights of this board in {options.init_model}: {error}", file=sys.stderr)
+        reason = str(error).splitlines()[-1].strip() if "state_dict" in str(error) else "it holds something else"
+        print(f"train.py: expected weights of this board in {options.init_model}: {reason}", file=sys.stderr)
         return 2
     return 0
 

@@ -164,6 +164,7 @@ class Match:
     def restart(self) -> None:
         """A new game; an answer that the AI still owes to the old one will be dropped."""
         self.game += 1
+        self.has_swapped = False
         self.board.init_board(0)
 
     def switch_sides(self) -> None:
@@ -211,7 +212,8 @@ class Match:
         if ended:
             message = "A draw" if winner == -1 else ("You win" if winner == self.human else "The AI wins")
         else:
-            message = "The AI is thinking" if self.is_thinking else "Your turn"
+            turn = "The AI swapped: your turn" if self.has_swapped else "Your turn"
+            message = "The AI is thinking" if self.is_thinking else turn
         return View(stones, last, message, self.human_begins, (self.score[0], self.score[1], self.score[2]))
 
     def _think(self, game: int, board: Any) -> None:
@@ -225,7 +227,8 @@ class Match:
             self.failure = error
 
     def _play(self, move: Any) -> None:
-        self.board.do_move(move)
+        self.board.play(move)
+        self.has_swapped = move == self.board.SWAP
         ended, winner = self.board.game_end()
         if ended:
             self.score[2 if winner == -1 else (0 if winner == self.human else 1)] += 1

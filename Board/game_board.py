@@ -16,6 +16,7 @@ import numpy as np
 
 HISTORY = 8
 NO_MOVE = -1
+SWAP_STONES = 3
 
 
 class Player(Protocol):
@@ -46,9 +47,12 @@ class Board:
         current_player: whose turn it is.
         last_move: -1 at the start.
 
-    The position is changed by `do_move` alone; `states` and the others are there to be read. Width, height and n_in_row may be
-    set before `init_board`. Playing on after the end is allowed, as a careless rollout does; the first winner stays the winner.
+    The position is changed by `do_move` and `swap_colours` alone; `states` and the others are there to be read. Width, height
+    and n_in_row may be set before `init_board`. Playing on after the end is allowed, as a careless rollout does; the first
+    winner stays the winner.
     """
+
+    SWAP = "swap"  # what a player answers in place of a move to swap the colours
 
     def __init__(self, width: int = 11, height: int = 11, n_in_row: int = 5) -> None:
         self.width = width
@@ -141,6 +145,34 @@ class Board:
                 if length >= self.n_in_row:
                     self._winner = player
                     break
+
+    def play(self, action: Any) -> None:
+        """Carry out what a player answered: a move, or SWAP.
+
+        Raises:
+            ValueError: it is not legal; nothing has changed then.
+        """
+        if isinstance(action, str) and action == self.SWAP:
+            self.swap_colours()
+        else:
+            self.do_move(action)
+
+    def swap_colours(self) -> None:
+        """Change the colour of every stone and pass the turn, as the second player may at the fourth ply of a match.
+
+        Raises:
+            ValueError: there are not three stones on the board; nothing has changed then.
+        """
+        if len(self.states) != SWAP_STONES:
+            raise ValueError(f"expected a swap with {SWAP_STONES} stones on the board; there are {len(self.states)}")
+        first, second = self.players
+        other = {first: second, second: first, -1: -1}
+        self.states = {move: other[player] for move, player in self.states.items()}
+        for pair in self.states_sequence:
+            pair[1] = other[pair[1]]
+        self._stones = {first: self._stones[second], second: self._stones[first]}
+        self._winner = other[self._winner]
+        self.current_player = other[self.current_player]
 
     @staticmethod
     def _as_int(move: Any) -> int:
@@ -246,6 +278,8 @@ class Game:
             move, _ = seats[turn].get_action(self.board, is_selfplay=False, print_probs_value=print_prob)
             self._play(move, f"player {turn}")
             if is_shown:
+                if move == self.board.SWAP:
+                    print(f"Player {turn} swaps: every stone changes its colour")
                 self.graphic(self.board, first, second)
             ended, winner = self.board.game_end()
             if ended:
@@ -287,8 +321,8 @@ class Game:
 
         play_in_window(self.board, AI, start_player)
 
-    def _play(self, move: int, who: str) -> None:
+    def _play(self, move: Any, who: str) -> None:
         try:
-            self.board.do_move(move)
+            self.board.play(move)
         except ValueError as error:
             raise ValueError(f"{who} answered with an illegal move: {error}") from error

@@ -18,30 +18,10 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from Minimax.arena.engine import EngineSpec, Limits
+from Minimax.arena.engine import Limits
 from Minimax.arena.match import MatchResult, available_cores, play_match
 from Minimax.arena.referee import GameRecord
-
-
-class UsageError(Exception):
-    """One sentence for whoever called."""
-
-
-def engine_at(path: str) -> EngineSpec:
-    """The engine at a path.
-
-    Raises:
-        UsageError: there is no program there.
-    """
-    if not os.path.exists(path):
-        raise UsageError(f"expected an engine at {path}; nothing is there (make engines builds ours into build/engines/)")
-    if path.endswith((".cpp", ".cc")):
-        raise UsageError(
-            f"expected a program; {path} is its source: build it with g++ -std=c++17 -O2 -I Minimax {path} -o engine"
-        )
-    if os.path.isdir(path) or not os.access(path, os.X_OK):
-        raise UsageError(f"expected a program; {path} cannot be executed")
-    return EngineSpec(path=path)
+from Minimax.arena.usage import UsageError, engine_at
 
 
 def summary(result: MatchResult) -> str:
@@ -125,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
             except KeyboardInterrupt:
                 interrupted = True
                 result = MatchResult((first, second), tuple(sorted(games, key=lambda g: g.index)), limits, seed)
-    except (UsageError, ValueError) as error:
+    except UsageError as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2
     if interrupted:

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from Minimax.arena.engine import EngineFailure, EngineProcess, Limits
 from Minimax.arena.rules import SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position
-from Minimax.evaluate import UsageError, engine_at
+from Minimax.arena.usage import UsageError, engine_at
 
 COLOURS = ("black (X)", "white (O)")
 

@@ -76,7 +76,6 @@ def main() -> int:
     options = parser.parse_args()
     import torch
 
-    torch.set_num_threads(1)
     print(f"One thread, torch {torch.__version__}, Python {platform.python_version()}, {platform.machine()}")
     print("  seed  games    CPU s " + " ".join(f"lost at {n:4}" for n in options.playouts))
     assignment = load_assignment()

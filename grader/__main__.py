@@ -1,10 +1,12 @@
-"""`python -m grader COMMAND`: the instructor's and the author's tools. Exit codes: 0 done, 1 fell short, 2 wrong call."""
+"""`python -m grader COMMAND`. Exit codes: 0 done, 1 what was examined fell short, 2 the call was wrong."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from grader.assignment import load_assignment
@@ -35,7 +37,7 @@ class Screen:
 
 
 def grade_command(options: argparse.Namespace) -> int:
-    """Grade each path in turn; a path that cannot be read does not keep the others from being graded."""
+    """Grade each path in turn; one that cannot be read or laid out does not keep the others from being graded."""
     assignment = load_assignment()
     assignment.profile(options.profile)
     sandbox = find_sandbox(options.sandbox)
@@ -50,7 +52,7 @@ def grade_command(options: argparse.Namespace) -> int:
         screen(f"{names[number - 1]} ({number} of {len(options.paths)}), profile {options.profile}")
         try:
             results = grade(path, assignment, options.profile, options.out, sandbox, seed=options.seed, announce=screen)
-        except UsageError as error:
+        except (UsageError, OSError) as error:
             print(f"{path}: {error}", file=sys.stderr)
             code = 2
             continue
@@ -74,13 +76,6 @@ def workspace_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def stubs_command(options: argparse.Namespace) -> int:
-    """Generate the student stubs from the reference, or check that they are what it gives."""
-    from grader import stubs
-
-    return stubs.main(["--check"] if options.check else [])
-
-
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     main = argparse.ArgumentParser(prog="python -m grader", description="Grade submissions of this assignment.")
@@ -99,9 +94,9 @@ def parser() -> argparse.ArgumentParser:
     workspace.add_argument("folder", type=Path)
     workspace.set_defaults(run=workspace_command)
 
-    stubs = commands.add_parser("stubs", help="generate the student stubs from instructor/reference")
-    stubs.add_argument("--check", action="store_true", help="only say which stubs differ")
-    stubs.set_defaults(run=stubs_command)
+    # A student's kit has none of these.
+    if find_spec("grader.author"):
+        import_module("grader.author").add_commands(commands)
     return main
 
 

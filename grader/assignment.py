@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from grader.errors import UsageError
 
 ROOT = Path(__file__).resolve().parent.parent
 WIN_RATE_FORMULAS = ("shifted_score", "straight")
+LIMITS = ("worker_memory_mib", "engine_memory_mib", "processes", "file_size_mib")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Assignment:
     protected: tuple[str, ...]
     framework: tuple[str, ...]
     reports: tuple[str, ...]
+    kit: tuple[str, ...]
+    kit_readme: str
     engine_folder: str
     engine_header: str
     compile_command: tuple[str, ...]
@@ -110,6 +113,32 @@ class Assignment:
         return max((share for most, share in self.losing_line_steps if losing_lines <= most), default=0.0)
 
 
+# Where each field of an Assignment stands in the file.
+PLACES = {
+    "id": "assignment.id",
+    "title": "assignment.title",
+    "handout": "assignment.handout",
+    "stubs": "files.stubs",
+    "collected": "files.collected",
+    "protected": "files.protected",
+    "framework": "files.framework",
+    "reports": "files.reports",
+    "kit": "release.kit",
+    "kit_readme": "release.readme",
+    "engine_folder": "engine.folder",
+    "engine_header": "engine.header",
+    "compile_command": "engine.compile",
+    "compile_limit_s": "engine.compile_limit_s",
+    "opponents": "opponents",
+    "limits": "limits",
+    "win_rate_formula": "score.win_rate.formula",
+    "losing_line_steps": "score.losing_lines.steps",
+    "profiles": "profiles",
+    "checks": "checks",
+    "marks": "marks",
+}
+
+
 def matches(path: str, patterns: Sequence[str]) -> bool:
     """Whether a relative path fits one of the patterns; `**` stands for any number of folders, also none."""
     parts = PurePosixPath(path).parts
@@ -135,14 +164,15 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
+        assignment = _from_toml(data)
     except OSError as error:
         raise UsageError(f"expected the assignment's description at {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not valid TOML: expected UTF-8 text, and byte {error.start} is none") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
-    try:
-        assignment = _from_toml(data)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} lacks or misspells something: {error!r}") from error
+    except _Mistake as error:
+        raise UsageError(f"{path}: {error}") from error
     ids = [check.id for check in (*assignment.checks, *assignment.marks)]
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"{path} names a check twice: {', '.join(doubled)}")
@@ -150,38 +180,62 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
         raise UsageError(
             f"{path}: expected score.win_rate.formula among {', '.join(WIN_RATE_FORMULAS)}; got {assignment.win_rate_formula!r}"
         )
+    if lacking := [name for name in LIMITS if name not in assignment.limits]:
+        raise UsageError(f"{path}: limits lacks {', '.join(lacking)}")
     return assignment
 
 
+class _Mistake(Exception):
+    """What is wrong with a value of the file, and where."""
+
+
 def _from_toml(data: dict[str, Any]) -> Assignment:
-    files, engine = data["files"], data["engine"]
-    profiles = {
-        name: Profile(
-            name=name,
-            call_limit_s=float(profile["call_limit_s"]),
-            match=MatchProfile(**profile["match"]),
-            training=TrainingProfile(**{**profile["training"], "playouts": tuple(profile["training"]["playouts"])}),
-        )
-        for name, profile in data["profiles"].items()
-    }
-    return Assignment(
-        id=data["assignment"]["id"],
-        title=data["assignment"]["title"],
-        handout=data["assignment"]["handout"],
-        stubs=tuple(files["stubs"]),
-        collected=tuple(files["collected"]),
-        protected=tuple(files["protected"]),
-        framework=tuple(files["framework"]),
-        reports=tuple(files["reports"]),
-        engine_folder=engine["folder"],
-        engine_header=engine["header"],
-        compile_command=tuple(engine["compile"]),
-        compile_limit_s=float(engine["compile_limit_s"]),
-        opponents={name: tuple(sources) for name, sources in data["opponents"].items()},
-        limits=dict(data["limits"]),
-        win_rate_formula=data["score"]["win_rate"]["formula"],
-        losing_line_steps=tuple((int(most), float(share)) for most, share in data["score"]["losing_lines"]["steps"]),
-        profiles=profiles,
-        checks=tuple(Check(**check) for check in data["checks"]),
-        marks=tuple(Check(**mark) for mark in data["marks"]),
-    )
+    profiles = data.get("profiles")
+    for name, profile in profiles.items() if isinstance(profiles, dict) else ():
+        if isinstance(profile, dict):
+            profile["name"] = name
+    kinds = get_type_hints(Assignment)
+    return Assignment(**{name: _converted(_value_at(data, place), kinds[name], place) for name, place in PLACES.items()})
+
+
+def _value_at(data: Any, place: str) -> Any:
+    for key in place.split("."):
+        if not isinstance(data, dict) or key not in data:
+            raise _Mistake(f"expected a value at {place}; {key!r} is missing")
+        data = data[key]
+    return data
+
+
+def _converted(value: Any, kind: Any, place: str) -> Any:
+    """A value of the file as the annotation `kind` of one of the classes above asks; nothing is taken for something else."""
+    arguments, is_record = get_args(kind), is_dataclass(kind)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise _Mistake(f"expected a list for {place}; got {_shown(value)}")
+        if arguments[-1] is Ellipsis:
+            arguments = arguments[:1] * len(value)
+        if len(value) != len(arguments):
+            raise _Mistake(f"expected {len(arguments)} values for {place}; got {_shown(value)}")
+        return tuple(_converted(item, k, f"{place}[{i}]") for i, (item, k) in enumerate(zip(value, arguments, strict=True)))
+    if get_origin(kind) is dict or is_record:
+        if not isinstance(value, dict):
+            raise _Mistake(f"expected a table for {place}; got {_shown(value)}")
+        if not is_record:
+            return {key: _converted(item, arguments[1], f"{place}.{key}") for key, item in value.items()}
+        kinds = get_type_hints(kind)
+        wrong = [f"{key} is missing" for key in kinds if key not in value]
+        wrong += [f"{key} is unknown" for key in value if key not in kinds]
+        if wrong:
+            raise _Mistake(f"expected other keys in {place}: {', '.join(wrong)}")
+        return kind(**{key: _converted(item, kinds[key], f"{place}.{key}") for key, item in value.items()})
+    if kind is str and isinstance(value, str):
+        return value
+    if kind is not str and type(value) in (int, kind) and 0 <= value < math.inf:
+        return kind(value)
+    words = {str: "text", int: "a whole number of at least 0", float: "a number of at least 0"}
+    raise _Mistake(f"expected {words[kind]} for {place}; got {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import posixpath
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +18,9 @@ from grader.sandbox import ProcessLimits, Sandbox
 from grader.submission import Submission
 
 SOURCE_SUFFIXES = (".cpp", ".cc")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', re.MULTILINE)
 DIAGNOSTIC_BYTES = 64 << 10
+MESSAGE_LETTERS = 300
 
 
 def require_compiler(assignment: Assignment) -> None:
@@ -40,11 +44,12 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     sources = [p for p in submission.files if p.startswith(folder) and p.endswith(SOURCE_SUFFIXES)]
     if not sources:
         raise StudentFault(f"No engine was found: expected a .cpp file of your own in {folder} beside the handed-out ones.")
-    mains = [p for p in sources if _includes(submission.files[p], assignment.engine_header)]
+    including = _including_header(submission, assignment)
+    mains = [p for p in sources if p in including]
     if len(mains) > 1:
         raise StudentFault(
-            f"Two engines stand side by side ({', '.join(mains)}): name the sources of the one that counts in "
-            'submission.toml, for example: [engine] sources = ["' + mains[0] + '"].'
+            f"Two engines stand side by side ({', '.join(mains)[:MESSAGE_LETTERS]}): name the sources of the one that counts "
+            'in submission.toml, for example: [engine] sources = ["' + mains[0] + '"].'
         )
     if not mains:
         raise StudentFault(f"No .cpp file in {folder} includes {assignment.engine_header}, so there is no engine to run.")
@@ -53,22 +58,38 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
 
 def _listed_sources(submission: Submission) -> list[str]:
     try:
-        sources = tomllib.loads(submission.files["submission.toml"].decode("utf-8"))["engine"]["sources"]
+        # utf-8-sig: Windows editors write a byte order mark.
+        sources = tomllib.loads(submission.files["submission.toml"].decode("utf-8-sig"))["engine"]["sources"]
         if not isinstance(sources, list) or not sources or not all(isinstance(s, str) for s in sources):
             raise TypeError
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StudentFault(
             'submission.toml was not understood: expected [engine] and sources = ["Minimax/my_engine.cpp", ...].'
         ) from error
     missing = [s for s in sources if s not in submission.files or not s.endswith(SOURCE_SUFFIXES)]
     if missing:
-        raise StudentFault(f"submission.toml names {', '.join(missing)}, which is no collected .cpp file of the submission.")
+        names = ", ".join(s if s.isprintable() else repr(s) for s in missing)[:MESSAGE_LETTERS]
+        raise StudentFault(f"submission.toml names {names}, which is no collected .cpp file of the submission.")
     return sources
 
 
-def _includes(source: bytes, header: str) -> bool:
-    lines = (line.strip() for line in source.decode("utf-8", "replace").splitlines())
-    return any(line.startswith("#") and "include" in line and header in line for line in lines)
+def _including_header(submission: Submission, assignment: Assignment) -> set[str]:
+    """The files that include the engine header, themselves or through headers of the submission."""
+    found: set[str] = set()
+    includers: dict[str, set[str]] = {}
+    for path, content in submission.files.items():
+        for name in INCLUDE.findall(content.decode("utf-8-sig", "replace")):
+            if posixpath.basename(name) == assignment.engine_header:
+                found.add(path)
+            # Where the compiler looks: beside the file, then where -I points.
+            for folder in (posixpath.dirname(path), assignment.engine_folder):
+                includers.setdefault(posixpath.normpath(f"{folder}/{name}"), set()).add(path)
+    waiting = list(found)
+    while waiting:
+        further = includers.get(waiting.pop(), set()) - found
+        found |= further
+        waiting.extend(further)
+    return found
 
 
 def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: Assignment, sandbox: Sandbox) -> str:
@@ -119,12 +140,13 @@ def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str
 
 
 def _first_error(diagnostics: str) -> str:
-    lines = [line.strip() for line in diagnostics.splitlines() if line.strip()]
-    for mark in ("error:", "undefined reference", "multiple definition", "error"):
+    # The linker's verdict "collect2: error: ld returned 1" says nothing; what ld said before it does.
+    lines = [line.strip() for line in diagnostics.splitlines() if line.strip() and not line.startswith("collect2: error:")]
+    for mark in ("error:", "undefined reference", "multiple definition"):
         for line in lines:
             if mark in line:
-                return line[:300]
-    return lines[0][:300] if lines else "the compiler said nothing"
+                return line[:MESSAGE_LETTERS]
+    return lines[0][:MESSAGE_LETTERS] if lines else "the compiler said nothing"
 
 
 def build_opponent(name: str, assignment: Assignment, root: Path = ROOT) -> Path:

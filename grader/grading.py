@@ -245,5 +245,6 @@ def _read_json(path: Path) -> dict[str, Any]:
 def _write_json(path: Path, data: dict[str, Any]) -> None:
     """Whole or not at all: a kill in the middle leaves the old file."""
     fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
+    # A path whose bytes are no UTF-8 holds lone surrogates; backslashreplace writes them as JSON's own escapes.
+    fresh.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8", errors="backslashreplace")
     fresh.replace(path)

@@ -2,7 +2,8 @@
 
 In `instructor/reference/` the lines between `### BEGIN SOLUTION <handout section>` and `### END SOLUTION` are the student's
 to write. A stub is the same file with each such region replaced by a NotImplementedError that names the file, the method and
-the section. Everything else (docstrings, attributes, provided methods) stays.
+the section. Everything else (docstrings, attributes, provided methods) stays. A marker that is misspelt would hand the
+solution out, so whatever resembles one must be one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from grader.errors import UsageError
 REFERENCE = ROOT / "instructor" / "reference"
 BEGIN = re.compile(r"^(?P<indent>\s*)### BEGIN SOLUTION (?P<section>\d+(\.\d+)*)\s*$")
 END = re.compile(r"^(?P<indent>\s*)### END SOLUTION\s*$")
-MARKER = re.compile(r"###\s*(BEGIN|END)\s+SOLUTION", re.IGNORECASE)
+RESEMBLING = re.compile(r"\b(BEGIN|END)[\s_-]*SOLUTION|^\s*###", re.IGNORECASE)
 
 
 def make_stub(source: str, name: str) -> str:
@@ -29,14 +30,14 @@ def make_stub(source: str, name: str) -> str:
         name: its path relative to the solution, as the student will read it.
 
     Raises:
-        UsageError: markers are unbalanced, nested, misspelt, unevenly indented or outside a function.
+        UsageError: markers are unbalanced, nested, misspelt, unevenly indented, outside a function or over more than one.
     """
     functions = _functions(source, name)
     stub: list[str] = []
     opened: tuple[int, str] | None = None
     for number, line in enumerate(source.splitlines(), 1):
         begin, end = BEGIN.match(line), END.match(line)
-        if MARKER.search(line) and not begin and not end:
+        if RESEMBLING.search(line) and not begin and not end:
             raise UsageError(
                 f"{name}, line {number}: expected ### BEGIN SOLUTION <section> or ### END SOLUTION; got {line.strip()!r}"
             )
@@ -59,6 +60,8 @@ def make_stub(source: str, name: str) -> str:
             opened = None
         elif not opened:
             stub.append(line)
+        elif line.strip() and not line.startswith(opened[1]):
+            raise UsageError(f"{name}, line {number}: the solution region of line {opened[0]} goes on outside of its block")
     if opened:
         raise UsageError(f"{name}, line {opened[0]}: the solution region that begins here never ends")
     return "\n".join(stub) + "\n"

@@ -8,15 +8,22 @@ members are read by size-capped streams, never extracted, so a hostile name reac
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
+import lzma
 import os
 import stat
 import tarfile
+import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from grader.assignment import Assignment, matches
 from grader.errors import UsageError
@@ -24,16 +31,48 @@ from grader.errors import UsageError
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 32 << 20
 MAX_ENTRIES = 50_000
+MAX_UNPACKED_BYTES = 1 << 30  # of a tar, whatever is in it
+MAX_HEADER_BYTES = 1 << 16  # of a tar's long names and attributes
+# What a workspace can hold on any file system, wherever it is laid out.
+MAX_NAME_BYTES = 255
+MAX_PATH_BYTES = 1000
+MAX_DEPTH = 16
+SHOWN_LETTERS = 80  # of a name that is too long
+SHOWN_FOLDERS = 5
 IGNORED_FOLDERS = {"__pycache__", ".git", ".venv", "venv", "node_modules", "__MACOSX", ".idea", ".vscode", "build"}
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
+# What the standard library raises on what cannot be read or is damaged.
+UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    OverflowError,
+    LookupError,
+    RuntimeError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
+FILE, FOLDER, OTHER = "file", "folder", "link or special file"
+
 
 @dataclass(frozen=True)
-class Entry:
-    """One regular file of a submission before selection; `read` is done only if it is collected."""
+class Member:
+    """One thing in a submission.
 
-    path: str
+    Attributes:
+        name: as the folder or archive has it.
+        size: in bytes, of a file.
+        kind: FILE, FOLDER or OTHER.
+        place: what its source reads it by.
+    """
+
+    name: str
     size: int
+    kind: str
+    place: Any
 
 
 @dataclass(frozen=True)
@@ -66,9 +105,9 @@ class Submission:
 
 def submission_name(path: Path) -> str:
     """The name that results are filed under: the archive's or folder's name without its suffix."""
-    name = path.resolve().name
+    name = _printable(path.resolve().name)
     for suffix in sorted(ARCHIVE_SUFFIXES, key=len, reverse=True):
-        if name.lower().endswith(suffix):
+        if name.lower().endswith(suffix) and name[: -len(suffix)].strip("."):
             return name[: -len(suffix)]
     return name
 
@@ -79,29 +118,93 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
     Raises:
         UsageError: the path is missing, no folder or known archive, damaged, or beyond the size caps.
     """
+    kind: type[_Source]
     if path.is_dir():
-        source: _Source = _Folder(path)
+        kind = _Folder
     elif path.is_file() and path.name.lower().endswith(ARCHIVE_SUFFIXES):
-        source = _open_archive(path)
+        kind = _Zip if path.name.lower().endswith(".zip") else _Tar
     elif path.exists():
         raise UsageError(f"expected a folder or one of {', '.join(ARCHIVE_SUFFIXES)}; got {path}: unpack it by hand first")
     else:
         raise UsageError(f"expected a submission at {path}; nothing is there")
-    return _select(submission_name(path), source, assignment)
+    name = submission_name(path)
+    with ExitStack() as opened:
+        with _in_one_sentence(f"{path} {kind.failure}"):
+            source = opened.enter_context(closing(kind(path)))
+            members, refused = _take_in(name, source)
+        return _select(name, source, members, refused, assignment)
 
 
-def _select(name: str, source: _Source, assignment: Assignment) -> Submission:
+@contextmanager
+def _in_one_sentence(beginning: str) -> Iterator[None]:
     try:
-        entries = list(source.entries())
-    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
-        raise UsageError(f"{name} cannot be read to its end: {error}") from error
-    root, notes = _find_root([entry.path for entry in entries], assignment)
+        yield
+    except UNREADABLE as error:
+        raise UsageError(f"{beginning}: {' '.join(str(error).split()) or type(error).__name__}") from error
+
+
+def _take_in(name: str, source: _Source) -> tuple[dict[str, Member], dict[str, str]]:
+    """The files by their plain paths, in the source's order; and what is not even looked at, with the reason."""
+    members: dict[str, Member] = {}
+    refused: dict[str, str] = {}
+    for number, member in enumerate(source.members(), 1):
+        if number > MAX_ENTRIES:
+            raise UsageError(f"{name}: expected at most {MAX_ENTRIES} files and folders; there are more")
+        path, reason = _plain_path(member.name, member.kind == FOLDER)
+        if not reason and member.kind == OTHER:
+            reason = "a link or special file"
+        elif not reason and path in members:
+            reason = "a second member of the same name"
+        if reason:
+            refused.setdefault(path, reason)
+        elif member.kind == FILE:
+            members[path] = member
+    return members, refused
+
+
+def _plain_path(name: str, folder: bool = False) -> tuple[str, str]:
+    """A member's name as a relative path, and an empty reason; or what to list in its place, and why it is refused.
+
+    A cache is refused by the folder's name, so that thousands of files are one line.
+    """
+    name = _printable(name)
+    path = name.replace("\\", "/")
+    parts = [part for part in path.split("/") if part not in ("", ".")] or ["."]
+    # Line breaks and what else a terminal would obey.
+    control = any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in path)
+    if path.startswith("/") or ".." in parts or ":" in parts[0] or control:
+        return _shortened(repr(name)), "a name that leaves the archive's folder or is no plain path"
+    for i, part in enumerate(parts if folder else parts[:-1], 1):
+        if part in IGNORED_FOLDERS:
+            return _shortened("/".join(parts[:i])) + "/", "cache or tool folder"
+    path = "/".join(parts)
+    longest = max(len(part.encode()) for part in parts)
+    if len(parts) > MAX_DEPTH or len(path.encode()) > MAX_PATH_BYTES or longest > MAX_NAME_BYTES:
+        return _shortened(path), "a name too long or folders too deep"
+    return path, "a resource fork of macOS" if parts[-1].startswith("._") else ""
+
+
+def _printable(name: str) -> str:
+    """Bytes that are no UTF-8 (a name in GBK) come as lone surrogates, which no report can hold; here they are replaced."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= MAX_PATH_BYTES else f"{name[:SHOWN_LETTERS]}..."
+
+
+def _select(
+    name: str, source: _Source, members: dict[str, Member], refused: dict[str, str], assignment: Assignment
+) -> Submission:
+    """Read what the assignment collects; list the rest."""
+    root, notes = _find_root(members, assignment)
     prefix = f"{root}/" if root else ""
-    chosen: list[tuple[str, Entry]] = []
-    reports, ignored = [], list(source.refused)
-    for entry in entries:
-        inside = entry.path.startswith(prefix)
-        relative = entry.path[len(prefix) :] if inside else entry.path
+    file_names = (*assignment.collected, *assignment.framework)
+    chosen: dict[str, Member] = {}
+    reports, ignored = [], list(refused.items())
+    for path, member in members.items():
+        inside = path.startswith(prefix)
+        relative = path[len(prefix) :] if inside else path
         if not inside or not assignment.is_collected(relative):
             if matches(relative, assignment.reports):
                 reports.append(relative)
@@ -111,43 +214,53 @@ def _select(name: str, source: _Source, assignment: Assignment) -> Submission:
                 ignored.append((relative, "part of the framework: the clean one is used"))
             else:
                 ignored.append((relative, "not collected by the assignment"))
-        elif entry.size > MAX_FILE_BYTES:
+        elif member.size > MAX_FILE_BYTES:
             ignored.append((relative, f"larger than {MAX_FILE_BYTES >> 20} MiB"))
-        else:
-            chosen.append((relative, entry))
-    if sum(entry.size for _, entry in chosen) > MAX_TOTAL_BYTES:
-        raise UsageError(f"{name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB together")
-    files: dict[str, bytes] = {}
-    spelled: dict[str, str] = {}
-    for relative, entry in sorted(chosen, key=lambda pair: pair[0]):
-        folded = relative.casefold()
-        if folded in spelled:
-            ignored.append((relative, f"the same name as {spelled[folded]} where case does not count"))
-            continue
-        if any(parent in files for parent in _parents(relative)):
+        elif any(matches(parent.as_posix(), file_names) for parent in PurePosixPath(relative).parents):
             ignored.append((relative, "its folder is also the name of a file"))
-            continue
-        spelled[folded] = relative
-        files[relative] = source.read(entry)
-    return Submission(name, files, tuple(sorted(reports)), tuple(_summarise(ignored)), tuple(notes))
+        else:
+            chosen[relative] = member
+    if sum(member.size for member in chosen.values()) > MAX_TOTAL_BYTES:
+        raise UsageError(f"{name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB together")
+    spelled: dict[str, str] = {}
+    for relative in sorted(chosen):
+        if (first := spelled.setdefault(relative.casefold(), relative)) != relative:
+            ignored.append((relative, f"the same name as {first} where case does not count"))
+            del chosen[relative]
+    # In the source's order: going back in a compressed tar would unpack it anew for each file.
+    files = {relative: _read(name, source, relative, member) for relative, member in chosen.items()}
+    return Submission(name, dict(sorted(files.items())), tuple(sorted(reports)), tuple(_summarise(ignored)), tuple(notes))
 
 
-def _find_root(paths: list[str], assignment: Assignment) -> tuple[str, list[str]]:
+def _read(name: str, source: _Source, relative: str, member: Member) -> bytes:
+    with _in_one_sentence(f"{name}: {relative} {source.member_failure}"):
+        content = source.read(member)
+    if len(content) != member.size:
+        raise UsageError(f"{name}: {relative} is not as long as it was listed; it is damaged or changes while it is read")
+    return content
+
+
+def _find_root(paths: Iterable[str], assignment: Assignment) -> tuple[str, list[str]]:
     """The folder inside the submission whose files match the assignment best; the shallowest among equals."""
     anchors = sorted({pattern.split("/")[0] for pattern in assignment.collected if "/" in pattern})
-    candidates = {
-        "/".join(parts[:i]) for parts in (p.split("/") for p in paths) for i, part in enumerate(parts) if part in anchors
-    }
+    candidates: set[str] = set()
+    counts: Counter[str] = Counter()
+    for path in paths:
+        parts = path.split("/")
+        for i, part in enumerate(parts):
+            root = "/".join(parts[:i])
+            if part in anchors:
+                candidates.add(root)
+            # A collected file begins with an anchor or lies in the root itself.
+            if part in anchors or i == len(parts) - 1:
+                counts[root] += assignment.is_collected("/".join(parts[i:]))
     if not candidates:
         return "", [f"No folder named {' or '.join(anchors)} was found."]
-
-    def count(root: str) -> int:
-        prefix = f"{root}/" if root else ""
-        return sum(p.startswith(prefix) and assignment.is_collected(p[len(prefix) :]) for p in paths)
-
-    best = min(candidates, key=lambda root: (-count(root), root.count("/"), len(root), root))
+    best = min(candidates, key=lambda root: (-counts[root], root.count("/"), len(root), root))
     notes = [f"The submission's files were found in {best}/."] if best else []
-    others = sorted(c or "." for c in candidates if c != best and count(c))
+    others = sorted(root or "." for root in candidates if root != best and counts[root])
+    if len(others) > SHOWN_FOLDERS:
+        others[SHOWN_FOLDERS:] = [f"{len(others) - SHOWN_FOLDERS} more folders"]
     if others:
         notes.append(f"Files of the assignment were also found in {', '.join(others)}, which were not used.")
     return best, notes
@@ -167,152 +280,141 @@ def _summarise(ignored: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 class _Source:
-    """Where a submission's bytes come from; `refused` collects what was not even looked at."""
+    """Where a submission's bytes come from; `failure` and `member_failure` end the sentence for one that cannot be read."""
 
-    refused: list[tuple[str, str]]
+    failure = "is not the archive that its name says, or is damaged"
+    member_failure = "is damaged or encrypted"
 
-    def entries(self) -> Iterator[Entry]:
+    def __init__(self, path: Path) -> None:
         raise NotImplementedError
 
-    def read(self, entry: Entry) -> bytes:
+    def members(self) -> Iterator[Member]:
+        """Everything in it, also folders, links and special files."""
         raise NotImplementedError
 
-    def _keep(self, path: str) -> bool:
-        """Refuse caches and tools' folders by name, so that thousands of files are one line."""
-        for part in PurePosixPath(path).parts[:-1]:
-            if part in IGNORED_FOLDERS:
-                place = path[: path.index(part) + len(part)] + "/"
-                if (place, "cache or tool folder") not in self.refused:
-                    self.refused.append((place, "cache or tool folder"))
-                return False
-        return True
+    def read(self, member: Member) -> bytes:
+        """A file's content, at most a byte more than its size."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of the file."""
 
 
 class _Folder(_Source):
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.refused = []
+    failure = "cannot be read to its end"
+    member_failure = "cannot be read"
 
-    def entries(self) -> Iterator[Entry]:
-        count = 0
-        for folder, names, files in os.walk(self.root, followlinks=False):
-            here = Path(folder)
-            for name in list(names):
-                inside = (here / name).relative_to(self.root).as_posix()
-                if (here / name).is_symlink():
-                    names.remove(name)
-                    self.refused.append((inside, "a link"))
-                elif not self._keep(f"{inside}/x"):
-                    names.remove(name)
-            for name in files:
-                count += 1
-                if count > MAX_ENTRIES:
-                    raise UsageError(f"{self.root.name}: expected at most {MAX_ENTRIES} files; there are more")
-                inside = (here / name).relative_to(self.root).as_posix()
-                status = os.lstat(here / name)
-                if stat.S_ISREG(status.st_mode):
-                    yield Entry(inside, status.st_size)
-                else:
-                    self.refused.append((inside, "a link or special file"))
+    def __init__(self, path: Path) -> None:
+        self.root = path
 
-    def read(self, entry: Entry) -> bytes:
-        # O_NOFOLLOW and the second size check: the folder may change between listing and reading.
-        descriptor = os.open(self.root / entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    def members(self) -> Iterator[Member]:
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            with os.scandir(self.root / folder) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+            for entry in entries:
+                inside = f"{folder}{entry.name}"
+                status = entry.stat(follow_symlinks=False)
+                kind = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER}.get(stat.S_IFMT(status.st_mode), OTHER)
+                yield Member(inside, status.st_size, kind, inside)
+                if kind == FOLDER and not _plain_path(inside, folder=True)[1]:
+                    folders.append(f"{inside}/")
+
+    def read(self, member: Member) -> bytes:
+        # O_NOFOLLOW and a byte more than listed: the folder may change between listing and reading.
+        descriptor = os.open(self.root / member.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise UsageError(f"{entry.path} grew while it was read; hand in a folder that nobody writes to")
-        return content
+            return file.read(member.size + 1)
 
 
-class _Archive(_Source):
-    """Members by name; the two formats differ only in how they list and stream."""
-
+class _Zip(_Source):
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.refused = []
-        self.members: dict[str, zipfile.ZipInfo | tarfile.TarInfo] = {}
-
-    def list_members(self) -> Iterator[tuple[str, int, bool, zipfile.ZipInfo | tarfile.TarInfo]]:
-        """(name, size, is a regular file, member) of everything but folders."""
-        raise NotImplementedError
-
-    def stream(self, member: zipfile.ZipInfo | tarfile.TarInfo, limit: int) -> bytes:
-        raise NotImplementedError
-
-    def entries(self) -> Iterator[Entry]:
-        for number, (name, size, regular, member) in enumerate(self.list_members()):
-            if number >= MAX_ENTRIES:
-                raise UsageError(f"{self.path.name}: expected at most {MAX_ENTRIES} members; there are more")
-            path = _safe_name(name)
-            if path is None:
-                self.refused.append((repr(name), "a name that leaves the archive's folder or is no plain path"))
-            elif not regular:
-                self.refused.append((path, "a link or special file"))
-            elif path in self.members:
-                self.refused.append((path, "a second member of the same name"))
-            elif self._keep(path):
-                self.members[path] = member
-                yield Entry(path, size)
-
-    def read(self, entry: Entry) -> bytes:
-        try:
-            content = self.stream(self.members[entry.path], MAX_FILE_BYTES + 1)
-        except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-            raise UsageError(f"{self.path.name}: {entry.path} is damaged or encrypted: {error}") from error
-        if len(content) > MAX_FILE_BYTES:
-            raise UsageError(f"{self.path.name}: {entry.path} is larger than its header says")
-        return content
-
-
-class _Zip(_Archive):
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
         self.archive = zipfile.ZipFile(path)
 
-    def list_members(self) -> Iterator[tuple[str, int, bool, zipfile.ZipInfo]]:
-        for member in self.archive.infolist():
-            kind = stat.S_IFMT(member.external_attr >> 16)
-            if not member.is_dir():
-                yield member.filename, member.file_size, kind in (0, stat.S_IFREG), member
+    def members(self) -> Iterator[Member]:
+        for info in self.archive.infolist():
+            mode = stat.S_IFMT(info.external_attr >> 16)
+            kind = FOLDER if info.is_dir() else FILE if mode in (0, stat.S_IFREG) else OTHER
+            yield Member(info.filename, info.file_size, kind, info)
 
-    def stream(self, member: zipfile.ZipInfo | tarfile.TarInfo, limit: int) -> bytes:
-        assert isinstance(member, zipfile.ZipInfo)
-        with self.archive.open(member) as file:
-            return file.read(limit)
+    def read(self, member: Member) -> bytes:
+        # zipfile unpacks bzip2 and LZMA without a limit: 4 GiB from 3 KiB, whatever size is listed.
+        if member.place.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise NotImplementedError("expected the usual compression (deflate); pack it anew")
+        with self.archive.open(member.place) as file:
+            return file.read(member.size)
+
+    def close(self) -> None:
+        self.archive.close()
 
 
-class _Tar(_Archive):
+class _Tar(_Source):
+    """A tar, compressed or not.
+
+    The headers are tarfile's, the walk is not: tarfile ends silently at a damaged header, reads names of any length, and
+    keeps every header in memory.
+    """
+
+    PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
+    NO_DATA = (tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE)
+    OF_THE_NEXT = (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE)
+    UNUSED = (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK)
+
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.archive = tarfile.open(path)  # noqa: SIM115 (lives as long as the source)
+        with open(path, "rb") as file:
+            magic = file.read(6)
+        openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+        self.stream = next((openers[m] for m in openers if magic.startswith(m)), open)(path, "rb")
 
-    def list_members(self) -> Iterator[tuple[str, int, bool, tarfile.TarInfo]]:
-        for member in self.archive:
-            if not member.isdir():
-                yield member.name, member.size, member.isreg(), member
+    def members(self) -> Iterator[Member]:
+        records: dict[bytes, bytes] = {}
+        while (block := self.stream.read(tarfile.BLOCKSIZE)) != bytes(tarfile.BLOCKSIZE):
+            header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            start, size = self.stream.tell(), header.size
+            if header.type in self.OF_THE_NEXT:
+                if not 0 <= size <= MAX_HEADER_BYTES:
+                    raise tarfile.ReadError(f"a name or attributes of {size} bytes")
+                content = self.stream.read(size)
+                records = {b"path": content} if header.type == tarfile.GNUTYPE_LONGNAME else _pax_records(content)
+            elif header.type not in self.UNUSED:
+                size = int(records.get(b"size", size))
+                name = records.get(b"path", b"").split(b"\0")[0].decode("utf-8", "surrogateescape") or header.name
+                sparse = any(key.startswith(b"GNU.sparse.") for key in records)
+                kind = FOLDER if header.isdir() else FILE if header.type in self.PLAIN and not sparse else OTHER
+                yield Member(name, size, kind, start)
+                records = {}
+            self._go_to(start, 0 if header.type in self.NO_DATA else size)
+        while rest := self.stream.read(1 << 16):
+            self._go_to(self.stream.tell(), 0)
+            if rest.strip(b"\0"):
+                raise tarfile.ReadError("data after its end")
 
-    def stream(self, member: zipfile.ZipInfo | tarfile.TarInfo, limit: int) -> bytes:
-        assert isinstance(member, tarfile.TarInfo)
-        file = self.archive.extractfile(member)
-        return file.read(limit) if file else b""
+    def _go_to(self, start: int, size: int) -> None:
+        """Behind data of that size, which fill whole blocks."""
+        end = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+        if size < 0 or end > MAX_UNPACKED_BYTES:
+            raise tarfile.ReadError(f"a size of {size} bytes, where {MAX_UNPACKED_BYTES >> 20} MiB unpacked are the most")
+        self.stream.seek(end)
+
+    def read(self, member: Member) -> bytes:
+        self.stream.seek(member.place)
+        return self.stream.read(member.size)
+
+    def close(self) -> None:
+        self.stream.close()
 
 
-def _open_archive(path: Path) -> _Archive:
-    try:
-        return _Zip(path) if path.name.lower().endswith(".zip") else _Tar(path)
-    except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, ValueError) as error:
-        raise UsageError(f"{path} is not the archive that its name says, or is damaged: {error}") from error
-
-
-def _parents(path: str) -> list[str]:
-    return [parent.as_posix() for parent in PurePosixPath(path).parents]
-
-
-def _safe_name(name: str) -> str | None:
-    """A member's name as a plain relative path, or None for one that is not."""
-    name = name.replace("\\", "/")
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    if name.startswith("/") or ".." in parts or not parts or ":" in parts[0] or not name.isprintable():
-        return None
-    return "/".join(parts)
+def _pax_records(content: bytes) -> dict[bytes, bytes]:
+    r"""The records `LENGTH KEY=VALUE\n` of an extended header (POSIX.1-2001, pax)."""
+    records = {}
+    at = 0
+    while content[at : at + 1] not in (b"", b"\0"):
+        length, _, _ = content[at : at + 10].partition(b" ")
+        end = at + int(length)
+        if not at < end <= len(content):
+            raise tarfile.ReadError("an attribute of a length that cannot be")
+        key, _, value = content[at + len(length) + 1 : end - 1].partition(b"=")
+        records[key] = value
+        at = end
+    return records

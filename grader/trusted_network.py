@@ -6,7 +6,7 @@ seen by the side to move. Board size and block count are read from the shapes.
 
 from __future__ import annotations
 
-import pickle
+import warnings
 from collections.abc import Mapping
 from math import isqrt
 from pathlib import Path
@@ -86,12 +86,17 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
     if path.stat().st_size > MAX_WEIGHTS_BYTES:
         raise ValueError(f"expected weights of at most {MAX_WEIGHTS_BYTES >> 20} MiB; {path} is larger")
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):
+            state = torch.load(path, map_location="cpu", weights_only=True)
+        if sum(tensor.numel() * tensor.element_size() for tensor in state.values()) > MAX_WEIGHTS_BYTES:
+            raise ValueError(f"its tensors are larger than {MAX_WEIGHTS_BYTES >> 20} MiB")
         weights = {str(key): tensor.detach().cpu().numpy() for key, tensor in state.items()}
-    except (pickle.UnpicklingError, RuntimeError, AttributeError, EOFError, KeyError, ValueError, TypeError) as error:
+    except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise ValueError(f"expected a bare state_dict saved by torch in {path}: {reason}") from error
     for key, value in weights.items():
+        if value.dtype.kind not in "fiub":
+            raise ValueError(f"expected real numbers in {path}; {key} holds {value.dtype}")
         if not np.isfinite(value).all():
             raise ValueError(f"expected finite weights in {path}; {key} holds others")
     return weights
@@ -127,7 +132,7 @@ def forward(
     """Both heads.
 
     Args:
-        weights: a state_dict as arrays.
+        weights: a state_dict as arrays, in any precision; computed is in float32.
         states: [N, 9, H, W] float32, row 0 the top row of the board.
         width, height: where the board is not square (see `read_sizes`).
         train_mode: batch norm by the batch's own statistics in place of the running ones.
@@ -136,7 +141,7 @@ def forward(
         log_probs [N, W*H] float32 in order of moves, value [N, 1] float32 in [-1, 1] for the side to move.
     """
     _, _, block = read_sizes(weights, width, height)
-    tensors = {key: torch.as_tensor(np.asarray(value)) for key, value in weights.items()}
+    tensors = {key: torch.as_tensor(np.asarray(value)).float() for key, value in weights.items()}
 
     def conv(x: torch.Tensor, name: str, padding: int) -> torch.Tensor:
         return F.conv2d(x, tensors[f"{name}.weight"], tensors[f"{name}.bias"], padding=padding)

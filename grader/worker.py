@@ -1,9 +1,9 @@
 """The process that runs a student's Python: told what to do line by line, it answers with plain values.
 
-Started by `grader.worker_client` inside the sandbox as `python -I worker.py WORKSPACE`. A request is one JSON line
-`{"nonce", "op", "args"}`; the reply is `{"nonce", "value"}` or `{"nonce", "fault"}`. numpy arrays travel as
-`{"__array__": [dtype, shape, base64]}`. The descriptors of the exchange are moved away first: what the student prints
-goes to standard error. Nothing is judged here and no expected value is known here.
+Started by `grader.worker_client` inside the sandbox as `python -I worker.py WORKSPACE`. It says HELLO once, before any of
+the student's code is loaded. A request is one JSON line `{"nonce", "op", "args"}`; the reply is `{"nonce", "value"}` or
+`{"nonce", "fault"}`. numpy arrays travel as `{"__array__": [dtype, shape, base64]}`. The descriptors of the exchange are moved
+away first: what the student prints goes to standard error. Nothing is judged here and no expected value is known here.
 
 A position is `{"width", "height", "n_in_row", "moves"}`, moves in order of play from the empty board.
 """
@@ -14,6 +14,7 @@ import base64
 import hashlib
 import importlib
 import json
+import math
 import os
 import random
 import sys
@@ -24,7 +25,11 @@ from typing import Any
 
 import numpy as np
 
+HELLO = b"hello\n"
 MAX_TREE_NODES = 200_000
+MAX_DIMENSION = 2**31
+# The numbers that travel in arrays, in either byte order: what the machine calls them -> dtype.
+DTYPES = {str(dtype): dtype for code in "?bhilqBHILQefd" for dtype in (np.dtype(code), np.dtype(code).newbyteorder())}
 STATE: dict[str, Any] = {}
 
 
@@ -32,8 +37,10 @@ STATE: dict[str, Any] = {}
 
 
 def encode(value: Any) -> Any:
-    """numpy arrays and scalars, tuples and dict keys -> what JSON holds."""
+    """numpy arrays and scalars, tuples and dict keys -> what JSON holds; ValueError for an array not of plain numbers."""
     if isinstance(value, np.ndarray):
+        if str(value.dtype) not in DTYPES:
+            raise ValueError(f"expected numbers, got an array of {value.dtype}")
         return {"__array__": [str(value.dtype), list(value.shape), base64.b64encode(value.tobytes()).decode("ascii")]}
     if isinstance(value, np.generic):
         return value.item()
@@ -52,14 +59,26 @@ def decode(value: Any) -> Any:
     """
     if isinstance(value, dict):
         if set(value) == {"__array__"}:
-            dtype, shape, data = value["__array__"]
-            if np.dtype(dtype).kind not in "fiub":
-                raise ValueError(f"expected numbers, got an array of {dtype}")
-            return np.frombuffer(base64.b64decode(data), dtype=dtype).reshape(shape).copy()
+            return _decode_array(value["__array__"])
         return {key: decode(item) for key, item in value.items()}
     if isinstance(value, list):
         return [decode(item) for item in value]
     return value
+
+
+def _decode_array(parts: Any) -> np.ndarray:
+    """Nothing is made of parts that do not fit together: they may come from a student."""
+    if not isinstance(parts, list) or [type(part) for part in parts] != [str, list, str]:
+        raise ValueError("expected an array as its dtype, shape and bytes")
+    name, shape, data = parts
+    if name not in DTYPES:
+        raise ValueError(f"expected numbers, got an array of {name[:50]}")
+    if not all(type(size) is int and 0 <= size < MAX_DIMENSION for size in shape):
+        raise ValueError("expected a shape of counts")
+    dtype, content = DTYPES[name], base64.b64decode(data, validate=True)
+    if len(content) != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"expected an array of shape {tuple(shape)}; got {len(content)} bytes")
+    return np.frombuffer(content, dtype=dtype).reshape(shape).copy()
 
 
 # ------------------------------------------------------------------------------------- boards and evaluators
@@ -430,6 +449,8 @@ def main(workspace: Path) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.path.insert(0, str(workspace))
+    replies.write(HELLO)
+    replies.flush()
     for line in requests:
         request = json.loads(line)
         reply: dict[str, Any] = {"nonce": request["nonce"]}

@@ -1,14 +1,18 @@
 """The trusted side of `grader.worker`: starts it in the sandbox, asks, and turns every way to fail into a sentence.
 
-A reply is accepted only if it is one JSON line of bounded size with the nonce of the question; everything else is a fault
-of the submission, since no other program writes there. A worker that died, hung or answered nonsense is ended with its
-whole process tree and a fresh one is started for the next call, so that a check loses only itself.
+A worker says hello before it loads any of the student's code: what goes wrong until then is the machine's fault. From then
+on a reply is accepted only if it is one JSON line of bounded size with the nonce of the question and a value laid out as that
+operation's; everything else is a fault of the submission, since no other program writes there. A worker that died, hung or
+answered nonsense is ended with its whole process tree and a fresh one is started for the next call, so that a check loses
+only itself.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import secrets
 import selectors
 import shutil
@@ -20,13 +24,45 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from grader.errors import CouldNotGrade, StudentFault
 from grader.sandbox import ProcessLimits, Sandbox
-from grader.worker import decode, encode
+from grader.worker import HELLO, decode, encode
+from Minimax.arena.engine import signal_name
 
 WORKER = Path(__file__).with_name("worker.py")
+START_LIMIT_S = 60.0
 MAX_REPLY_BYTES = 128 << 20
+MAX_REPLY_PARTS = 1_000_000  # in memory a part takes up to 30 times its text; an array is one part
 STDERR_TAIL_BYTES = 4096
+FOREIGN_REPLY = "The program wrote something of its own into the grader's exchange."
+
+# How the value of each operation is laid out: [of all items], (of the first, of the second), {key: of its value}, {str: of all
+# values}, else what isinstance takes.
+_NUMBER = int | float
+_TREE = dict.fromkeys(("parent", "move", "visits", "value", "prior"), np.ndarray)
+_STEP = {"move": int, "probs": np.ndarray | None, "tree": _TREE}
+_ROOT = {"visits": _NUMBER, "children": int}
+_NEW_ROOT = {**_ROOT, "has_parent": bool, "is_child": bool}
+_HEADS = (np.ndarray, np.ndarray)
+REPLIES: dict[str, Any] = {
+    "search": {**_STEP, "evaluations": int},
+    "choose": [int],
+    "self_play": [_STEP],
+    "advance": {"before": _ROOT, "unknown": _NEW_ROOT, "reset": _NEW_ROOT, "kept": _NEW_ROOT},
+    "model_layout": {str: [int]},
+    "net_create": type(None),
+    "net_forward": _HEADS,
+    "net_policy_value": _HEADS,
+    "net_policy_value_fn": ([(int, _NUMBER)], _NUMBER),
+    "net_train": [(_NUMBER, _NUMBER)],
+    "net_weights": {str: np.ndarray},
+    "net_evaluate": _HEADS,
+    "train_start": type(None),
+    "train_games": [(_NUMBER, _NUMBER)],
+    "train_learn": type(None),
+}
 
 
 class Worker:
@@ -57,7 +93,7 @@ class Worker:
 
         Raises:
             StudentFault: the student's code raised, ended the process, took longer than `limit_s` or answered nonsense.
-            CouldNotGrade: the worker could not be started.
+            CouldNotGrade: the worker did not get as far as its hello.
         """
         limit_s = self._call_limit_s if limit_s is None else limit_s
         if self._process is None:
@@ -65,8 +101,9 @@ class Worker:
         nonce = secrets.token_hex(8)
         request = json.dumps({"nonce": nonce, "op": operation, "args": encode(arguments)}).encode("ascii") + b"\n"
         try:
-            line = self._exchange(request, limit_s)
-            reply = _parse(line, nonce)
+            reply = _parse(self._exchange(request, limit_s), nonce)
+            if "value" in reply and not _fits(reply["value"], REPLIES[operation]):
+                raise StudentFault(FOREIGN_REPLY)
         except StudentFault:
             self.close()
             raise
@@ -91,6 +128,7 @@ class Worker:
             self._scratch = None
 
     def _start(self) -> None:
+        """Start the process and hear its hello."""
         self._scratch = Path(tempfile.mkdtemp(prefix="grader-scratch-")).resolve()
         self._stderr = b""
         command = [sys.executable, "-I", "-B", str(WORKER), str(self._workspace)]
@@ -119,15 +157,24 @@ class Worker:
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert pipe is not None
             os.set_blocking(pipe.fileno(), False)
+        try:
+            hello = self._exchange(b"", START_LIMIT_S)
+        except StudentFault as error:
+            self.close()
+            raise CouldNotGrade(f"the worker process did not start or could not be confined{self._last_words}") from error
+        if hello != HELLO:
+            self.close()
+            raise CouldNotGrade(f"the worker process began with {hello[:60]!r} in place of its hello")
 
     def _exchange(self, request: bytes, limit_s: float) -> bytes:
-        """Send the request and read one line, draining standard error, all by one deadline."""
+        """Send the request, if any, and read one line, draining standard error, all by one deadline."""
         process = self._process
         assert process and process.stdin and process.stdout and process.stderr
         deadline = time.monotonic() + limit_s
         unsent, received = memoryview(request), bytearray()
         with selectors.DefaultSelector() as selector:
-            selector.register(process.stdin, selectors.EVENT_WRITE)
+            if request:
+                selector.register(process.stdin, selectors.EVENT_WRITE)
             selector.register(process.stdout, selectors.EVENT_READ)
             selector.register(process.stderr, selectors.EVENT_READ)
             while True:
@@ -162,31 +209,65 @@ class Worker:
             code = process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             return "The program closed its side of the exchange."
+        assert process.stderr
+        with contextlib.suppress(BlockingIOError):
+            self._stderr = (self._stderr + os.read(process.stderr.fileno(), 1 << 20))[-STDERR_TAIL_BYTES:]
+        how = f"killed by signal {signal_name(-code)}" if code < 0 else f"exit code {code}"
+        return f"The program ended itself in the middle of a check ({how}{self._last_words})."
+
+    @property
+    def _last_words(self) -> str:
+        """The last line of standard error, as the end of a sentence."""
         tail = self._stderr.decode("utf-8", "replace").strip().splitlines()
-        last = f"; its last words: {tail[-1][:200]}" if tail else ""
-        if code in (126, 127) or (code == 1 and tail and tail[-1].startswith(("bwrap:", "unshare:"))):
-            raise CouldNotGrade(f"the worker process could not be confined{last}")
-        how = f"killed by signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"The program ended itself in the middle of a check ({how}{last})."
+        return f"; its last words: {_one_line(tail[-1], 200)}" if tail else ""
 
 
 def _parse(line: bytes, nonce: str) -> dict[str, Any]:
+    """A reply with either a value or a fault told in three texts; StudentFault for anything else."""
     try:
+        if sum(line.count(sign) for sign in b"[{,") > MAX_REPLY_PARTS:
+            raise ValueError("too many parts")
         reply = json.loads(line)
-        if not isinstance(reply, dict) or reply.get("nonce") != nonce or len(reply) != 2:
+        if not isinstance(reply, dict) or reply.get("nonce") != nonce:
             raise ValueError("not the reply to the question asked")
-        return decode(reply)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise StudentFault("The program wrote something of its own into the grader's exchange.") from error
+        if reply.keys() == {"nonce", "value"}:
+            return {"value": decode(reply["value"])}
+        if reply.keys() == {"nonce", "fault"} and _fits(reply["fault"], {"type": str, "message": str, "place": str}):
+            return {"fault": reply["fault"]}
+        raise ValueError("neither a value nor a fault")
+    except (ValueError, RecursionError) as error:
+        raise StudentFault(FOREIGN_REPLY) from error
 
 
-def _sentence(fault: Any) -> str:
+def _fits(value: Any, layout: Any) -> bool:
+    """Whether a value is laid out so; see REPLIES."""
+    if isinstance(layout, dict):
+        if not isinstance(value, dict):
+            return False
+        if str in layout:
+            return all(_fits(item, layout[str]) for item in value.values())
+        return value.keys() == layout.keys() and all(_fits(value[key], layout[key]) for key in layout)
+    if isinstance(layout, (list, tuple)):
+        if not isinstance(value, list):
+            return False
+        layouts = layout * len(value) if isinstance(layout, list) else layout
+        return len(value) == len(layouts) and all(map(_fits, value, layouts))
+    return isinstance(value, layout)
+
+
+def _one_line(text: str, most: int) -> str:
+    """The text without line ends and other signs that a terminal would obey, at most so long."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text[:most]).split())
+
+
+def _sentence(fault: dict[str, str]) -> str:
     """A fault as the student reads it."""
-    kind, message, place = (str(fault.get(key, "")) for key in ("type", "message", "place"))
+    kind, message, place = (_one_line(fault[key], most) for key, most in (("type", 100), ("message", 500), ("place", 200)))
     if kind == "NotImplementedError" and "handout section" in message:
         return f"Not written yet: {message}."
-    if kind == "ModuleNotFoundError" and message.startswith("No module named 'AlphaZero"):
-        file = message.split("'")[1].replace(".", "/")
+    missing = re.match(r"No module named '(AlphaZero[\w.]*)'", message)
+    if kind == "ModuleNotFoundError" and missing:
+        file = missing[1].replace(".", "/")
         return f"{file}{'/' if file == 'AlphaZero' else '.py'} is missing from the submission."
     where = f" ({place})" if place else ""
     return f"{kind}: {message}{where}." if message else f"{kind}{where}."

@@ -221,9 +221,14 @@ class EngineProcess:
         if process.stderr is not None:
             with contextlib.suppress(BlockingIOError, ValueError):
                 self._stderr = (self._stderr + os.read(process.stderr.fileno(), STDERR_TAIL))[-STDERR_TAIL:]
-        how = f"was ended by signal {signal.Signals(-code).name}" if code < 0 else f"ended itself with exit code {code}"
+        how = f"was ended by signal {signal_name(-code)}" if code < 0 else f"ended itself with exit code {code}"
         words = self._stderr.decode("utf-8", "replace").strip().splitlines()
         return f"{how}, saying {words[-1][:160]!r}" if words else how
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL` for 9; the number itself for a signal without a name."""
+    return next((known.name for known in signal.Signals if known == number), str(number))
 
 
 def end_marked(mark: str) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from Minimax.arena.engine import EngineSpec, Limits
 from Minimax.arena.referee import GameRecord, play_game
 from Minimax.arena.statistics import move_times, wilson_95
+from Minimax.arena.usage import UsageError
 
 OnGame = Callable[[GameRecord], None]
 
@@ -109,7 +110,7 @@ def play_match(
         records_path: a file of JSON lines that every finished game is appended to, and that is continued.
 
     Raises:
-        ValueError: the records belong to another match.
+        UsageError: the records belong to another match, or are none.
         KeyboardInterrupt: after the games in progress were ended; finished ones are in the records.
     """
     done = _read_records(records_path, agents, limits, seed) if records_path is not None else {}
@@ -177,7 +178,7 @@ def _read_records(path: Path, agents: Sequence[EngineSpec], limits: Limits, seed
     """Games by index; writes the heading of a new file. A last line that a kill cut off is dropped."""
     identity = _identity(agents, limits, seed)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         text = ""
     lines = text.splitlines()
@@ -189,7 +190,7 @@ def _read_records(path: Path, agents: Sequence[EngineSpec], limits: Limits, seed
     except ValueError:
         heading = None
     if heading != identity:
-        raise ValueError(f"expected records of this match in {path}; they belong to another one: use a new file")
+        raise UsageError(f"expected records of this match in {path}; they belong to another one: use a new file")
     if not text.endswith("\n"):
         # Cut the torn line off, or the next record would be glued to it.
         whole = "".join(line + "\n" for line in lines[:-1])
@@ -200,7 +201,7 @@ def _read_records(path: Path, agents: Sequence[EngineSpec], limits: Limits, seed
         try:
             game = GameRecord.from_json(json.loads(line))
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"expected one game a line in {path}; a line is none: {line[:60]!r}") from error
+            raise UsageError(f"expected one game a line in {path}; a line is none: {line[:60]!r}") from error
         games[game.index] = game
     return games
 

@@ -30,6 +30,7 @@ from grader.worker_client import Worker
 CALL_LIMIT_S = 600.0
 NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25
 EXPLORING_PLIES = 4
+BLOCK = 1  # of train.py's network on 3x3
 SELF_PLAY_PLAYOUTS = 50  # no tree is kept between moves, which about doubles train.py's 25
 SEARCH_CHECKS = ("mcts_alphazero.tree", "mcts_alphazero.agreement", "mcts_alphazero.tactics")
 
@@ -45,6 +46,7 @@ class Outcome:
     trusted_search: bool = False
     curve: list[tuple[int, int]] = field(default_factory=list)
     fault: str = ""
+    weights: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def worst(self) -> int:
@@ -53,7 +55,7 @@ class Outcome:
 
 @pytest.fixture(scope="module")
 def trained(run: Run, worker: Worker) -> Outcome:
-    """Train once for both checks; afterwards the worker holds the last network that was trained."""
+    """Train once for both checks; the worker is left with the last network, the outcome holds the best one's weights."""
     rng = run.random("training")
     best = _train(run, worker, rng, trusted_search=False)
     failed = [i for i in SEARCH_CHECKS if i in run.verdicts and run.verdicts[i].status == FAILED]
@@ -81,7 +83,8 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
                 else:
                     worker.call("train_games", limit_s=CALL_LIMIT_S, games=games)
                 outcome.games += games
-                outcome.losing = {n: _losing_lines(worker, n) for n in profile.playouts}
+                losing = {n: _losing_lines(worker, n) for n in profile.playouts}
+                outcome.losing, outcome.weights = losing, worker.call("net_weights")
                 outcome.curve.append((outcome.games, outcome.worst))
                 outcome.seconds = time.monotonic() - started
                 rate = outcome.seconds / outcome.games
@@ -197,6 +200,7 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling)
     verdict.expected = f"The trained network under the student's own search of {n_playout} playouts loses no line of replies."
     verdict.expect(bool(trained.losing), trained.fault)
     run.progress("training: every line of replies against the own search")
+    worker.call("net_create", width=3, height=3, block=BLOCK, weights=trained.weights)
     result = play_all_replies(own_agent(worker, n_playout))
     examples = [list(line) for line in (*result.first.losing_lines, *result.second.losing_lines)][:3]
     verdict.evidence["examples"] = examples

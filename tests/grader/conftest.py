@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from packing import pack, read, refusal  # noqa: F401  fixtures
 
 from grader.assignment import load_assignment
 from grader.grading import grade

@@ -1,7 +1,8 @@
 // The reference engine: threat-space search and alpha-beta over incremental patterns, behind the course protocol.
 //
-// It plays within seven tenths of the time that a move may take (GOMOKU_MOVE_TIME_S, 5 s unless told), so that a shared core does not
-// make it late. GOMOKU_SEED repeats its choices in the opening; GOMOKU_DEBUG=1 reports each search on standard error.
+// It plays within eight tenths of the time that a move may take (GOMOKU_MOVE_TIME_S, 5 s unless told) and 3.5 s at most, so that
+// a shared core does not make it late. GOMOKU_SEED repeats its choices in the opening; GOMOKU_DEBUG=1 reports each search on
+// standard error.
 
 #include <memory>
 #include <random>
@@ -15,8 +16,8 @@ std::string ai_name = "reference";
 
 namespace {
 
-constexpr double TIME_SHARE = 0.7;
-constexpr double MOST_S = 2.5;
+constexpr double TIME_SHARE = 0.8;
+constexpr double MOST_S = 3.5;
 constexpr int SWAP_STONES = 3;
 
 struct Engine {

@@ -7,8 +7,9 @@ namespace {
 
 constexpr int BLACK = 0;
 constexpr int WHITE = 1;
-constexpr int NEAREST = 2;  // of the third stone to the first two; nearer is black's, further is white's advantage
-constexpr int FURTHEST = 5;
+// Of the third stone to the nearest of the first two. In 1100 games against the baseline the owner of two stones lost 6 % with
+// the third at a distance of 3, 13 % at 4 or 5 and more beyond; at 2 white takes the two stones over.
+constexpr int DISTANCE = 3;
 constexpr int FIRST_LOOK = 4;
 constexpr int SECOND_LOOK = 8;
 constexpr std::size_t LOOKED_AT = 40;
@@ -37,8 +38,7 @@ int balanced_stone(Position &position, Search &search, double budget_s, std::mt1
     const Clock clock(budget_s);
     std::vector<std::pair<int, int>> places;  // how far from even for white, who is to move; cell
     for (const int cell : position.points()) {
-        const int distance = distance_to_stones(position, cell);
-        if (position.is_empty(cell) && distance >= NEAREST && distance <= FURTHEST) {
+        if (distance_to_stones(position, cell) == DISTANCE) {
             places.emplace_back(0, cell);
         }
     }

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-std::array<std::uint8_t, 65536> PATTERN_OF_KEY;
+std::array<PatternPair, 65536> PATTERNS_OF_KEY;
+std::array<PointWorth, 6561> WORTH_OF_LINES;
 
 namespace {
 
@@ -71,19 +72,7 @@ Pattern pattern_of(Line &line) {
     return best;
 }
 
-}  // namespace
-
-void init_patterns() {
-    known.fill(-1);
-    for (int key = 0; key < 65536; ++key) {
-        Line line;
-        for (int i = 0, neighbour = 0; i < LENGTH; ++i) {
-            line[i] = i == MIDDLE ? OWN : std::min((key >> (2 * neighbour++)) & 3, BLOCKED);
-        }
-        PATTERN_OF_KEY[key] = pattern_of(line);
-    }
-}
-
+/// The class of a point by the patterns of its four lines.
 PointClass classify(const std::array<std::uint8_t, 4> &patterns) {
     int fours = 0;
     int threes = 0;
@@ -98,4 +87,29 @@ PointClass classify(const std::array<std::uint8_t, 4> &patterns) {
     if (fours == 1) return threes > 0 ? FOUR_THREE : MAKES_FOUR;
     if (threes >= 2) return DOUBLE_THREE;
     return threes == 1 ? MAKES_THREE : QUIET;
+}
+
+}  // namespace
+
+void init_patterns() {
+    known.fill(-1);
+    for (int key = 0; key < 65536; ++key) {
+        for (int colour = 0; colour < 2; ++colour) {
+            Line line;
+            for (int i = 0, neighbour = 0; i < LENGTH; ++i) {
+                const int stone = i == MIDDLE ? colour + 1 : (key >> (2 * neighbour++)) & 3;
+                line[i] = stone == 0 ? EMPTY : stone == colour + 1 ? OWN : BLOCKED;
+            }
+            PATTERNS_OF_KEY[key][colour] = pattern_of(line);
+        }
+    }
+    for (int number = 0; number < static_cast<int>(WORTH_OF_LINES.size()); ++number) {
+        std::array<std::uint8_t, 4> patterns;
+        int value = 0;
+        for (std::size_t line = 0; line < patterns.size(); ++line) {
+            patterns[line] = static_cast<std::uint8_t>(number / LINE_WEIGHT[line] % 9);
+            value += PATTERN_VALUE[patterns[line]];
+        }
+        WORTH_OF_LINES[number] = {classify(patterns), static_cast<std::int16_t>(value)};
+    }
 }

@@ -17,14 +17,22 @@ enum PointClass : std::uint8_t { QUIET, MAKES_THREE, DOUBLE_THREE, MAKES_FOUR, F
 /// Positional value of a pattern, in points of the evaluation.
 constexpr std::array<int, 9> PATTERN_VALUE = {0, 1, 4, 14, 12, 46, 40, 110, 200};
 
-/// Pattern by the eight neighbours on a line, four before and four behind, two bits each:
-/// 0 empty, 1 own stone, 2 or 3 blocked (the opponent's stone, the rim).
-extern std::array<std::uint8_t, 65536> PATTERN_OF_KEY;
+/// What one line of a point is for black and for white.
+using PatternPair = std::array<std::uint8_t, 2>;
 
-/// The class of a point by the patterns of its four lines.
-PointClass classify(const std::array<std::uint8_t, 4> &patterns);
+/// Both patterns by the eight neighbours on a line, four before and four behind, two bits each:
+/// 0 empty, 1 black, 2 white, 3 rim.
+extern std::array<PatternPair, 65536> PATTERNS_OF_KEY;
 
-/// Fill the table; before anything else.
+/// What a point is over its four lines, numbered by their patterns: pattern of line d times 9 to the power of d, added up.
+struct PointWorth {
+    PointClass point_class;
+    std::int16_t value;  // sum of the pattern values
+};
+constexpr std::array<int, 4> LINE_WEIGHT = {1, 9, 81, 729};
+extern std::array<PointWorth, 6561> WORTH_OF_LINES;
+
+/// Fill the tables; before anything else.
 void init_patterns();
 
 #endif

@@ -7,16 +7,8 @@ namespace {
 
 constexpr int DIRECTIONS[4] = {1, ROW, ROW + 1, ROW - 1};
 
-/// Neighbour states in `key_`: 0 empty, 1 black, 2 white, 3 rim. The table wants 1 for the colour that asks, so for white the
-/// two stones' codes change places: 1 <-> 2, 0 and 3 stay.
-std::uint32_t seen_by(std::uint32_t key, int colour) {
-    if (colour == 0) {
-        return key;
-    }
-    return ((key & 0x5555u) << 1) | ((key & 0xAAAAu) >> 1);
-}
-
-std::uint32_t code_of(int stone) { return stone == Position::EMPTY ? 0u : stone == Position::RIM ? 3u : stone + 1u; }
+/// Of a neighbour in `key_`.
+int code_of(int stone) { return stone == Position::EMPTY ? 0 : stone == Position::RIM ? 3 : stone + 1; }
 
 }  // namespace
 
@@ -24,8 +16,7 @@ Position::Position() {
     stone_.fill(RIM);
     key_ = {};
     pattern_ = {};
-    class_ = {};
-    value_ = {};
+    lines_ = {};
     counts_ = {};
     values_ = {};
     near_ = {};
@@ -46,15 +37,13 @@ Position::Position() {
         for (int direction = 0; direction < 4; ++direction) {
             for (int k = 1; k <= MARGIN; ++k) {
                 const int step = k * DIRECTIONS[direction];
-                key_[cell][direction] |= code_of(stone_[cell - step]) << (2 * (MARGIN - k));
-                key_[cell][direction] |= code_of(stone_[cell + step]) << (2 * (MARGIN + k - 1));
+                key_[cell][direction] |= static_cast<std::uint16_t>(code_of(stone_[cell - step]) << (2 * (MARGIN - k)));
+                key_[cell][direction] |= static_cast<std::uint16_t>(code_of(stone_[cell + step]) << (2 * (MARGIN + k - 1)));
             }
         }
     }
     for (const int cell : points_) {
-        for (int colour = 0; colour < 2; ++colour) {
-            ++counts_[colour][class_[colour][cell]];
-        }
+        tally(cell, 1);
         for (int direction = 0; direction < 4; ++direction) {
             refresh(cell, direction);
         }
@@ -88,30 +77,28 @@ void Position::swap_colours() {
 
 int Position::find(int colour, PointClass wanted) const {
     for (const int cell : points_) {
-        if (stone_[cell] == EMPTY && class_[colour][cell] == wanted) {
+        if (stone_[cell] == EMPTY && point_class(colour, cell) == wanted) {
             return cell;
         }
     }
     return NO_CELL;
 }
 
-/// Change what lies on a cell, and with it the lines of its neighbours. Counts and values run over empty points only.
+/// Change what lies on a cell, and with it the lines of its neighbours.
 void Position::change(int cell, int to) {
     const bool placing = to != EMPTY;
-    for (int colour = 0; colour < 2; ++colour) {
-        const int sign = placing ? -1 : 1;
-        counts_[colour][class_[colour][cell]] += sign;
-        values_[colour] += sign * value_[colour][cell];
+    if (placing) {
+        tally(cell, -1);
     }
-    const std::uint32_t flip = code_of(placing ? to : stone_[cell]);
+    const int flip = code_of(placing ? to : stone_[cell]);
     stone_[cell] = static_cast<std::uint8_t>(to);
     for (int direction = 0; direction < 4; ++direction) {
         for (int k = 1; k <= MARGIN; ++k) {
             // From a neighbour behind, this cell lies k ahead, and the other way round.
             const int behind = cell - k * DIRECTIONS[direction];
             const int ahead = cell + k * DIRECTIONS[direction];
-            key_[behind][direction] ^= flip << (2 * (MARGIN + k - 1));
-            key_[ahead][direction] ^= flip << (2 * (MARGIN - k));
+            key_[behind][direction] ^= static_cast<std::uint16_t>(flip << (2 * (MARGIN + k - 1)));
+            key_[ahead][direction] ^= static_cast<std::uint16_t>(flip << (2 * (MARGIN - k)));
             refresh(behind, direction);
             refresh(ahead, direction);
             if (k <= 2) {
@@ -120,33 +107,37 @@ void Position::change(int cell, int to) {
             }
         }
     }
-}
-
-/// Look the patterns of a point on one line up again. Points that are taken are refreshed too: they may become empty.
-void Position::refresh(int cell, int direction) {
-    if (stone_[cell] == RIM) {
-        return;
-    }
-    for (int colour = 0; colour < 2; ++colour) {
-        const std::uint8_t now = PATTERN_OF_KEY[seen_by(key_[cell][direction], colour)];
-        std::uint8_t &before = pattern_[colour][cell][direction];
-        if (now != before) {
-            const int change = PATTERN_VALUE[now] - PATTERN_VALUE[before];
-            before = now;
-            value_[colour][cell] = static_cast<std::int16_t>(value_[colour][cell] + change);
-            if (stone_[cell] == EMPTY) {
-                values_[colour] += change;
-            }
-            reclassify(cell, colour);
+    if (!placing) {
+        for (int direction = 0; direction < 4; ++direction) {
+            set_patterns(cell, direction);  // they were left alone while a stone lay here
         }
+        tally(cell, 1);
     }
 }
 
-void Position::reclassify(int cell, int colour) {
-    const PointClass now = classify(pattern_[colour][cell]);
-    if (stone_[cell] == EMPTY) {
-        --counts_[colour][class_[colour][cell]];
-        ++counts_[colour][now];
+/// Bring one line of a point up to date, if the point is empty.
+void Position::refresh(int cell, int direction) {
+    if (stone_[cell] == EMPTY && pattern_[cell][direction] != PATTERNS_OF_KEY[key_[cell][direction]]) {
+        tally(cell, -1);
+        set_patterns(cell, direction);
+        tally(cell, 1);
     }
-    class_[colour][cell] = now;
+}
+
+void Position::set_patterns(int cell, int direction) {
+    PatternPair &before = pattern_[cell][direction];
+    const PatternPair now = PATTERNS_OF_KEY[key_[cell][direction]];
+    for (int colour = 0; colour < 2; ++colour) {
+        lines_[colour][cell] = static_cast<std::uint16_t>(lines_[colour][cell] + (now[colour] - before[colour]) * LINE_WEIGHT[direction]);
+    }
+    before = now;
+}
+
+/// Add an empty point to the sums (1) or take it out (-1).
+void Position::tally(int cell, int sign) {
+    for (int colour = 0; colour < 2; ++colour) {
+        const PointWorth &point = worth(colour, cell);
+        counts_[colour][point.point_class] += sign;
+        values_[colour] += sign * point.value;
+    }
 }

@@ -19,8 +19,8 @@ inline int cell_of(int x, int y) { return (x + MARGIN) * ROW + y + MARGIN; }
 inline int x_of(int cell) { return cell / ROW - MARGIN; }
 inline int y_of(int cell) { return cell % ROW - MARGIN; }
 
-/// Colours 0 (black) and 1 (white). Invariant: for every empty point and colour, patterns, class and value are those of a
-/// stone of that colour there; `counts` and `values` are their sums over the board.
+/// Colours 0 (black) and 1 (white). Invariant: the keys are true for every cell; for every empty point and colour, patterns and
+/// lines are those of a stone of that colour there; `counts` and `values` are their sums over the empty points.
 class Position {
   public:
     Position();
@@ -34,14 +34,13 @@ class Position {
     bool is_full() const { return stones_ == SIZE * SIZE; }
     std::uint64_t hash(int side_to_move) const { return hash_ ^ (side_to_move ? side_key_ : 0); }
 
-    PointClass point_class(int colour, int cell) const { return static_cast<PointClass>(class_[colour][cell]); }
-    std::uint8_t pattern(int colour, int cell, int direction) const { return pattern_[colour][cell][direction]; }
+    PointClass point_class(int colour, int cell) const { return worth(colour, cell).point_class; }
     /// Points of a class for a colour.
     int count(int colour, PointClass wanted) const { return counts_[colour][wanted]; }
     /// Some point of a class; only where count() is not 0.
     int find(int colour, PointClass wanted) const;
     /// Sum of the pattern values of a point for a colour.
-    int value(int colour, int cell) const { return value_[colour][cell]; }
+    int value(int colour, int cell) const { return worth(colour, cell).value; }
     /// The same over the whole board.
     int values(int colour) const { return values_[colour]; }
     /// Whether a stone lies within two points.
@@ -55,13 +54,14 @@ class Position {
   private:
     void change(int cell, int to);
     void refresh(int cell, int direction);
-    void reclassify(int cell, int colour);
+    void set_patterns(int cell, int direction);
+    void tally(int cell, int sign);
+    const PointWorth &worth(int colour, int cell) const { return WORTH_OF_LINES[lines_[colour][cell]]; }
 
     std::array<std::uint8_t, CELLS> stone_;
-    std::array<std::array<std::uint32_t, 4>, CELLS> key_;  // neighbours on each line, two bits each, as in patterns.h
-    std::array<std::array<std::array<std::uint8_t, 4>, CELLS>, 2> pattern_;
-    std::array<std::array<std::uint8_t, CELLS>, 2> class_;
-    std::array<std::array<std::int16_t, CELLS>, 2> value_;
+    std::array<std::array<std::uint16_t, 4>, CELLS> key_;  // neighbours on each line, as in patterns.h
+    std::array<std::array<PatternPair, 4>, CELLS> pattern_;
+    std::array<std::array<std::uint16_t, CELLS>, 2> lines_;  // number of the four patterns, as in patterns.h
     std::array<std::array<int, CLASSES>, 2> counts_;
     std::array<int, 2> values_;
     std::array<std::uint8_t, CELLS> near_;

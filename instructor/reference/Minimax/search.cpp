@@ -7,6 +7,7 @@ namespace {
 constexpr std::size_t TABLE_SIZE = std::size_t{1} << 20;
 constexpr int ROOT_VCF_NODES = 20'000;
 constexpr int LEAF_VCF_NODES = 300;
+constexpr int THREAT_NODES_A_SECOND = 100'000;  // of the time of a move: about a tenth of it
 constexpr int QUIET_WIDTH = 24;  // quiet points looked at in a node
 constexpr int TEMPO = 20;
 constexpr int FOUR_THREE_NOW = 400;
@@ -29,13 +30,18 @@ Result Search::run(int side, double budget_s, int max_depth) {
     history_ = {};
     killers_ = {};
     Result best;
-    const int win = threats_.winning_move(side, ROOT_VCF_NODES);
+    int win = threats_.winning_move(side, ROOT_VCF_NODES);
+    if (win == NO_CELL) {
+        win = threats_.winning_threat(side, static_cast<int>(budget_s * THREAT_NODES_A_SECOND));
+    }
     if (win != NO_CELL) {
         best.cell = win;
         best.score = WIN - 1;
         best.line = {win};
         return best;
     }
+    find_moves(side, NO_CELL, 0, moves_[0]);
+    best.cell = moves_[0].front().cell;
     const Position before = position_;
     try {
         for (int depth = 1; depth <= max_depth; ++depth) {

@@ -1,0 +1,62 @@
+"""The commands of whoever runs or writes the course; a student's kit is handed out without them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from grader import gradebook, handout, notebook, release, stubs
+
+
+def stubs_command(options: argparse.Namespace) -> int:
+    """Generate the student stubs from the reference, or check that they are what it gives."""
+    return stubs.main(["--check"] if options.check else [])
+
+
+def handout_command(options: argparse.Namespace) -> int:
+    """Render the handout's points from assignment.toml, or check that they are what it says."""
+    return handout.main(["--check"] if options.check else [])
+
+
+def notebook_command(options: argparse.Namespace) -> int:
+    """Generate the course's report notebook from assignment.toml and its rubric, or check that it is what they give."""
+    return notebook.main(options.course, check=options.check)
+
+
+def gradebook_command(options: argparse.Namespace) -> int:
+    """Enter the program points of results into nbgrader's gradebook."""
+    return gradebook.main(options.results, options.course, db=options.db, students=options.students)
+
+
+def release_command(options: argparse.Namespace) -> int:
+    """Build the student kit, as a folder and as a .zip."""
+    return release.main(options.out)
+
+
+def add_commands(commands: Any) -> None:
+    """Add these commands to the subparsers of `python -m grader`."""
+    stubs = commands.add_parser("stubs", help="generate the student stubs from instructor/reference")
+    stubs.add_argument("--check", action="store_true", help="only say which stubs differ")
+    stubs.set_defaults(run=stubs_command)
+
+    handout = commands.add_parser("handout", help="render the handout's points from assignment.toml")
+    handout.add_argument("--check", action="store_true", help="only say whether they differ")
+    handout.set_defaults(run=handout_command)
+
+    release = commands.add_parser("release", help="build the student kit and search it for leaks")
+    release.add_argument("out", type=Path, metavar="OUT", help="folder for the kit and its .zip")
+    release.set_defaults(run=release_command)
+
+    course = argparse.ArgumentParser(add_help=False)
+    course.add_argument("--course", type=Path, default=Path("instructor/course"), help="folder of the nbgrader course")
+
+    notebook = commands.add_parser("notebook", parents=[course], help="generate the course's report notebook")
+    notebook.add_argument("--check", action="store_true", help="only say whether it differs")
+    notebook.set_defaults(run=notebook_command)
+
+    gradebook = commands.add_parser("gradebook", parents=[course], help="enter program points into nbgrader's gradebook")
+    gradebook.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="results.json, its folder, or one of such")
+    gradebook.add_argument("--db", help="file or URL of the database (default: gradebook.db in the course)")
+    gradebook.add_argument("--students", type=Path, metavar="CSV", help="roster with the columns id, submission, ...")
+    gradebook.set_defaults(run=gradebook_command)

@@ -1,0 +1,83 @@
+"""Submissions as folders and archives of every kind, written member by member: no packer would make the hostile ones."""
+
+import io
+import tarfile
+import warnings
+import zipfile
+
+import pytest
+
+from grader.errors import UsageError
+from grader.submission import read_submission
+
+ENGINE = "Minimax/engine.cpp"
+WORK = {
+    ENGINE: b"int engine;\n",
+    "Minimax/parts/search.h": b"int search;\n",
+    "AlphaZero/mcts_pure.py": b"pass\n",
+    "submission.toml": b"[engine]\n",
+}
+KINDS = ("folder", ".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+ARCHIVES = (".zip", ".tar")
+
+
+def tar_entry(name, kind=tarfile.REGTYPE, link=""):
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname = kind, link
+    return entry
+
+
+@pytest.fixture
+def pack(tmp_path):
+    """`pack(kind, {name: content}, name)`: a folder or an archive; members may also come as pairs, or as TarInfo alone."""
+
+    def make(kind, members, name="work"):
+        members = list(members.items()) if isinstance(members, dict) else members
+        path = tmp_path / (name if kind == "folder" else name + kind)
+        if kind == "folder":
+            path.mkdir()
+            for inside, content in members:
+                (path / inside).parent.mkdir(parents=True, exist_ok=True)
+                (path / inside).write_bytes(content)
+        elif kind == ".zip":
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of doubled names
+                for inside, content in members:
+                    archive.writestr(inside, content)
+        else:
+            mode = {".tar": "w", ".tgz": "w:gz"}.get(kind, "w:" + kind.rpartition(".")[2])
+            with tarfile.open(path, mode) as archive:
+                for inside, content in members:
+                    entry = inside if isinstance(inside, tarfile.TarInfo) else tarfile.TarInfo(inside)
+                    entry.size = len(content)
+                    archive.addfile(entry, io.BytesIO(content))
+        return path
+
+    return make
+
+
+@pytest.fixture
+def read(tmp_path, assignment):
+    """read_submission, which must write nothing."""
+
+    def run(path):
+        before = sorted(tmp_path.rglob("*"))
+        try:
+            return read_submission(path, assignment)
+        finally:
+            assert sorted(tmp_path.rglob("*")) == before
+
+    return run
+
+
+@pytest.fixture
+def refusal(read):
+    """The one sentence that reading a path ends with."""
+
+    def run(path):
+        with pytest.raises(UsageError) as caught:
+            read(path)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    return run

@@ -1,0 +1,191 @@
+"""assignment.toml: its points, its checks, what a mistake in it gives, and its formulas."""
+
+import ast
+import dataclasses
+import math
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from grader.assignment import ROOT, load_assignment, matches
+from grader.errors import UsageError
+
+TEXT = (ROOT / "assignment.toml").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """An assignment file that differs from the real one in one place."""
+
+    def write(old, new):
+        assert TEXT.count(old) >= 1, f"{old!r} does not stand in assignment.toml"
+        path = tmp_path / "changed.toml"
+        path.write_text(TEXT.replace(old, new, 1), encoding="utf-8")
+        return path
+
+    return write
+
+
+def decided_checks():
+    """The id of `@pytest.mark.points` for every test below grader/checks, None where a test has no such mark."""
+    for file in sorted((ROOT / "grader" / "checks").glob("**/*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
+                marks = [d for d in node.decorator_list if isinstance(d, ast.Call) and "mark.points" in ast.unparse(d.func)]
+                yield from (ast.literal_eval(mark.args[0]) for mark in marks) if marks else [None]
+
+
+# ------------------------------------------------------------------------------------------- points and checks
+
+
+def test_minimax_alphazero_and_marks_are_worth_35_35_and_30(assignment):
+    minimax = sum(check.points for check in assignment.checks if check.id.startswith("minimax."))
+    others = sum(check.points for check in assignment.checks if not check.id.startswith("minimax."))
+    assert (minimax, others, sum(mark.points for mark in assignment.marks)) == (35, 35, 30)
+
+
+def test_every_check_is_decided_by_exactly_one_test_and_every_test_decides_one(assignment):
+    assert Counter(decided_checks()) == Counter(check.id for check in assignment.checks)
+
+
+def test_every_stub_is_collected_and_what_is_handed_out_as_framework_is_not(assignment):
+    assert all(assignment.is_collected(stub) for stub in assignment.stubs)
+    handed_out = ["Minimax/baseline.cpp", "Minimax/sample.cpp", "Minimax/AIController.h", "Board/game_board.py", "train.py"]
+    assert not any(assignment.is_collected(path) for path in handed_out)
+    assert all(matches(path, assignment.framework) for path in handed_out)
+
+
+def test_a_check_that_is_not_named_is_no_check(assignment):
+    assert assignment.check("minimax.win_rate").points == 30
+    with pytest.raises(KeyError):
+        assignment.check("report")
+
+
+# ------------------------------------------------------------------------------------ mistakes in the description
+
+MISTAKES = {
+    "not TOML": ("[files]", "[files", "not valid TOML"),
+    "a missing table": ("[limits]", "[limit]", "'limits'"),
+    "a missing key": ('formula = "shifted_score"', "", "'formula'"),
+    "a missing key of a check": ('handout = "4.3"', "", "handout"),
+    "a misspelt key of a check": ('handout = "4.3"', 'handuot = "4.3"', "handuot"),
+    "a missing key of a profile": (", own_playouts = 400", "", "own_playouts"),
+    "an unknown key of a profile": ("games = 8", "games = 8, rounds = 2", "rounds"),
+    "an unknown formula": ('formula = "shifted_score"', 'formula = "elo"', "among shifted_score, straight; got 'elo'"),
+    "a check named twice": ('id = "minimax.protocol"', 'id = "minimax.build"', "twice: minimax.build"),
+    "a mark named as a check": ('id = "code_review"', 'id = "network.load"', "twice: network.load"),
+    "a step that is no pair": ("[2, 0.8]", "[2]", "changed.toml"),
+    "a number that is a word": ("compile_limit_s = 120", 'compile_limit_s = "soon"', "soon"),
+    "points that are a word": ('compiles"\npoints = 1', 'compiles"\npoints = "one"', "changed.toml"),
+    "games that are a word": ("games = 8", 'games = "eight"', "changed.toml"),
+    "points below 0": ('compiles"\npoints = 1', 'compiles"\npoints = -1', "points; got -1"),
+    "points that are no number": ('compiles"\npoints = 1', 'compiles"\npoints = nan', "points; got nan"),
+    "points that are true": ('compiles"\npoints = 1', 'compiles"\npoints = true', "points; got True"),
+    "half a game": ("games = 8", "games = 7.5", "games; got 7.5"),
+    "a title that is a number": ('title = "Gomoku AI: Minimax and AlphaZero"', "title = 3", "text for assignment.title; got 3"),
+    "a limit misspelt": ("processes = 128", "proceses = 128", "limits lacks processes"),
+    "one pattern in place of a list": (
+        'reports = ["*.pdf", "*.md", "*.docx", "report/**"]',
+        'reports = "*.pdf"',
+        "list for files.reports; got '*.pdf'",
+    ),
+    "one source in place of a list": (
+        'baseline = ["Minimax/baseline.cpp"]',
+        'baseline = "Minimax/baseline.cpp"',
+        "list for opponents.baseline; got 'Minimax/baseline.cpp'",
+    ),
+    "a value in place of a table": ('[opponents]\nbaseline = ["Minimax/baseline.cpp"]', "[other]", "'opponents'"),
+    "a table that is a number": ("[profiles.quick]\ncall_limit_s = 60", "[profiles]\nquick = 3\n[unused]", "changed.toml"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_description_gives_one_sentence(changed, mistake):
+    old, new, words = MISTAKES[mistake]
+    with pytest.raises(UsageError) as caught:
+        load_assignment(changed(old, new))
+    sentence = str(caught.value)
+    assert words in sentence and "changed.toml" in sentence and "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b'[assignment]\nid = "\xb2\xe2"\n', b"opponents = 3\n" + TEXT.replace("[opponents]\nbaseline", "#").encode()],
+    ids=["not UTF-8", "opponents are a number"],
+)
+def test_what_cannot_be_read_as_tables_gives_one_sentence(tmp_path, content):
+    path = tmp_path / "odd.toml"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"odd\.toml"):
+        load_assignment(path)
+
+
+def test_a_missing_description_gives_one_sentence(tmp_path):
+    with pytest.raises(UsageError, match=r"expected the assignment's description at .*: No such file or directory"):
+        load_assignment(tmp_path / "none.toml")
+
+
+# ---------------------------------------------------------------------------------------------------- patterns
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fitting", "other"),
+    [
+        ("a/**/*.py", ["a/x.py", "a/b/x.py", "a/b/c/x.py"], ["x.py", "a/x.txt", "b/a/x.py", "a/x.py/y"]),
+        ("a/**", ["a/x", "a/b/x"], ["a", "ab/x", "b/a/x"]),
+        ("**/x.py", ["x.py", "a/x.py", "a/b/x.py"], ["ax.py", "x.py/y"]),
+        ("a/**/b/**/x", ["a/b/x", "a/1/b/x", "a/b/2/x", "a/b/b/x"], ["a/x", "b/x", "a/b"]),
+        ("*.md", ["README.md", ".md"], ["docs/README.md", "README.MD"]),
+        ("a/*.py", ["a/x.py"], ["a/b/x.py", "A/x.py"]),
+    ],
+)
+def test_a_pattern_takes_whole_path_parts_and_two_stars_any_number_of_folders(pattern, fitting, other):
+    assert [path for path in fitting if not matches(path, [pattern])] == []
+    assert [path for path in other if matches(path, [pattern])] == []
+
+
+def test_of_several_patterns_one_is_enough_and_of_none_nothing_fits():
+    assert matches("x.h", ["*.cpp", "*.h"]) and not matches("x.h", [])
+
+
+# ---------------------------------------------------------------------------------------------------- formulas
+
+
+def test_shifted_score_is_the_floor_of_the_exact_value_for_every_result(assignment):
+    for plays in (1, 2, 7, 8, 10, 64):
+        for wins in range(plays + 1):
+            for losses in range(plays + 1 - wins):
+                exact = min(Fraction(1), (Fraction(wins - losses, plays) + 1) / Fraction(9, 5))
+                assert assignment.win_rate_points(wins, losses, plays, 30) == math.floor(30 * exact), (wins, losses, plays)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "points"), [(9, 1, 30), (8, 1, 28), (5, 5, 16), (0, 0, 16), (0, 10, 0), (10, 0, 30)]
+)
+def test_shifted_score_gives_full_marks_from_a_score_of_eight_tenths(assignment, wins, losses, points):
+    assert assignment.win_rate_points(wins, losses, 10, 30) == points
+
+
+@pytest.mark.parametrize(("wins", "losses", "points"), [(0, 8, 0), (0, 0, 0), (6, 2, 22.5), (8, 0, 30)])
+def test_straight_gives_the_share_of_wins(assignment, wins, losses, points):
+    straight = dataclasses.replace(assignment, win_rate_formula="straight")
+    assert straight.win_rate_points(wins, losses, 8, 30) == points
+
+
+@pytest.mark.parametrize(
+    ("losing_lines", "share"), [(0, 1.0), (1, 0.8), (2, 0.8), (3, 0.5), (6, 0.5), (7, 0.25), (12, 0.25), (13, 0), (10**6, 0)]
+)
+def test_losing_lines_cost_a_step_only_beyond_its_number(assignment, losing_lines, share):
+    assert assignment.losing_lines_share(losing_lines) == share
+
+
+def test_the_order_of_the_steps_does_not_matter(assignment):
+    turned = dataclasses.replace(assignment, losing_line_steps=assignment.losing_line_steps[::-1])
+    assert [turned.losing_lines_share(n) for n in range(14)] == [assignment.losing_lines_share(n) for n in range(14)]
+
+
+def test_the_file_is_found_from_any_folder(tmp_path, monkeypatch, assignment):
+    monkeypatch.chdir(tmp_path)
+    assert load_assignment() == assignment and Path(ROOT, assignment.engine_folder).is_dir()

@@ -1,0 +1,458 @@
+"""The nbgrader course: its notebook agrees with the assignment, and program points reach nbgrader's gradebook and exports.
+
+What needs nbgrader itself is skipped where it is not installed (requirements-instructor.txt).
+"""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader import notebook
+from grader.__main__ import main
+from grader.errors import UsageError
+from grader.gradebook import as_comment, find_results, read_result, read_roster
+from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FAILED, PASSED, Verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = ROOT / "instructor" / "course"
+
+
+def make_results(assignment, name, changes=None):
+    """results.json as `grader.grading` writes it: full points but for `changes`, check id -> fields of its verdict."""
+    checks = []
+    for item in (*assignment.checks, *assignment.marks):
+        program = item in assignment.checks
+        values = {"status": PASSED, "points": float(item.points), "message": "As expected.", "seen": "It did."}
+        if not program:
+            values = {"status": AWAITING_MARKS, "points": 0.0, "message": "Marked by a person."}
+        values |= (changes or {}).get(item.id, {})
+        checks.append(Verdict(id=item.id, title=item.title, max_points=item.points, handout=item.handout, **values).to_json())
+    return {
+        "assignment": assignment.id,
+        "submission": name,
+        "profile": "full",
+        "seed": 7,
+        "points": sum(check["points"] for check in checks),
+        "files": {"collected": ["Minimax/engine.cpp"], "reports": ["report.pdf"]},
+        "checks": checks,
+    }
+
+
+@pytest.fixture
+def graded_as(tmp_path, assignment):
+    """Writes a result's folder below out/: `graded_as(name, {check id: fields})`; returns results.json."""
+
+    def write(name, changes=None):
+        folder = tmp_path / "out" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "run.json").write_text("{}")
+        (folder / "report.html").write_text(f"<p>report of {name}</p>")
+        path = folder / "results.json"
+        path.write_text(json.dumps(make_results(assignment, name, changes)))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course as it comes from the repository, without what an instructor made in it."""
+    folder = tmp_path / "course"
+    folder.mkdir()
+    for name in ("nbgrader_config.py", "rubric.toml"):
+        shutil.copy(COURSE / name, folder)
+    shutil.copytree(COURSE / "source", folder / "source")
+    return folder
+
+
+@pytest.fixture
+def api():
+    return pytest.importorskip("nbgrader.api")
+
+
+@pytest.fixture
+def opened(api, course):
+    """Opens the course's gradebook."""
+    return lambda: api.Gradebook(f"sqlite:///{course / 'gradebook.db'}")
+
+
+def enter(course, *arguments):
+    return main(["gradebook", "--course", str(course), *map(str, arguments)])
+
+
+def nbgrader(course, *arguments):
+    """Run nbgrader's own command in the course; its output, or a failed test."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    command = [sys.executable, "-m", "nbgrader", *map(str, arguments)]
+    done = subprocess.run(command, cwd=course, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def rows(opened):
+    """Every score, flag and comment of the gradebook by student and cell."""
+    with opened() as gradebook:
+        return {
+            (submission.student.id, grade.name): (
+                grade.auto_score,
+                grade.manual_score,
+                grade.needs_manual_grade,
+                comment.auto_comment,
+                comment.manual_comment,
+            )
+            for submission in gradebook.assignment_submissions("gomoku")
+            for sheet in submission.notebooks
+            for grade in sheet.grades
+            for comment in sheet.comments
+            if comment.name == grade.name
+        }
+
+
+# ------------------------------------------------------------------------------------------------------ notebook
+
+
+def test_the_notebook_in_the_repository_has_a_cell_with_the_points_of_every_check_and_mark(assignment):
+    cells = json.loads((COURSE / "source" / assignment.id / "report.ipynb").read_text())["cells"]
+    points = {cell["metadata"]["nbgrader"]["grade_id"]: cell["metadata"]["nbgrader"].get("points") for cell in cells}
+    for check in assignment.checks:
+        assert points[check.id.replace(".", "-")] == check.points
+    for mark in assignment.marks:
+        assert sum(p for i, p in points.items() if i.startswith(f"{mark.id}-") and p) == mark.points
+    assert sum(p or 0 for p in points.values()) == sum(item.points for item in (*assignment.checks, *assignment.marks))
+
+
+def test_the_notebook_holds_no_code_that_nbgrader_could_run(assignment):
+    cells = json.loads((COURSE / "source" / assignment.id / "report.ipynb").read_text())["cells"]
+    assert {cell["cell_type"] for cell in cells} == {"markdown"}
+
+
+def test_a_rubric_whose_points_differ_from_the_marks_is_refused(course, capsys):
+    text = (course / "rubric.toml").read_text()
+    (course / "rubric.toml").write_text(text.replace('[1, "a suggestion', '[2, "a suggestion'))
+    assert main(["notebook", "--course", str(course)]) == 2
+    assert "expected 20 points for report, as in assignment.toml; the items give 21" in capsys.readouterr().err
+
+
+def test_check_tells_a_notebook_that_has_drifted_and_the_command_mends_it(api, course, capsys):
+    path = course / "source" / "gomoku" / "report.ipynb"
+    assert main(["notebook", "--check", "--course", str(course)]) == 0
+    path.write_text(path.read_text().replace('"points": 30', '"points": 31'))
+    assert main(["notebook", "--check", "--course", str(course)]) == 1
+    assert "run python -m grader notebook" in capsys.readouterr().err
+    assert main(["notebook", "--course", str(course)]) == 0
+    assert main(["notebook", "--check", "--course", str(course)]) == 0
+
+
+@pytest.mark.slow
+def test_the_release_is_valid_has_all_points_and_no_answer_of_the_rubric(api, assignment, course):
+    import nbformat
+    from nbgrader.nbgraderformat import MetadataValidator
+
+    nbgrader(course, "generate_assignment", "gomoku")
+    release = course / "release" / "gomoku" / "report.ipynb"
+    MetadataValidator().validate_nb(nbformat.read(release, 4))
+    cells = json.loads(release.read_text())["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells)
+    answers = [item.answer.strip() for item in notebook.load_rubric(assignment) if item.answer]
+    assert len(answers) == 6
+    assert [line for answer in answers for line in answer.splitlines() if line in text] == []
+    assert text.count("YOUR ANSWER HERE") == len(answers)
+    assert sum(cell["metadata"]["nbgrader"].get("points", 0) for cell in cells) == 100
+    assert {path.name for path in (course / "release").rglob("*") if path.is_file()} == {"report.ipynb"}
+
+
+# ------------------------------------------------------------------------------------------------------ results
+
+
+def test_a_path_is_a_results_file_or_its_folder_or_a_folder_of_such(tmp_path, graded_as):
+    one, two = graded_as("one"), graded_as("two")
+    assert find_results([one]) == find_results([one.parent]) == [one]
+    assert find_results([tmp_path / "out", one]) == [one, two]
+    with pytest.raises(UsageError, match=r"expected results\.json"):
+        find_results([tmp_path])
+
+
+def test_a_result_that_cannot_be_used_gives_one_sentence(tmp_path, graded_as, assignment):
+    def refused(match, change=None, text=None):
+        path = graded_as("one")
+        data = json.loads(path.read_text())
+        if change:
+            change(data)
+        path.write_text(json.dumps(data) if text is None else text)
+        with pytest.raises(UsageError, match=match) as caught:
+            read_result(path, assignment)
+        assert "\n" not in str(caught.value)
+
+    whole = graded_as("one").read_text()
+    refused("is damaged", text=whole[: len(whole) // 2])
+    refused("is damaged", text="\x00\x01")
+    refused("lacks or misspells", text="[]")
+    refused("lacks or misspells", text='{"assignment": "gomoku", "checks": 3}')
+    refused("assignment 'chess'", lambda d: d.update(assignment="chess"))
+    refused("other checks or points", lambda d: d["checks"].pop(0))
+    refused("other checks or points", lambda d: d["checks"][0].update(max_points=5))
+    refused("lacks or misspells", lambda d: d["checks"][0].update(points=1000))
+    refused("lacks or misspells", lambda d: d["checks"][0].update(points=float("nan")))
+    refused("lacks or misspells", lambda d: d["checks"][0].update(status="excellent"))
+    graded_as("one").unlink()
+    with pytest.raises(UsageError, match="holds an unfinished run"):
+        read_result(tmp_path / "out" / "one" / "results.json", assignment)
+    with pytest.raises(UsageError, match=r"expected a results\.json at .*: No such file"):
+        read_result(tmp_path / "nothing.json", assignment)
+
+
+def test_a_roster_is_a_csv_file_with_ids_that_differ_and_can_name_a_folder(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("id,submission,last_name\ns1,alice_12_gomoku,Ada\ns2,,\n", encoding="utf-8-sig")
+    assert [(s.id, s.submission, s.names) for s in read_roster(path)] == [
+        ("s1", "alice_12_gomoku", {"last_name": "Ada"}),
+        ("s2", "s2", {}),
+    ]
+    for text in (
+        "name\ns1\n",
+        "",
+        "id\n../s1\n",
+        "id\n\n..\n",
+        "id,submission\n,x\n",
+        "id\ns1\ns1\n",
+        "id,submission\na,x\nb,x\n",
+    ):
+        path.write_text(text)
+        with pytest.raises(UsageError):
+            read_roster(path)
+    path.write_bytes(b"id\n\xff\xfe\n")
+    with pytest.raises(UsageError, match="UTF-8"):
+        read_roster(path)
+
+
+def test_a_comment_is_an_indented_block_of_bounded_length():
+    lines = as_comment("Seen: <b>x</b>\n\n# y\x00\x1b[31m " + "word " * 1000).splitlines()
+    assert all(line.startswith("    ") and len(line) <= 104 and line.isprintable() for line in lines)
+    assert len(lines) < 30
+
+
+def test_without_nbgrader_one_sentence_names_the_command_that_installs_it(graded_as, course, monkeypatch, capsys):
+    for name in [*sys.modules, "nbgrader"]:
+        if name.split(".")[0] == "nbgrader":
+            monkeypatch.setitem(sys.modules, name, None)
+    assert enter(course, graded_as("one")) == 2
+    assert capsys.readouterr().err == (
+        "grader: nbgrader is needed for the gradebook and is not installed: "
+        "python -m pip install -r requirements-instructor.txt\n"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- gradebook
+
+
+def test_points_and_reasons_are_read_back_through_nbgrader(graded_as, course, opened):
+    lost = {"status": COULD_NOT_GRADE, "points": 0.0, "message": "The worker died."}
+    fell = {"status": FAILED, "points": 0.0, "message": "No legal move.", "expected": "A move.", "seen": "Nothing."}
+    assert enter(course, graded_as("alice", {"network.load": fell, "minimax.win_rate": lost})) == 0
+    with opened() as gradebook:
+        submission = gradebook.find_submission("gomoku", "alice")
+        assert (submission.score, submission.max_score, submission.needs_manual_grade) == (70 - 1 - 30, 100, True)
+
+        def find(cell):
+            return gradebook.find_grade(cell, "report", "gomoku", "alice")
+
+        def comment(cell):
+            return gradebook.find_comment(cell, "report", "gomoku", "alice").comment
+
+        assert (find("minimax-protocol").auto_score, find("minimax-protocol").needs_manual_grade) == (2, False)
+        assert comment("minimax-protocol") is None
+        assert (find("network-load").auto_score, find("network-load").needs_manual_grade) == (0, False)
+        assert [line.strip() for line in comment("network-load").splitlines()] == [
+            "No legal move.",
+            "Expected: A move.",
+            "Seen: Nothing.",
+            "Handout section 5.2.",
+        ]
+        assert (find("minimax-win_rate").auto_score, find("minimax-win_rate").needs_manual_grade) == (None, True)
+        assert "The worker died." in comment("minimax-win_rate")
+        assert (find("report-engine").auto_score, find("report-engine").needs_manual_grade) == (None, True)
+
+
+def test_a_second_run_changes_nothing_and_a_regrade_only_what_the_program_gave(graded_as, course, opened, capsys):
+    path = graded_as("alice")
+    assert enter(course, path) == 0
+    with opened() as gradebook:
+        for cell, score in (("minimax-win_rate", 25.0), ("report-engine", 4.5)):
+            grade = gradebook.find_grade(cell, "report", "gomoku", "alice")
+            grade.manual_score, grade.needs_manual_grade = score, False
+            gradebook.find_comment(cell, "report", "gomoku", "alice").manual_comment = "by hand"
+        gradebook.db.commit()
+    before, sheet = rows(opened), (course / "autograded/alice/gomoku/report.ipynb").read_bytes()
+    capsys.readouterr()
+    assert enter(course, path) == 0
+    assert rows(opened) == before
+    assert (course / "autograded/alice/gomoku/report.ipynb").read_bytes() == sheet
+    assert "marks by hand that stay: minimax.win_rate 25 (program 30)" in capsys.readouterr().out
+
+    fell = {"status": FAILED, "points": 3.0, "message": "Lost.", "seen": ""}
+    graded_as("alice", {"minimax.win_rate": fell, "network.load": {**fell, "points": 0.0}})
+    assert enter(course, path) == 0
+    changed = {cell: values for (_, cell), values in rows(opened).items() if values != before["alice", cell]}
+    reasons = "    Lost.\n    Handout section {}."
+    assert changed == {
+        "minimax-win_rate": (3.0, 25.0, False, reasons.format("4.4"), "by hand"),
+        "network-load": (0.0, None, False, reasons.format("5.2"), None),
+    }
+    with opened() as gradebook:
+        assert gradebook.find_submission("gomoku", "alice").score == 70 - 30 + 25 - 1 + 4.5
+
+
+def test_a_damaged_result_does_not_keep_the_others_from_being_entered(graded_as, course, opened, capsys):
+    alice, bob = graded_as("alice"), graded_as("bob")
+    alice.write_text(alice.read_text()[:500])
+    assert enter(course, alice.parent.parent) == 2
+    output = capsys.readouterr()
+    assert output.err.count("\n") == 1
+    assert "alice/results.json is damaged" in output.err
+    assert "1 of 2 results were entered" in output.out
+    assert {student for student, _ in rows(opened)} == {"bob"}
+    bob.unlink()
+    assert enter(course, bob.parent) == 2
+
+
+def test_where_nothing_can_be_entered_no_gradebook_is_made(graded_as, course):
+    path = graded_as("alice")
+    path.write_text("killed")
+    assert enter(course, path) == 2
+    assert not (course / "gradebook.db").exists()
+
+
+def test_a_roster_gives_ids_and_names_and_leaves_out_whom_it_does_not_name(tmp_path, graded_as, course, opened, capsys):
+    graded_as("alice_12_file")
+    graded_as("stranger")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,submission,first_name\ns1,alice_12_file,Alice\ns2,bob_13_file,Bob\n")
+    assert enter(course, tmp_path / "out", "--students", roster) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "names no student for the submission 'stranger'; nothing was written for it" in error
+    assert {student for student, _ in rows(opened)} == {"s1"}
+    with opened() as gradebook:
+        assert {(student.id, student.first_name) for student in gradebook.students} == {("s1", "Alice"), ("s2", "Bob")}
+    assert {path.name for path in (course / "autograded").iterdir()} == {"s1"}
+
+
+def test_two_results_of_one_student_are_refused_before_anything_is_written(tmp_path, graded_as, course, capsys):
+    one = graded_as("alice")
+    again = tmp_path / "again.json"
+    shutil.copy(one, again)
+    assert enter(course, one, again) == 2
+    assert "more were given for alice, nothing was written" in capsys.readouterr().err
+    assert not (course / "gradebook.db").exists()
+
+
+def test_a_database_that_cannot_be_used_gives_one_sentence(tmp_path, graded_as, course, api, capsys):
+    path = graded_as("alice")
+    text = tmp_path / "notes.txt"
+    text.write_text("This is no database. " * 100)
+    for db in (text, tmp_path / "no" / "where.db", "nonsense://x"):
+        assert enter(course, path, "--db", db) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("grader: the gradebook ")
+        assert error.count("\n") == 1
+    assert text.read_text().startswith("This is no database.")
+
+
+def test_submissions_for_other_cells_are_never_overwritten(graded_as, course, opened, capsys):
+    path = graded_as("alice")
+    assert enter(course, path) == 0
+    before = rows(opened)
+    rubric = course / "rubric.toml"
+    rubric.write_text(rubric.read_text().replace('id = "engine"', 'id = "motor"'))
+    assert enter(course, path) == 2
+    assert "holds submissions for other cells" in capsys.readouterr().err
+    assert rows(opened) == before
+
+
+# --------------------------------------------------------------------------------------------- nbgrader's own part
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("released", ["before", "after"])
+def test_release_marking_feedback_and_export_of_three_submissions(released, graded_as, tmp_path, course, opened):
+    from nbgrader.apps.api import NbGraderAPI
+    from nbgrader.coursedir import CourseDirectory
+
+    if released == "before":
+        nbgrader(course, "generate_assignment", "gomoku")
+    hostile = {
+        "status": FAILED,
+        "points": 0.0,
+        "message": "It raised ValueError.",
+        "seen": "</pre><script>alert(1)</script> $$x$$",
+    }
+    half = {"status": "partial", "points": 15.0, "message": "Won 5, lost 5."}
+    graded_as("alice")
+    graded_as("bob", {"minimax.win_rate": half})
+    graded_as("carol", {"network.load": hostile, "minimax.win_rate": {**half, "status": COULD_NOT_GRADE, "points": 0.0}})
+    assert enter(course, tmp_path / "out") == 0
+    if released == "after":
+        nbgrader(course, "generate_assignment", "gomoku")
+
+    # What formgrader lists, and what it does when a marker types a score.
+    listed = NbGraderAPI(CourseDirectory(root=str(course))).get_notebook_submissions("gomoku", "report")
+    assert {(entry["student"], entry["needs_manual_grade"]) for entry in listed} == {
+        ("alice", True),
+        ("bob", True),
+        ("carol", True),
+    }
+    with opened() as gradebook:
+        grade = gradebook.find_grade("report-engine", "report", "gomoku", "alice")
+        grade.manual_score, grade.needs_manual_grade = 4.5, False
+        gradebook.db.commit()
+
+    nbgrader(course, "generate_feedback", "gomoku", "--force")
+    assert (course / "feedback/alice/gomoku/program.html").read_text() == "<p>report of alice</p>"
+    feedback = (course / "feedback/carol/gomoku/report.html").read_text()
+    assert "It raised ValueError." in feedback
+    assert "&lt;script&gt;alert(1)" in feedback
+    assert "<script>alert(1)" not in feedback
+
+    nbgrader(course, "export", "--to=grades.csv")
+    with open(course / "grades.csv", newline="") as file:
+        scores = {row["student_id"]: (float(row["score"]), float(row["max_score"])) for row in csv.DictReader(file)}
+    assert scores == {"alice": (70 + 4.5, 100), "bob": (70 - 30 + 15, 100), "carol": (70 - 30 - 1, 100)}
+
+
+@pytest.mark.slow
+def test_a_report_written_in_the_notebook_is_taken_in_and_nothing_of_it_is_run(tmp_path, graded_as, course, opened):
+    import nbformat
+
+    nbgrader(course, "generate_assignment", "gomoku")
+    report = nbformat.read(course / "release/gomoku/report.ipynb", 4)
+    for cell in report.cells:
+        if cell.metadata.nbgrader.grade_id == "report-engine":
+            cell.source = "Alpha-beta. <script>alert(1)</script>"
+        if cell.metadata.nbgrader.grade_id == "minimax-win_rate":
+            cell.metadata.nbgrader.points = 3000
+            cell.source = "I won."
+    trace = tmp_path / "was_run"
+    report.cells.insert(0, nbformat.v4.new_code_cell(f"open({str(trace)!r}, 'w').close()"))
+    submitted = course / "submitted/alice/gomoku/report.ipynb"
+    submitted.parent.mkdir(parents=True)
+    nbformat.write(report, submitted)
+
+    assert enter(course, graded_as("alice")) == 0
+    nbgrader(course, "autograde", "gomoku", "--force")
+    assert enter(course, graded_as("alice")) == 0
+
+    assert not trace.exists()
+    taken = nbformat.read(course / "autograded/alice/gomoku/report.ipynb", 4)
+    cells = {cell.metadata.nbgrader.grade_id: cell.source for cell in taken.cells if "nbgrader" in cell.metadata}
+    assert cells["report-engine"] == "Alpha-beta. &lt;script&gt;alert(1)&lt;/script&gt;"
+    assert "Win rate against the baseline" in cells["minimax-win_rate"]
+    found = rows(opened)
+    assert found["alice", "minimax-win_rate"][:3] == (30.0, None, False)
+    # An answer left empty is no automatic 0: the report may be a file.
+    assert found["alice", "report-problems"][:3] == (None, None, True)

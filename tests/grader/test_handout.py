@@ -1,0 +1,180 @@
+"""The handout and README.md say what the assignment and the programs do."""
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from grader import handout
+from grader.__main__ import main
+from grader.assignment import load_assignment
+from grader.errors import UsageError
+from Minimax.arena.rules import Position
+
+ROOT = Path(__file__).resolve().parents[2]
+HANDOUT = (ROOT / "docs" / "handout.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+# Programs of the text that are not ours; their options are not looked at.
+FOREIGN = {"venv", "pip", "zipfile"}
+OPTION = re.compile(r"--[a-z][a-z-]*")
+BEHIND_ARGS = {"train": "train.py", "play": "human_play.py"}
+
+
+def rows_below(heading):
+    """The cells of the table whose first row begins with `heading`."""
+    lines = HANDOUT.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"| {heading}"))
+    rows = []
+    for line in lines[start:]:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+# ------------------------------------------------------------------------------------------- points and sections
+
+
+def test_the_points_are_those_of_the_assignment(capsys):
+    assert main(["handout", "--check"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_changed_point_is_noticed_in_one_sentence(monkeypatch, capsys):
+    assignment = load_assignment()
+    first, *others = assignment.checks
+    changed = replace(assignment, checks=(replace(first, points=first.points + 1), *others))
+    monkeypatch.setattr(handout, "load_assignment", lambda: changed)
+    assert handout.main(["--check"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "python -m grader handout" in said
+
+
+def test_rendering_replaces_the_table_and_nothing_else():
+    assignment = load_assignment()
+    first, *others = assignment.checks
+    changed = handout.render(HANDOUT, replace(assignment, checks=(replace(first, title="a | b"), *others)))
+    assert "a \\| b" in changed and handout.render(changed, assignment) == HANDOUT
+
+
+@pytest.mark.parametrize("marker", [handout.BEGIN, handout.END])
+@pytest.mark.parametrize("times", [0, 2])
+def test_a_marker_that_is_missing_or_doubled_is_refused(marker, times):
+    with pytest.raises(UsageError, match="once each"):
+        handout.render(HANDOUT.replace(marker, marker * times), load_assignment())
+
+
+def test_every_section_that_is_named_is_a_heading():
+    assert handout.missing_sections(HANDOUT, load_assignment()) == []
+
+
+@pytest.mark.parametrize(("number", "who"), [("4.1", "Minimax/AIController.h"), ("5.4", "AlphaZero/mcts_alphaZero.py")])
+def test_a_section_that_is_gone_is_noticed(number, who):
+    text = HANDOUT.replace(f"### {number} ", f"### {number}9 ")
+    assert f"{number} ({who})" in handout.missing_sections(text, load_assignment())
+
+
+# --------------------------------------------------------------------------------------------- numbers in the text
+
+
+def test_the_table_of_wins_follows_the_formula():
+    assignment = load_assignment()
+    points = assignment.check("minimax.win_rate").points
+    rows = rows_below("Wins of 64")[2:]
+    assert len(rows) >= 5
+    for wins, score, given, _ in rows:
+        lost = 64 - int(wins)
+        assert float(score) == (int(wins) - lost) / 64
+        assert int(given) == assignment.win_rate_points(int(wins), lost, 64, points)
+
+
+def test_the_table_of_losing_lines_follows_the_steps():
+    head, _, shares = rows_below("Losing lines")
+    steps = [(int(lines), int(share.rstrip(" %")) / 100) for lines, share in zip(head[1:-1], shares[1:-1], strict=True)]
+    assert tuple(steps) == load_assignment().losing_line_steps
+
+
+def test_the_profiles_are_as_described():
+    assignment = load_assignment()
+    text = " ".join(HANDOUT.split())
+    quick, full = assignment.profile("quick"), assignment.profile("full")
+    assert f"In `full` your engine plays {full.match.games} games against the baseline" in text
+    assert f"is told {full.match.move_s:g} seconds a move; in `quick` {quick.match.games} games" in text
+    assert f"is told {quick.match.move_s:g} second, and still loses only beyond {quick.match.limit_s:g}" in text
+    assert f"at most {full.training.max_games} games (`quick`: {quick.training.max_games})" in text
+    assert f"every {full.training.check_every} games (`quick`: {quick.training.check_every})" in text
+    assert f"{assignment.limits['engine_memory_mib']} MiB of memory" in text
+
+
+def test_the_game_of_the_protocol_is_legal_and_bob_wins():
+    plies = re.findall(r"^ *\d+   (black|white) +(-?\d+ -?\d+) +(-?\d+ -?\d+)", HANDOUT, re.MULTILINE)
+    position, last = Position(), "-1 -1"
+    for player, read, answer in plies:
+        assert not position.is_over and read == last and position.turn == ("black", "white").index(player)
+        x, y = map(int, answer.split())
+        position.play((x, y))
+        last = answer
+    assert len(plies) == 10 and position.swapped and position.winner == 1
+
+
+# ----------------------------------------------------------------------------------------------------- commands
+
+
+def fenced_commands():
+    """Lines of fenced blocks that start with python or make, of both texts."""
+    found = []
+    for text in (HANDOUT, README):
+        for block in re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            found += [line for line in block.splitlines() if re.match(r"python3?\b|make\b", line)]
+    return sorted(set(found))
+
+
+@cache
+def help_of(*program):
+    """What a program prints for --help."""
+    done = subprocess.run([sys.executable, *program, "--help"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, f"{program}: {done.stderr}"
+    return done.stdout
+
+
+def expect_options(program, words):
+    unknown = {word for word in words if OPTION.fullmatch(word)} - set(OPTION.findall(help_of(*program)))
+    assert not unknown, f"{' '.join(program)} has no {', '.join(unknown)}"
+
+
+def expect_make(words):
+    targets = [word for word in words if "=" not in word]
+    done = subprocess.run(["make", "-n", *targets], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for value in (word.removeprefix("ARGS=") for word in words if word.startswith("ARGS=")):
+        (target,) = targets
+        expect_options((BEHIND_ARGS[target],), shlex.split(value))
+
+
+def test_there_are_commands():
+    assert len(fenced_commands()) > 20
+
+
+@pytest.mark.parametrize("line", fenced_commands())
+def test_every_command_names_what_exists(line):
+    program, *words = shlex.split(line)
+    if program == "make":
+        expect_make(words)
+    elif words[0] != "-m":
+        assert (ROOT / words[0]).is_file()
+        expect_options((words[0],), words[1:])
+    elif words[1] in FOREIGN:
+        assert find_spec(words[1])
+        assert all((ROOT / name).is_file() for option, name in pairwise(words) if option == "-r")
+    else:
+        program = tuple(words[:3]) if words[1] == "grader" else tuple(words[:2])
+        expect_options(program, words[len(program) :])
+        if "--profile" in words:
+            load_assignment().profile(words[words.index("--profile") + 1])

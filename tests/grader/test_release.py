@@ -1,0 +1,219 @@
+"""The student kit: the same bytes each time, no leak, and nothing written when there is one."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader import release
+from grader.assignment import load_assignment, matches
+from grader.release import collect_kit, find_leaks, read_secrets
+from grader.workspace import framework_files
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = "instructor/reference/AlphaZero/mcts_pure.py"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of what a release reads, to be spoilt."""
+    root = tmp_path / "tree"
+    shutil.copytree(ROOT / "instructor" / "reference", root / "instructor" / "reference")
+    shutil.copyfile(ROOT / "instructor" / "shared_lines.txt", root / "instructor" / "shared_lines.txt")
+    assignment = load_assignment()
+    for relative in (*collect_kit(assignment, ROOT).files, assignment.kit_readme):
+        if relative != release.README:
+            (root / relative).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / relative, root / relative)
+    return root
+
+
+def everything_in(folder):
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+# ----------------------------------------------------------------------------------------------------- the kit
+
+
+def test_two_releases_are_equal_byte_for_byte_whatever_the_times_and_modes(tree, tmp_path, monkeypatch):
+    assert release.main(tmp_path / "one", tree) == 0
+    for i, path in enumerate(sorted(tree.rglob("*"))):
+        if path.is_file():
+            path.chmod(0o600 if i % 2 else 0o755)
+            os.utime(path, (10**9 + i, 10**9 + i))
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    previous = os.umask(0o077)
+    try:
+        assert release.main(tmp_path / "two", tree) == 0
+    finally:
+        os.umask(previous)
+    archive = (tmp_path / "one" / "gomoku.zip").read_bytes()
+    assert archive == (tmp_path / "two" / "gomoku.zip").read_bytes()
+    one, two = tmp_path / "one" / "gomoku", tmp_path / "two" / "gomoku"
+    assert everything_in(one) == everything_in(two)
+    stamps = {(p.stat().st_mtime, oct(p.stat().st_mode)) for kit in (one, two) for p in [kit, *kit.rglob("*")]}
+    assert stamps == {(release.FIXED_TIME_S, "0o100644"), (release.FIXED_TIME_S, "0o40755")}
+
+
+def test_the_zip_holds_the_folder_in_order_of_names_and_nothing_lies_beside_them(tree, tmp_path):
+    assert release.main(tmp_path / "out", tree) == 0
+    assert sorted(os.listdir(tmp_path / "out")) == ["gomoku", "gomoku.zip"]
+    with zipfile.ZipFile(tmp_path / "out" / "gomoku.zip") as archive:
+        names = archive.namelist()
+        held = {name.removeprefix("gomoku/"): archive.read(name) for name in names}
+    assert names == sorted(names) and all(name.startswith("gomoku/") for name in names)
+    assert held == everything_in(tmp_path / "out" / "gomoku")
+
+
+def test_the_kit_of_this_tree_has_no_leak_and_holds_what_a_student_needs():
+    assignment = load_assignment()
+    kit = collect_kit(assignment, ROOT)
+    assert find_leaks(kit, read_secrets(assignment, ROOT), assignment) == []
+    needed = {*assignment.stubs, *(source for sources in assignment.opponents.values() for source in sources)}
+    needed |= {"assignment.toml", assignment.handout, "README.txt", "LICENSE", "model/3_3_3.model"}
+    needed |= {name for name in framework_files(assignment) if not name.startswith("model/")}
+    assert needed <= set(kit.files)
+    hidden = ("instructor", "tests", "bench", "grader/stubs", "grader/release", "grader/author", "grader/notebook", "Makefile")
+    assert [name for name in kit.files if name.startswith(hidden)] == []
+    # What a student's README is called is no report of the student's.
+    assert not any(matches(name, assignment.reports) for name in kit.files)
+
+
+def test_every_module_that_the_kits_grader_imports_is_in_the_kit():
+    names = {name for name in collect_kit(load_assignment(), ROOT).files if name.startswith("grader/") and name.endswith(".py")}
+    modules = [name[:-3].replace("/", ".").removesuffix(".__init__") for name in names if "/test_" not in name]
+    probe = f"import importlib, sys; [importlib.import_module(m) for m in {modules}]; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    imported = {m for m in done.stdout.split() if m.startswith("grader.")}
+    assert imported <= set(modules) | {"grader.checks"}
+
+
+# ------------------------------------------------------------------------------------------------ planted leaks
+
+
+def spoil(root, path, text):
+    """Put a line at the end of a file of the kit."""
+    with open(root / path, "a", encoding="utf-8") as file:
+        file.write(f"\n{text}\n")
+
+
+def solution_line():
+    lines = (ROOT / REFERENCE).read_text().splitlines()
+    return next(lines[i + 1].strip() for i, line in enumerate(lines) if "BEGIN SOLUTION" in line and len(lines[i + 1]) > 30)
+
+
+def engine_line():
+    lines = (ROOT / "instructor/reference/Minimax/search.cpp").read_text().splitlines()
+    return max((line.strip() for line in lines if not line.strip().startswith("//")), key=len)
+
+
+def copied(root):
+    shutil.copyfile(root / "instructor/reference/Minimax/search.cpp", root / "Minimax/sample.cpp")
+
+
+def filled_stub(root):
+    shutil.copyfile(root / REFERENCE, root / "AlphaZero/mcts_pure.py")
+
+
+def linked_file(root):
+    (root / "Board/more.py").symlink_to(root / "train.py")
+
+
+def linked_folder(root):
+    (root / "Minimax/old").symlink_to(root / "instructor", target_is_directory=True)
+
+
+def linked_place(root):
+    shutil.move(root / "model", root / "elsewhere")
+    (root / "model").symlink_to(root / "elsewhere", target_is_directory=True)
+
+
+def cached(root):
+    allow(root, "Board/**")
+    (root / "Board/__pycache__").mkdir()
+    (root / "Board/__pycache__/game_board.cpython-311.pyc").write_bytes(b"\xa7\r\r\n\0")
+
+
+def binary(root):
+    allow(root, "Minimax/engine")
+    (root / "Minimax/engine").write_bytes(b"\x7fELF\0\0")
+
+
+def allow(root, pattern):
+    path = root / "assignment.toml"
+    path.write_text(path.read_text().replace("kit = [", f'kit = [\n    "{pattern}",'))
+
+
+LEAKS = {
+    "a marker": (lambda root: spoil(root, "Board/game_board.py", "# BEGIN SOLUTION 5.1"), "Board/game_board.py: line"),
+    "a marker written otherwise": (lambda root: spoil(root, "Minimax/baseline.cpp", "// end-solution"), "a marker"),
+    "a marker in one word": (lambda root: spoil(root, "docs/handout.md", "beginSolution"), "a marker"),
+    "a marker turned round": (lambda root: spoil(root, "train.py", "# Solution begins"), "a marker"),
+    "a marker misspelt": (lambda root: spoil(root, "human_play.py", "    ### BEGNI SOLTUION"), "a marker"),
+    "a line of the solution": (lambda root: spoil(root, "train.py", f"        {solution_line()}  "), f"({REFERENCE})"),
+    "a line of the engine": (lambda root: spoil(root, "Minimax/sample.cpp", engine_line()), "Minimax/search.cpp)"),
+    "a copy of an instructor's file": (copied, "Minimax/sample.cpp: a copy of instructor/reference/Minimax/search.cpp."),
+    "a filled stub": (filled_stub, "AlphaZero/mcts_pure.py: not the stub"),
+    "a path": (lambda root: spoil(root, "Minimax/judge.py", 'X = "instructor/reference"'), "the instructor's folder"),
+    "a path in parts": (lambda root: spoil(root, "train.py", 'X = ROOT / "instructor"'), "the instructor's folder"),
+    "a linked file": (linked_file, "Board/more.py: a symbolic link"),
+    "a linked folder": (linked_folder, "Minimax/old: a symbolic link"),
+    "a linked top folder": (linked_place, "model: a symbolic link"),
+    "a cache": (cached, "Board/__pycache__/game_board.cpython-311.pyc: a cache"),
+    "a binary": (binary, "Minimax/engine: a binary file."),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_planted_leak_is_found_in_a_sentence_and_nothing_is_written(tree, tmp_path, capsys, leak):
+    plant, words = LEAKS[leak]
+    plant(tree)
+    assert release.main(tmp_path / "out", tree) == 1
+    said = capsys.readouterr()
+    assert any(words in line and line.endswith(".") for line in said.err.splitlines()), said.err
+    assert not (tmp_path / "out").exists() and said.out == ""
+
+
+def test_a_file_that_the_list_does_not_name_is_a_leak():
+    assignment = load_assignment()
+    kit = collect_kit(assignment, ROOT)
+    kit.files["notes.txt"] = b"mine"
+    leaks = find_leaks(kit, read_secrets(assignment, ROOT), assignment)
+    assert leaks == ["notes.txt: not named by release.kit in assignment.toml."]
+
+
+# ------------------------------------------------------------------------------------------------- wrong calls
+
+
+def sentence(tree, out, capsys):
+    with pytest.raises(release.UsageError) as caught:
+        release.main(out, tree)
+    assert "\n" not in str(caught.value) and capsys.readouterr().out == ""
+    return str(caught.value)
+
+
+def test_a_kit_that_is_there_is_not_touched(tree, tmp_path, capsys):
+    (tmp_path / "gomoku").mkdir()
+    (tmp_path / "gomoku" / "mine.py").write_text("my work")
+    assert "expected no gomoku" in sentence(tree, tmp_path, capsys)
+    assert everything_in(tmp_path / "gomoku") == {"mine.py": b"my work"} and not (tmp_path / "gomoku.zip").exists()
+
+
+def test_a_pattern_that_finds_nothing_is_named(tree, tmp_path, capsys):
+    (tree / "LICENSE").unlink()
+    assert sentence(tree, tmp_path / "out", capsys).endswith("none fits LICENSE")
+
+
+def test_without_a_reference_there_is_no_release(tree, tmp_path, capsys):
+    shutil.rmtree(tree / "instructor")
+    assert "expected the reference solution" in sentence(tree, tmp_path / "out", capsys)
+
+
+def test_a_folder_that_cannot_be_written_gets_one_sentence(tree, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in sentence(tree, tmp_path / "file", capsys)

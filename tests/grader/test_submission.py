@@ -1,0 +1,273 @@
+"""What a submission is read as: the files that count, and the reasons for the others."""
+
+import io
+import json
+import os
+import tarfile
+
+import pytest
+from packing import ARCHIVES, ENGINE, KINDS, WORK
+
+from grader.errors import UsageError
+from grader.submission import submission_name
+from grader.workspace import build_workspace
+
+# ------------------------------------------------------------------------------------------------ what counts
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_work_is_read_the_same_however_it_is_packed(pack, read, kind):
+    plain = read(pack("folder", WORK, "plain"))
+    deep = read(pack(kind, {f"home/work-1/{path}": content for path, content in WORK.items()}))
+    assert plain.files == deep.files == WORK and list(deep.files) == sorted(WORK)
+    assert plain.digest == deep.digest and plain.notes == ()
+    assert deep.name == "work" and deep.notes == ("The submission's files were found in home/work-1/.",)
+
+
+def test_the_digest_tells_other_work_apart(pack, read):
+    variants = [WORK, {**WORK, ENGINE: b"int other;\n"}, {**WORK, "Minimax/more.h": b""}]
+    digests = {read(pack(".zip", work, f"work{i}")).digest for i, work in enumerate(variants)}
+    assert len(digests) == 3
+
+
+@pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
+def test_what_does_not_count_is_listed_with_its_reason(pack, read, kind):
+    junk = {
+        "__MACOSX/Minimax/._engine.cpp": b"\0",
+        ".git/config": b"",
+        ".git/hooks/x": b"",
+        "AlphaZero/__pycache__/mcts_pure.cpython-311.pyc": b"",
+        "build/engine.cpp": b"",
+        "Minimax/engine": b"\x7fELF",
+        "Minimax/baseline.cpp": b"int weaker;",
+        "Minimax/AIController.h": b"#define cheat",
+        "Minimax/arena/referee.py": b"",
+        "Board/game_board.py": b"",
+        "train.py": b"",
+        "Gomoku.docx": b"",
+        "report/figure.png": b"",
+    }
+    seen = read(pack(kind, {**WORK, **junk}))
+    cache, handed_out = "cache or tool folder", "handed out: the framework's own is used"
+    framework = "part of the framework: the clean one is used"
+    assert seen.files == WORK and seen.reports == ("Gomoku.docx", "report/figure.png")
+    assert dict(seen.ignored) == {
+        "__MACOSX/": cache,
+        ".git/": cache,
+        "AlphaZero/__pycache__/": cache,
+        "build/": cache,
+        "Minimax/engine": "not collected by the assignment",
+        "Minimax/baseline.cpp": handed_out,
+        "Minimax/AIController.h": handed_out,
+        "Minimax/arena/referee.py": handed_out,
+        "Board/game_board.py": framework,
+        "train.py": framework,
+    }
+
+
+def test_a_tool_folder_is_listed_by_its_own_name_where_an_outer_name_holds_it(pack, read):
+    seen = read(pack(".zip", {**WORK, "AlphaZero/rebuild/build/x.py": b""}))
+    assert seen.ignored == (("AlphaZero/rebuild/build/", "cache or tool folder"),)
+
+
+@pytest.mark.parametrize("kind", ["folder", ".tar.gz"])
+def test_the_resource_forks_that_a_mac_puts_into_a_tar_are_no_sources(pack, read, kind):
+    seen = read(pack(kind, {**WORK, "Minimax/._engine.cpp": b"\0\5\x16\7"}))
+    assert seen.files == WORK and [path for path, _ in seen.ignored] == ["Minimax/._engine.cpp"]
+
+
+def test_many_files_of_one_folder_are_listed_as_one_line(pack, read):
+    seen = read(pack(".zip", {**WORK, **{f"data/games/{i}.npz": b"" for i in range(4)}, "logs/1.txt": b""}))
+    unwanted = "not collected by the assignment"
+    assert seen.ignored == (("data/ (4 files)", unwanted), ("logs/1.txt", unwanted))
+
+
+def test_of_two_copies_the_fuller_one_counts_and_the_other_is_named(pack, read):
+    old = {"old/Minimax/engine.cpp": b"int old;\n", "old/AlphaZero/mcts_pure.py": b""}
+    seen = read(pack(".zip", {**old, **{f"new/{path}": content for path, content in WORK.items()}, "report.pdf": b""}))
+    assert seen.files == WORK and seen.reports == ("report.pdf",)
+    assert seen.notes[1] == "Files of the assignment were also found in old, which were not used."
+
+
+@pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
+def test_an_empty_submission_has_no_files_and_says_so(pack, read, kind):
+    seen = read(pack(kind, {}))
+    assert (seen.files, seen.ignored) == ({}, ()) and seen.notes == ("No folder named AlphaZero or Minimax was found.",)
+
+
+@pytest.mark.parametrize(("file", "name"), [("a.tar.gz", "a"), ("B.ZIP", "B"), ("v1.2", "v1.2"), ("x.tar.zip", "x.tar")])
+def test_results_are_filed_by_the_name_without_the_suffix(tmp_path, file, name):
+    assert submission_name(tmp_path / file) == name
+
+
+# ------------------------------------------------------------------------------------------------ odd names
+
+UNSAFE = {
+    "parent": "../evil.cpp",
+    "parent inside": "Minimax/../../evil.cpp",
+    "absolute": "/Minimax/evil.cpp",
+    "drive": "C:/Minimax/evil.cpp",
+    "parent with backslashes": "..\\Minimax\\evil.cpp",
+    "line break": "Minimax/a\nb.cpp",
+}
+
+
+@pytest.mark.parametrize("kind", ARCHIVES)
+@pytest.mark.parametrize("unsafe", UNSAFE)
+def test_a_name_that_leads_out_of_the_archive_is_listed_and_its_file_lands_nowhere(
+    pack, read, tmp_path, assignment, kind, unsafe
+):
+    name = UNSAFE[unsafe]
+    seen = read(pack(kind, {**WORK, name: b"int evil;"}))
+    reason = "a name that leaves the archive's folder or is no plain path"
+    assert seen.files == WORK and seen.ignored == ((repr(name), reason),)
+    place = build_workspace(assignment, seen, tmp_path / "in" / "workspace")
+    assert not list(tmp_path.rglob("*evil.cpp")) and place == tmp_path / "in" / "workspace"
+
+
+def test_windows_separators_are_read_as_folders(pack, read):
+    members = {"work\\": b"", "work\\Minimax\\": b"", **{f"work\\{p}".replace("/", "\\"): c for p, c in WORK.items()}}
+    assert read(pack(".zip", members)).files == WORK
+
+
+@pytest.mark.parametrize("kind", ARCHIVES)
+def test_a_second_member_of_the_same_name_does_not_replace_the_first(pack, read, kind):
+    seen = read(pack(kind, [*WORK.items(), (f"./{ENGINE}", b"int second;")]))
+    assert seen.files == WORK and seen.ignored == ((ENGINE, "a second member of the same name"),)
+
+
+@pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
+def test_of_names_that_differ_in_case_alone_one_counts(pack, read, kind):
+    seen = read(pack(kind, {**WORK, "Minimax/Engine.cpp": b"int upper;"}))
+    assert seen.ignored == ((ENGINE, "the same name as Minimax/Engine.cpp where case does not count"),)
+    assert len(seen.files) == len(WORK)
+
+
+@pytest.mark.parametrize("kind", ARCHIVES)
+def test_what_lies_below_the_name_of_a_file_is_listed(pack, read, kind):
+    seen = read(pack(kind, {**WORK, f"{ENGINE}/inner.cpp": b""}))
+    assert seen.files == WORK and seen.ignored == ((f"{ENGINE}/inner.cpp", "its folder is also the name of a file"),)
+
+
+def gbk_tar(path, members):
+    with tarfile.open(path, "w", encoding="gbk", format=tarfile.GNU_FORMAT) as archive:
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["folder", ".zip", ".tar"])
+def test_chinese_names_in_unicode_count(pack, read, kind):
+    work = {f"五子棋 作业/{path}": content for path, content in {**WORK, "Minimax/引擎.cpp": b"int cn;"}.items()}
+    seen = read(pack(kind, work, "李雷"))
+    assert seen.files == {**WORK, "Minimax/引擎.cpp": b"int cn;"} and seen.name == "李雷"
+
+
+def test_a_zip_root_named_in_gbk_does_not_lose_the_work(pack, read):
+    path = pack(".zip", {f"XXXX/{path}": content for path, content in WORK.items()})
+    path.write_bytes(path.read_bytes().replace(b"XXXX", "作业".encode("gbk")))
+    assert read(path).files == WORK
+
+
+def test_a_tar_root_named_in_gbk_does_not_lose_the_work(tmp_path, read):
+    assert read(gbk_tar(tmp_path / "work.tar", {f"作业/{path}": content for path, content in WORK.items()})).files == WORK
+
+
+@pytest.mark.parametrize(
+    "name", ["引擎.cpp".encode("gbk"), "说明.txt".encode("gbk"), b"a\nb.cpp"], ids=["gbk", "gbk text", "break"]
+)
+def test_a_folder_with_names_that_no_report_can_hold_is_read_and_laid_out(pack, read, tmp_path, assignment, name):
+    folder = pack("folder", WORK)
+    with open(os.fsencode(folder / "Minimax") + b"/" + name, "wb"):
+        pass
+    seen = read(folder)
+    # What grading does with it: the digest, results.json in UTF-8, the workspace and the list of its files.
+    json.dumps([seen.digest, list(seen.files), seen.ignored], ensure_ascii=False).encode("utf-8")
+    place = build_workspace(assignment, seen, tmp_path / "workspace")
+    assert all((place / path).is_file() for path in json.loads((place / ".workspace").read_text(encoding="utf-8")))
+
+
+def test_a_submission_whose_own_name_is_in_gbk_is_filed_by_a_name_that_a_report_can_hold(pack, read):
+    folder = pack("folder", WORK)
+    named = folder.rename(os.fsdecode(os.fsencode(folder) + "作业".encode("gbk")))
+    assert read(named).files == WORK
+    assert read(named).name == submission_name(named) and read(named).name.encode("utf-8").startswith(b"work")
+
+
+@pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
+def test_wide_spaces_and_joined_signs_are_no_control_characters(pack, read, kind):
+    assert read(pack(kind, {f"李雷\u3000作业 \u200d/{path}": content for path, content in WORK.items()})).files == WORK
+
+
+def test_a_folder_whose_name_holds_a_line_break_deletes_nothing_when_a_workspace_is_laid_out_again(
+    pack, read, tmp_path, assignment
+):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    seen = read(pack("folder", {**WORK, f"Minimax/a\n{victim}\n/x.cpp": b""}))
+    for _ in range(2):
+        build_workspace(assignment, seen, tmp_path / "workspace")
+    assert victim.exists()
+
+
+def relisted(place, path):
+    """The list of a workspace's files with one more path."""
+    marker = place / ".workspace"
+    marker.write_text(json.dumps([*json.loads(marker.read_text()), str(path)]))
+
+
+def test_a_workspace_is_laid_out_again_without_the_files_that_are_gone(pack, read, tmp_path, assignment):
+    place = build_workspace(assignment, read(pack(".zip", {**WORK, "Minimax/old.h": b""}, "first")), tmp_path / "workspace")
+    (place / "log.txt").write_text("made here")
+    build_workspace(assignment, read(pack(".zip", WORK, "second")), place)
+    assert (
+        not (place / "Minimax/old.h").exists()
+        and (place / "log.txt").exists()
+        and (place / ENGINE).read_bytes() == WORK[ENGINE]
+    )
+
+
+@pytest.mark.parametrize("way", ["absolute", "parent", "link"])
+def test_a_workspace_removes_nothing_outside_whatever_its_list_says(pack, read, tmp_path, assignment, way):
+    seen = read(pack(".zip", WORK))
+    place = build_workspace(assignment, seen, tmp_path / "workspace")
+    victim = tmp_path / "away" / "victim"
+    victim.parent.mkdir()
+    victim.write_text("precious")
+    (place / "link").symlink_to(victim.parent, target_is_directory=True)
+    relisted(place, {"absolute": victim, "parent": "../away/victim", "link": "link/victim"}[way])
+    with pytest.raises(UsageError, match="leads out of it"):
+        build_workspace(assignment, seen, place)
+    assert victim.read_text() == "precious"
+
+
+def test_a_workspace_replaces_a_link_and_does_not_write_through_it(pack, read, tmp_path, assignment):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    place = build_workspace(assignment, read(pack(".zip", {}, "empty")), tmp_path / "workspace")
+    (place / ENGINE).symlink_to(victim)
+    build_workspace(assignment, read(pack(".zip", WORK)), place)
+    assert victim.read_text() == "precious" and (place / ENGINE).read_bytes() == WORK[ENGINE]
+
+
+@pytest.mark.parametrize("listed", ["Minimax/engine.cpp\n", "3", '{"a": 1}', "[1]"])
+def test_a_workspace_with_a_damaged_list_is_refused(pack, read, tmp_path, assignment, listed):
+    place = build_workspace(assignment, read(pack(".zip", WORK)), tmp_path / "workspace")
+    (place / ".workspace").write_text(listed)
+    with pytest.raises(UsageError, match="it is damaged: remove the folder by hand"):
+        build_workspace(assignment, read(tmp_path / "work.zip"), place)
+
+
+@pytest.mark.parametrize("name", [f"Minimax/{'a' * 300}.cpp", "Minimax/" + "c/" * 2100 + "x.cpp", "AlphaZero/" * 800 + "x.py"])
+def test_a_name_too_long_for_a_file_system_is_listed(pack, read, tmp_path, assignment, name):
+    seen = read(pack(".zip", {**WORK, name: b""}))
+    build_workspace(assignment, seen, tmp_path / "workspace")
+    assert seen.files == WORK and len(seen.ignored) == 1
+
+
+def test_a_folder_in_the_place_of_a_file_of_the_framework_is_listed(pack, read, tmp_path, assignment):
+    seen = read(pack(".zip", {**WORK, "Minimax/judge.py/x.cpp": b""}))
+    build_workspace(assignment, seen, tmp_path / "workspace")
+    assert seen.files == WORK and len(seen.ignored) == 1

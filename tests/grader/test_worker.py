@@ -1,0 +1,390 @@
+"""A worker answers with plain values; whatever else a student's Python does is a fault in one sentence, within the limit.
+
+The student's module here is a search that takes the first free point, with a line of mischief before it answers.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader import worker_client
+from grader.errors import CouldNotGrade, StudentFault
+from grader.sandbox import CONFINE, ProcessLimits, find_sandbox
+from grader.submission import Submission
+from grader.worker import OPERATIONS, decode, encode
+from grader.worker_client import REPLIES, Worker
+from grader.workspace import build_workspace
+
+MODULE = """
+import glob, json, os, signal, subprocess, sys, threading, time
+import numpy as np
+
+calls = 0
+probs = None
+
+class Node:
+    _parent, _children, _n_visits, _Q, _P = None, {}, 3, 0.5, 1.0
+
+class MCTS:
+    def __init__(self, *_):
+        self._root = Node()
+
+class MCTSPlayer:
+    def __init__(self, **_):
+        pass
+
+    def get_action(self, board, *_):
+        global calls, probs
+        calls += 1
+        MISCHIEF
+        return board.availables[0] + calls - 1, probs
+"""
+LINE = MODULE[: MODULE.index("MISCHIEF")].count("\n") + 1
+POSITION = {"width": 3, "height": 3, "n_in_row": 3, "moves": [0, 4]}
+PLAYER = {"kind": "mcts_pure", "n_playout": 1, "c_puct": 5.0, "evaluator": {"kind": "uniform"}}
+LIMITS = ProcessLimits(memory_mib=1024, cpu_s=30, processes=32, file_size_mib=8)
+
+
+@pytest.fixture
+def worker(tmp_path, assignment, monkeypatch):
+    """Makes a worker over a student's module; its scratch lies below tmp_path and is gone at the end."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made = []
+
+    def make(mischief="pass", limit_s=20.0, sandbox=None):
+        files = {"AlphaZero/mcts_pure.py": MODULE.replace("MISCHIEF", mischief).encode()}
+        workspace = build_workspace(assignment, Submission("work", files, (), (), ()), tmp_path / "workspace")
+        made.append(Worker(workspace, sandbox or find_sandbox(), LIMITS, limit_s))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+    assert list(tmp_path.glob("grader-scratch-*")) == []
+
+
+def choose(worker, **more):
+    return worker.call("choose", positions=[POSITION], **PLAYER, **more)
+
+
+def fault(worker, **more):
+    """The one sentence of the fault that a call ends with."""
+    with pytest.raises(StudentFault) as caught:
+        choose(worker, **more)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def processes_with(word):
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += [entry.parent.name] if word in entry.read_bytes() else []
+        except OSError:
+            continue
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------- answers
+
+
+def test_a_worker_answers_one_question_after_the_other_from_the_same_process(worker):
+    asked = worker()
+    assert [choose(asked) for _ in range(3)] == [[1], [2], [3]]
+
+
+def test_a_closed_worker_starts_anew_when_it_is_asked_again(worker):
+    asked = worker()
+    assert choose(asked) == [1]
+    asked.close()
+    asked.close()
+    assert choose(asked) == [1]
+
+
+def test_arrays_and_what_is_no_number_come_back_as_they_were(worker):
+    asked = worker("probs = np.array([0.5, np.nan, np.inf, -np.inf, -0.0, 1e-320])")
+    seen = asked.call("search", position=POSITION, **PLAYER)
+    assert seen["move"] == 1 and seen["tree"]["visits"].tolist() == [3.0]
+    assert seen["probs"].tobytes() == np.array([0.5, np.nan, np.inf, -np.inf, -0.0, 1e-320]).tobytes()
+
+
+def test_what_is_printed_read_or_closed_by_the_student_touches_no_answer(worker):
+    mischief = (
+        "print('x' * 3_000_000); sys.stdout.flush(); sys.stderr.write('y' * 3_000_000); os.write(1, b'z\\n'); "
+        "assert sys.stdin.read() == ''; os.close(0); os.close(1); sys.stdout = None"
+    )
+    asked = worker(mischief)
+    assert choose(asked) == [1]
+
+
+def test_a_forged_answer_on_standard_output_gains_nothing(worker):
+    asked = worker("""os.write(1, b'{"nonce": "0000000000000000", "value": [8]}\\n'); print('{"value": [8]}', flush=True)""")
+    assert choose(asked) == [1]
+
+
+@pytest.mark.parametrize("nonce", ["0000000000000000", None], ids=["guessed", "left out"])
+def test_a_forged_answer_on_every_descriptor_is_a_fault_and_the_next_worker_is_whole(worker, nonce):
+    forged = json.dumps({"nonce": nonce, "value": [8]} if nonce else {"value": [8]})
+    asked = worker(
+        "for fd in range(3, 40):\n"
+        "            try:\n"
+        f"                os.write(fd, b'{forged}\\n')\n"
+        "            except OSError:\n"
+        "                pass"
+    )
+    assert fault(asked) == "The program wrote something of its own into the grader's exchange."
+    assert asked.call("choose", positions=[], **PLAYER) == []
+
+
+# ------------------------------------------------------------------------------------------------------ faults
+
+
+WRONG = [  # with {} for the line that it stands on
+    ("sys.exit(0)", "SystemExit: 0 (AlphaZero/mcts_pure.py, line {})."),
+    ("raise KeyboardInterrupt", "KeyboardInterrupt (AlphaZero/mcts_pure.py, line {})."),
+    ("input()", "EOFError: EOF when reading a line (AlphaZero/mcts_pure.py, line {})."),
+    ("bytearray(3 << 30)", "MemoryError (AlphaZero/mcts_pure.py, line {})."),
+    ("return 'centre', None", "ValueError: invalid literal for int() with base 10: 'centre'."),
+    ("return None", "TypeError: cannot unpack non-iterable NoneType object."),
+    ("return 1, [0.5, 'x']", "ValueError: could not convert string to float: 'x'."),
+    ("raise ValueError('a\\x1b[2J\\udc80\\u2028b')", "ValueError: a [2J b (AlphaZero/mcts_pure.py, line {})."),
+    ("import AlphaZero.network", "AlphaZero/network.py is missing from the submission."),
+]
+
+
+def test_what_student_code_raises_or_returns_wrong_is_told_and_the_worker_goes_on(worker):
+    mischief = "\n        ".join(f"if calls == {i}: {wrong}" for i, (wrong, _) in enumerate(WRONG, 1))
+    asked = worker(mischief)
+    for i, (_, sentence) in enumerate(WRONG):
+        assert fault(asked) == sentence.format(LINE + i)
+    assert choose(asked) == [1 + len(WRONG)]  # the same process all the time
+
+
+def test_a_message_of_several_lines_becomes_one_sentence(worker):
+    assert fault(worker("raise ValueError('first\\n\\tsecond')")).startswith("ValueError: first second (AlphaZero/")
+
+
+ENDINGS = {
+    "exit": "os._exit(3)",
+    "killed": "os.kill(os.getpid(), signal.SIGKILL)",
+    "killed by a signal without a name": "os.kill(os.getpid(), 40)",
+    "aborted": "os.abort()",
+    "an exception that cannot be told": "raise type('E', (Exception,), {'__str__': lambda self: 1 / 0})()",
+    "descriptors closed": "os.closerange(0, 100)",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_program_that_ends_itself_is_told_so_and_the_next_question_finds_a_new_one(worker, ending):
+    asked = worker(ENDINGS[ending])
+    assert fault(asked).startswith("The program ended itself in the middle of a check (")
+    assert asked.call("choose", positions=[], **PLAYER) == []
+
+
+@pytest.mark.parametrize(
+    "mischief",
+    ["os._exit(126)", "os._exit(127)", "os.write(2, b'bwrap: no permission\\n'); os._exit(1)"],
+    ids=["126", "127", "words of bwrap"],
+)
+def test_an_end_that_looks_like_a_failed_confinement_is_the_students_fault_all_the_same(worker, mischief):
+    assert fault(worker(mischief)).startswith("The program ended itself in the middle of a check (")
+
+
+@pytest.mark.parametrize(
+    "mischief",
+    [
+        "while True: pass",
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)",
+        "os.closerange(0, 100); time.sleep(60)",
+        "time.sleep(60) if os.fork() else time.sleep(60)",
+    ],
+    ids=["busy", "deaf", "closed", "forked"],
+)
+def test_a_hang_ends_at_the_limit_with_a_sentence(worker, mischief):
+    asked = worker(mischief)
+    assert asked.call("choose", positions=[], **PLAYER) == []  # started, so that the limit is the call's alone
+    started = time.monotonic()
+    sentence = fault(asked, limit_s=0.5)
+    assert sentence in ("No answer within 0.5 s.", "The program closed its side of the exchange.")
+    assert time.monotonic() - started < 5
+    assert asked.call("choose", positions=[], **PLAYER) == []
+
+
+def test_endless_output_ends_at_the_limit(worker):
+    assert fault(worker("while True: os.write(2, b'x' * 65536)"), limit_s=1.5) == "No answer within 1.5 s."
+
+
+@pytest.mark.skipif(find_sandbox().level == "rlimits", reason="only a process namespace holds a detached child")
+def test_a_child_that_left_the_process_group_ends_with_its_worker(worker):
+    asked = worker("subprocess.Popen(['sleep', '4711.25'], start_new_session=True); time.sleep(60)")
+    fault(asked, limit_s=1.5)
+    for _ in range(50):
+        if not processes_with(b"4711.25"):
+            break
+        time.sleep(0.05)
+    assert processes_with(b"4711.25") == []
+
+
+def test_an_answer_over_the_cap_is_a_fault(worker, monkeypatch):
+    monkeypatch.setattr(worker_client, "MAX_REPLY_BYTES", 1 << 20)
+    asked = worker("probs = np.zeros(200_000)")
+    with pytest.raises(StudentFault, match=r"^The answer was longer than 1 MiB\.$"):
+        asked.call("search", position=POSITION, **PLAYER)
+
+
+ODD_REPLIES = {
+    "nothing": b"\n",
+    "no JSON": b"hello\n",
+    "no UTF-8": b"\xff\n",
+    "a list": b'["NONCE", 1]\n',
+    "another nonce": b'{"nonce": "0", "value": 1}\n',
+    "more than asked": b'{"nonce": "NONCE", "value": 1, "points": 100}\n',
+    "two answers": b'{"nonce": "NONCE", "value": 1}\n{"nonce": "NONCE", "value": 2}\n',
+    "neither value nor fault": b'{"nonce": "NONCE", "points": 100}\n',
+    "a fault that is a number": b'{"nonce": "NONCE", "fault": 3}\n',
+    "an array of objects": b'{"nonce": "NONCE", "value": {"__array__": ["O", [1], "AAAAAAAAAAA="]}}\n',
+    "an array without its parts": b'{"nonce": "NONCE", "value": {"__array__": 3}}\n',
+    "an array of other length": b'{"nonce": "NONCE", "value": {"__array__": ["f8", [7], "AAAAAAAAAAA="]}}\n',
+    "an endless array": b'{"nonce": "NONCE", "value": {"__array__": ["f8", [99999999999999999999999], "AAAAAAAAAAA="]}}\n',
+    "an array of no type": b'{"nonce": "NONCE", "value": {"__array__": ["f8,(", [1], "AAAAAAAAAAA="]}}\n',
+    "an array with another sign of a size": b'{"nonce": "NONCE", "value": {"__array__": ["float64", [-1], "AAAAAAAAAAA="]}}\n',
+    "an array of texts as its size": b'{"nonce": "NONCE", "value": {"__array__": ["float64", ["1"], "AAAAAAAAAAA="]}}\n',
+    "an array that is no base64": b'{"nonce": "NONCE", "value": {"__array__": ["float64", [1], "AAAA(AAAAAAA="]}}\n',
+    "an array in place of a list": b'{"nonce": "NONCE", "value": {"__array__": ["float64", [1], "AAAAAAAAAAA="]}}\n',
+    "a number in place of a list": b'{"nonce": "NONCE", "value": 3}\n',
+    "texts in place of numbers": b'{"nonce": "NONCE", "value": ["3"]}\n',
+    "a fault told in numbers": b'{"nonce": "NONCE", "fault": {"type": "E", "message": 3, "place": ""}}\n',
+    "a fault that lacks its place": b'{"nonce": "NONCE", "fault": {"type": "E", "message": ""}}\n',
+    "a value and a fault": b'{"nonce": "NONCE", "value": [1], "fault": {"type": "E", "message": "", "place": ""}}\n',
+    "a million empty lists": b'{"nonce": "NONCE", "value": [' + b"[]," * 1_000_000 + b"[]]}\n",
+    "deep": b'{"nonce": "NONCE", "value": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+    "a long number": b'{"nonce": "NONCE", "value": ' + b"9" * 10_000 + b"}\n",
+}
+
+
+@pytest.mark.parametrize("odd", ODD_REPLIES)
+def test_whatever_stands_in_the_exchange_is_at_most_the_students_fault(worker, monkeypatch, odd):
+    def exchange(_, request, __):
+        return ODD_REPLIES[odd].replace(b"NONCE", json.loads(request)["nonce"].encode())
+
+    monkeypatch.setattr(Worker, "_start", lambda _: None)
+    monkeypatch.setattr(Worker, "_exchange", exchange)
+    assert fault(worker()) == "The program wrote something of its own into the grader's exchange."
+
+
+def test_every_operation_has_a_layout_of_its_reply():
+    assert REPLIES.keys() == OPERATIONS.keys()
+
+
+@pytest.mark.parametrize(
+    ("operation", "value"),
+    [
+        ("search", {"move": 1, "probs": None, "tree": {}, "evaluations": 1}),
+        ("self_play", [{"move": 1, "probs": [0.5], "tree": None}]),
+        ("net_weights", {"conv2d_1.weight": [0.5]}),
+        ("net_weights", [1]),
+        ("net_policy_value", [encode(np.zeros(1))] * 3),
+        ("train_games", [[0.5, "much"]]),
+        ("train_start", 3),
+    ],
+)
+def test_a_value_laid_out_as_no_such_operation_answers_is_a_fault(worker, monkeypatch, operation, value):
+    def exchange(_, request, __):
+        return json.dumps({"nonce": json.loads(request)["nonce"], "value": value}).encode()
+
+    monkeypatch.setattr(Worker, "_start", lambda _: None)
+    monkeypatch.setattr(Worker, "_exchange", exchange)
+    with pytest.raises(StudentFault, match="something of its own"):
+        worker().call(operation)
+
+
+def test_outputs_that_are_no_numbers_are_told_as_what_they_are(worker):
+    asked = worker("import __main__; __main__.OPERATIONS['choose'] = lambda **_: np.array([None])")
+    choose(asked)
+    assert fault(asked) == "ValueError: expected numbers, got an array of object."
+
+
+# ---------------------------------------------------------------------------------------- the machine's own faults
+
+
+class Broken:
+    """A sandbox whose command line is another."""
+
+    def __init__(self, command):
+        self.command = command
+
+    def wrap(self, *_, **__):
+        return self.command
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["/no/such/program"], "the worker process did not start"),
+        (
+            ["bash", "-c", "echo bwrap: no permission >&2; exit 1"],
+            "could not be confined; its last words: bwrap: no permission",
+        ),
+        (["bash", "-c", "exit 126"], "could not be confined"),
+        (["bash", "-c", "echo welcome"], "began with b'welcome.n' in place of its hello"),
+    ],
+)
+def test_a_worker_that_cannot_be_confined_is_no_fault_of_the_student(worker, command, words):
+    with pytest.raises(CouldNotGrade, match=words):
+        choose(worker(sandbox=Broken(command)))
+
+
+def test_a_worker_that_never_says_hello_is_no_fault_of_the_student(worker, monkeypatch):
+    monkeypatch.setattr(worker_client, "START_LIMIT_S", 0.3)
+    with pytest.raises(CouldNotGrade, match="could not be confined"):
+        choose(worker(sandbox=Broken(["sleep", "60"])))
+
+
+def test_confine_says_what_could_not_be_started(worker):
+    limits = ["--memory-mib", "512", "--cpu-s", "5", "--processes", "32", "--file-size-mib", "1", "--cwd", "/"]
+    command = [sys.executable, "-I", "-S", str(CONFINE), *limits, "--", "/no/such/program"]
+    with pytest.raises(CouldNotGrade, match="cannot start /no/such/program: No such file or directory"):
+        choose(worker(sandbox=Broken(command)))
+
+
+# ------------------------------------------------------------------------------------------------ plain values
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6, dtype=np.float32).reshape(2, 3).T,
+        np.array([np.nan, np.inf, -0.0]),
+        np.array([[True, False]]),
+        np.array(7, dtype=np.int64),
+        np.zeros((0, 3), np.uint8),
+        np.arange(3, dtype=">i4"),
+    ],
+    ids=["transposed", "not finite", "bool", "no dimension", "empty", "big endian"],
+)
+def test_an_array_survives_the_exchange_bit_for_bit(array):
+    seen = decode(json.loads(json.dumps(encode({"a": [array]}))))["a"][0]
+    assert (seen.dtype, seen.shape, seen.tobytes()) == (array.dtype, array.shape, array.tobytes())
+    seen[...] = 0  # its own memory, which may be written
+
+
+def test_an_array_of_objects_is_not_sent():
+    with pytest.raises(ValueError, match="expected numbers, got an array of object"):
+        encode({"a": np.array([None])})
+
+
+def test_scalars_tuples_and_keys_become_plain_values():
+    value = {1: (np.float32(0.5), np.int64(3), np.bool_(True)), "text": "ä", "none": None, "nan": float("nan")}
+    seen = decode(json.loads(json.dumps(encode(value))))
+    assert seen.pop("nan") != seen.get("nan") and seen == {"1": [0.5, 3, True], "text": "ä", "none": None}
+
+
+@pytest.mark.parametrize("dtype", ["O", "S4", "U1", "M8[s]", "V8", "f4,f4"])
+def test_an_array_of_anything_but_numbers_is_refused(dtype):
+    with pytest.raises(ValueError, match="expected numbers, got an array of"):
+        decode({"__array__": [dtype, [1], "AAAAAAAAAAA="]})

@@ -1,0 +1,66 @@
+"""The reference as a student would run it, and its programs called in this process: torch is loaded once, not at every call."""
+
+import io
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.assignment import load_assignment
+from grader.submission import read_submission
+from grader.workspace import build_workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+OF_A_WORKSPACE = ("AlphaZero", "unwritten")
+
+
+@pytest.fixture(scope="session")
+def workspace(tmp_path_factory):
+    """The framework with the reference over it."""
+    assignment = load_assignment()
+    submission = read_submission(ROOT / "instructor" / "reference", assignment)
+    return build_workspace(assignment, submission, tmp_path_factory.mktemp("workspace") / "reference")
+
+
+@pytest.fixture
+def run_file(workspace, tmp_path, monkeypatch):
+    """Runs a file of the workspace in tmp_path, as a module or under another name; gives what it defined."""
+
+    def forget():
+        for name in [name for name in sys.modules if name.split(".")[0] in OF_A_WORKSPACE]:
+            del sys.modules[name]
+
+    forget()
+    monkeypatch.syspath_prepend(workspace)
+    monkeypatch.chdir(tmp_path)
+    yield lambda program, name="module": runpy.run_path(str(workspace / program), run_name=name)
+    forget()
+
+
+@pytest.fixture
+def call(run_file, monkeypatch, capsys):
+    """Runs `python PROGRAM ARGUMENTS` of the workspace in tmp_path: (exit code, standard output, standard error)."""
+
+    def run(program, *arguments, stdin=""):
+        monkeypatch.setattr(sys, "argv", [program, *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        with pytest.raises(SystemExit) as ended:
+            run_file(program, "__main__")
+        return ended.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def refusal(call):
+    """Runs a program that must refuse: the last line that it says, after argparse's usage or alone."""
+
+    def run(program, *arguments):
+        code, out, err = call(program, *arguments)
+        *usage, sentence = err.splitlines()
+        assert (code, out) == (2, "") and sentence.startswith(f"{program}: ")
+        assert not usage or usage[0].startswith("usage: ")
+        return sentence
+
+    return run

@@ -1,0 +1,212 @@
+"""train.py as it is called: on stubs, briefly over the reference, ended by Ctrl-C, from given weights; its symmetries."""
+
+import csv
+import runpy
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from grader.trusted_network import load_weights, random_weights, read_sizes
+from train import TrainPipeline
+
+ROOT = Path(__file__).resolve().parents[2]
+COLUMNS = ["games", "loss", "entropy", "win_ratio", "opponent_playouts"]
+
+
+def save_weights(path, *sizes):
+    torch.save({key: torch.as_tensor(value) for key, value in random_weights(*sizes, seed=1).items()}, path)
+    return path
+
+
+# ------------------------------------------------------------------------------------------------------- stubs
+
+
+def test_on_stubs_one_sentence_names_the_first_file_and_method():
+    done = subprocess.run([sys.executable, "train.py", "--games", "1"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "train.py: AlphaZero/mcts_pure.py comes first and is not written yet: TreeNode.expand; "
+        "see docs/handout.md, section 5.1.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        ([], "AlphaZero/mcts_pure.py comes first and is not written yet: TreeNode.expand; see docs/handout.md, section 5.1"),
+        (
+            ["mcts_pure"],
+            "AlphaZero/policy_value_net_torch.py comes first and is not written yet: PolicyValueNetModel.__init__; "
+            "see docs/handout.md, section 5.2",
+        ),
+        (
+            ["mcts_pure", "policy_value_net_torch"],
+            "AlphaZero/mcts_alphaZero.py comes first and is not written yet: TreeNode.expand; see docs/handout.md, section 5.4",
+        ),
+        (
+            ["policy_value_net_torch", "mcts_alphaZero"],
+            "AlphaZero/mcts_pure.py comes first and is not written yet: TreeNode.expand; see docs/handout.md, section 5.1",
+        ),
+        (["mcts_pure", "policy_value_net_torch", "mcts_alphaZero"], "not written yet: somewhere else"),
+    ],
+)
+def test_the_first_unwritten_file_is_named_whichever_was_reached(tmp_path, written, sentence):
+    shutil.copytree(ROOT / "AlphaZero", tmp_path / "AlphaZero")
+    for name in written:
+        shutil.copy(ROOT / f"instructor/reference/AlphaZero/{name}.py", tmp_path / "AlphaZero")
+    shutil.copy(ROOT / "unwritten.py", tmp_path)
+    first_unwritten = runpy.run_path(str(tmp_path / "unwritten.py"))["first_unwritten"]
+    assert first_unwritten(NotImplementedError("somewhere else")) == sentence
+
+
+def test_a_stub_that_is_gone_is_said_to_be_missing(tmp_path):
+    shutil.copy(ROOT / "unwritten.py", tmp_path)
+    first_unwritten = runpy.run_path(str(tmp_path / "unwritten.py"))["first_unwritten"]
+    assert first_unwritten(NotImplementedError()) == "AlphaZero/mcts_pure.py is missing; unpack the assignment again"
+
+
+# ---------------------------------------------------------------------------------------------------- training
+
+
+def test_a_training_leaves_weights_and_a_table_and_the_same_seed_gives_the_same_weights(workspace, call, tmp_path):
+    first = tmp_path / "first"
+    first.mkdir()
+    command = [sys.executable, workspace / "train.py", "--games", "6", "--seed", "3"]
+    done = subprocess.run(command, cwd=first, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and "Seed 3, 6 games" in done.stdout
+    code, out, err = call("train.py", "--games", 6, "--seed", 3)
+    assert (code, out, err) == (0, done.stdout, "")
+    weights, again = (load_weights(folder / "tmp/current_policy.model") for folder in (first, tmp_path))
+    assert read_sizes(weights) == (3, 3, 1)
+    assert {key: value.tobytes() for key, value in weights.items()} == {k: v.tobytes() for k, v in again.items()}
+    table = (tmp_path / "tmp/training.csv").read_text()
+    assert table == (first / "tmp/training.csv").read_text()
+    rows = list(csv.DictReader(table.splitlines()))
+    assert list(rows[0]) == COLUMNS and rows[-1]["games"] == "6"
+    assert all(float(row["loss"]) > 0 and float(row["entropy"]) > 0 for row in rows)
+    assert code == call("train.py", "--games", 6, "--seed", 4)[0]
+    other = load_weights(tmp_path / "tmp/current_policy.model")
+    assert any(not np.array_equal(other[key], weights[key]) for key in weights)
+
+
+def test_an_evaluation_is_in_the_table_and_keeps_the_best_network(run_file, tmp_path):
+    pipeline = run_file("train.py")["TrainPipeline"]()
+    pipeline.check_freq, pipeline.game_batch_num = 2, 4
+    pipeline.run()
+    rows = list(csv.DictReader((tmp_path / "tmp/training.csv").read_text().splitlines()))
+    assert 0 <= float(rows[-1]["win_ratio"]) <= 1 and rows[-1]["games"] == "4" and rows[0]["win_ratio"] == ""
+    assert read_sizes(load_weights(tmp_path / "model/best_policy.model")) == (3, 3, 1)
+
+
+def test_ctrl_c_saves_and_ends_cleanly(workspace, tmp_path):
+    command = [sys.executable, workspace / "train.py", "--seed", "1"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    table = tmp_path / "tmp/training.csv"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (table.exists() and table.read_text().count("\n") > 1):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and "Traceback" not in err
+    assert err.strip().startswith("Interrupted after ") and "tmp/current_policy.model" in out
+    assert read_sizes(load_weights(tmp_path / "tmp/current_policy.model")) == (3, 3, 1)
+    assert table.read_text().splitlines()[0] == ",".join(COLUMNS)
+
+
+# --------------------------------------------------------------------------------------------- wrong and right calls
+
+
+def test_a_training_goes_on_from_given_weights(call, tmp_path):
+    given = save_weights(tmp_path / "given.model", 3, 3, 1)
+    code, _, err = call("train.py", "--games", 1, "--init-model", given)
+    assert (code, err) == (0, "")
+    before, after = load_weights(given), load_weights(tmp_path / "tmp/current_policy.model")
+    # A game teaches little: five steps of 1e-3 at most.
+    assert np.abs(before["conv2d_1.weight"] - after["conv2d_1.weight"]).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda path: None, "nothing is there"),
+        (lambda path: path.mkdir(), "nothing is there"),
+        (lambda path: save_weights(path, 4, 4, 1), "size mismatch"),
+        (lambda path: path.write_bytes(b"weights\n" * 9), "it holds something else"),
+        (lambda path: path.write_bytes(b""), "it holds something else"),
+        (lambda path: path.write_bytes(b"PK\3\4"), "it holds something else"),
+    ],
+    ids=["missing", "a folder", "another board", "text", "empty", "half an archive"],
+)
+def test_weights_that_are_none_of_this_board_are_refused_in_a_sentence(refusal, tmp_path, make, reason):
+    path = tmp_path / "other.model"
+    make(path)
+    sentence = refusal("train.py", "--games", 1, "--init-model", path)
+    assert "expected weights" in sentence and str(path) in sentence and reason in sentence
+    assert not (tmp_path / "tmp").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["--games", "0"], "--games of at least 1; got 0"), (["--games", "many"], "'many'"), (["--preset", "chess"], "'chess'")],
+)
+def test_a_wrong_call_is_refused(refusal, arguments, words):
+    assert words in refusal("train.py", *arguments)
+
+
+# -------------------------------------------------------------------------------------------------- symmetries
+
+
+def equi_data(width, height, play_data):
+    pipeline = TrainPipeline.__new__(TrainPipeline)
+    pipeline.board_width, pipeline.board_height = width, height
+    return pipeline.get_equi_data(play_data)
+
+
+def sample(width, height, z):
+    """States whose planes are multiples of one picture, and probabilities that are this picture in the order of moves."""
+    picture = np.random.default_rng(7).random((height, width)).astype(np.float32)
+    state = np.stack([picture * (plane + 1) for plane in range(9)])
+    return state, picture[::-1].flatten(), z
+
+
+def pictures_of(extended, width, height):
+    """The distinct pictures of the samples, once states and probabilities are seen to show the same one."""
+    found = set()
+    for state, probs, _ in extended:
+        assert state.shape == (9, height, width) and probs.shape == (width * height,)
+        assert state.dtype == np.float32 and state.flags["C_CONTIGUOUS"]
+        assert all(np.array_equal(plane, state[0] * (k + 1)) for k, plane in enumerate(state))
+        assert np.array_equal(state[0], probs.reshape(height, width)[::-1])  # moves count rows from the bottom
+        found.add(state[0].tobytes())
+    return found
+
+
+def test_a_square_board_has_eight_symmetries_and_states_and_probabilities_turn_as_one():
+    play_data = [sample(3, 3, 1.0)]
+    extended = equi_data(3, 3, iter(play_data))
+    picture = play_data[0][0][0]
+    flips = [p[::v, ::h] for p in (picture, picture.T) for v in (1, -1) for h in (1, -1)]
+    assert len(extended) == 8 and pictures_of(extended, 3, 3) == {np.ascontiguousarray(p).tobytes() for p in flips}
+
+
+def test_another_board_has_four():
+    play_data = [sample(4, 3, 0.0)]
+    extended = equi_data(4, 3, play_data)
+    picture = play_data[0][0][0]
+    flips = [picture[::v, ::h] for v in (1, -1) for h in (1, -1)]
+    assert len(extended) == 4 and pictures_of(extended, 4, 3) == {np.ascontiguousarray(p).tobytes() for p in flips}
+
+
+def test_the_result_and_the_sample_itself_are_kept():
+    play_data = [sample(3, 3, z) for z in (1.0, -1.0, 0.0)]
+    extended = equi_data(3, 3, play_data)
+    assert [z for _, _, z in extended] == [1.0] * 8 + [-1.0] * 8 + [0.0] * 8
+    for i, (state, probs, _) in enumerate(play_data):
+        assert np.array_equal(extended[8 * i][0], state) and np.array_equal(extended[8 * i][1], probs)
