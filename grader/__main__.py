@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from grader import check, submit
 from grader.assignment import load_assignment
 from grader.errors import CouldNotGrade, UsageError
 from grader.grading import grade
@@ -67,6 +68,16 @@ def grade_command(options: argparse.Namespace) -> int:
     return code
 
 
+def check_command(options: argparse.Namespace) -> int:
+    """Run the quick checks on the student's own folder."""
+    return check.main(options.only, [kind for kind in ("match", "training") if getattr(options, kind)], Screen())
+
+
+def submit_command(options: argparse.Namespace) -> int:
+    """Pack what is collected from the student's own folder."""
+    return submit.main(options.out)
+
+
 def workspace_command(options: argparse.Namespace) -> int:
     """Lay out a runnable tree: framework and submission."""
     assignment = load_assignment()
@@ -88,6 +99,18 @@ def parser() -> argparse.ArgumentParser:
     grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: drawn afresh)")
     grading.add_argument("--sandbox", choices=LEVELS, help="force a level (default: the strongest that works)")
     grading.set_defaults(run=grade_command)
+
+    checking = commands.add_parser("check", help="run the quick checks on this folder and say what to do first")
+    checking.add_argument("--only", metavar="PART", help="one check or part, such as network or network.layers")
+    checking.add_argument("--match", action="store_true", help="also the match against the baseline")
+    checking.add_argument("--training", action="store_true", help="also the training of tic-tac-toe")
+    checking.set_defaults(run=check_command)
+
+    submitting = commands.add_parser("submit", help="pack what this folder hands in, and say what is missing")
+    submitting.add_argument(
+        "--out", type=Path, default=Path("submission.zip"), metavar="FILE.zip", help="(default: submission.zip)"
+    )
+    submitting.set_defaults(run=submit_command)
 
     workspace = commands.add_parser("workspace", help="lay out framework + submission as a runnable tree")
     workspace.add_argument("submission", type=Path)

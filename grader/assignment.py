@@ -80,6 +80,7 @@ class Assignment:
     win_rate_formula: str
     losing_line_steps: tuple[tuple[int, float], ...]
     profiles: dict[str, Profile]
+    long_checks: dict[str, tuple[str, ...]]
     checks: tuple[Check, ...]
     marks: tuple[Check, ...]
 
@@ -134,6 +135,7 @@ PLACES = {
     "win_rate_formula": "score.win_rate.formula",
     "losing_line_steps": "score.losing_lines.steps",
     "profiles": "profiles",
+    "long_checks": "check",
     "checks": "checks",
     "marks": "marks",
 }

@@ -48,6 +48,7 @@ def grade(
 
     Args:
         path: folder or archive.
+        assignment: with the checks that are to be run, all or some.
         profile: a name of the assignment's profiles.
         seed: of positions and games; None draws a fresh one.
         announce: is given a line for each verdict and, in place, the progress of a long check.
@@ -86,7 +87,7 @@ def _prepare(
     announce: Announce,
 ) -> None:
     """Lay out the run's folder, keeping the verdicts of an unfinished run of exactly this work."""
-    identity = run_identity(submission, profile, sandbox)
+    identity = run_identity(submission, assignment, profile, sandbox)
     earlier = _read_json(folder / "run.json")
     unfinished = not (folder / "results.json").exists()
     same_seed = seed is None or earlier.get("seed") == seed

@@ -70,6 +70,11 @@ class Run:
         return cls(Path(os.environ[FOLDER_VARIABLE]))
 
     @property
+    def asked(self) -> frozenset[str]:
+        """The checks of this run, by id: all of the assignment, or those that `grader.check` asks for."""
+        return frozenset(self.data["identity"]["checks"])
+
+    @property
     def submission(self) -> Submission:
         """The submission, read again from where it was handed in."""
         return read_submission(Path(self.data["path"]), self.assignment)
@@ -119,7 +124,7 @@ class Run:
         fresh.replace(target)
 
 
-def run_identity(submission: Submission, profile: str, sandbox: Sandbox) -> dict[str, Any]:
+def run_identity(submission: Submission, assignment: Assignment, profile: str, sandbox: Sandbox) -> dict[str, Any]:
     """What must be the same for a killed run to be continued and not begun anew."""
     root = Path(__file__).resolve().parent.parent
     total = hashlib.sha256()
@@ -131,4 +136,5 @@ def run_identity(submission: Submission, profile: str, sandbox: Sandbox) -> dict
         "profile": profile,
         "sandbox": sandbox.level,
         "grader": total.hexdigest(),
+        "checks": [check.id for check in assignment.checks],
     }

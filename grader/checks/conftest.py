@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The assignment's order; what an earlier, killed run has decided is not done again."""
+    """What is asked for, in the assignment's order; what an earlier, killed run has decided is not done again."""
     run = config.stash[RUN]
     order = {check.id: place for place, check in enumerate(run.assignment.checks)}
     found: dict[str, pytest.Item] = {}
@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             raise pytest.UsageError(f"{check_id} is decided by two tests: {found[check_id].nodeid}, {item.nodeid}")
         found[check_id] = item
     decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE}
-    items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i not in decided]
+    items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i in run.asked and i not in decided]
 
 
 def _check_id(item: pytest.Item) -> str:
