@@ -43,8 +43,8 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
     astray = [path for path, content in files.items() if _content(root / path) != content]
     if astray:
         raise UsageError(f"expected your files at the top of {root}, such as {astray[0]}; {' '.join(submission.notes)}")
-    files |= {path: (root / path).read_bytes() for path in submission.reports}
     try:
+        files |= {path: (root / path).read_bytes() for path in submission.reports}
         with tempfile.TemporaryDirectory(prefix=".submit-", dir=archive.parent) as folder:
             fresh = Path(folder, archive.name)
             with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as target:
@@ -55,7 +55,7 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
                 raise UsageError(f"the archive is not read as the folder {root} is: {' '.join(packed.notes)}")
             fresh.replace(archive)
     except OSError as error:
-        raise UsageError(f"the archive cannot be written to {archive}: {error.strerror}") from error
+        raise UsageError(f"the archive {archive} was not written: {error}") from error
 
 
 def _content(path: Path) -> bytes | None:

@@ -1,11 +1,16 @@
 """Submissions made from the reference by one change, and their grading with the briefest profile."""
 
+import os
 import shutil
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 from packing import pack, read, refusal  # noqa: F401  fixtures
 
+from grader import release
 from grader.assignment import load_assignment
 from grader.grading import grade
 from grader.sandbox import find_sandbox
@@ -39,6 +44,30 @@ def submission(tmp_path):
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def released(tmp_path_factory):
+    """The archive of the student kit, as it is handed out."""
+    out = tmp_path_factory.mktemp("release")
+    assert release.main(out) == 0
+    return out / "gomoku.zip"
+
+
+@pytest.fixture
+def kit(tmp_path, released, engines):
+    """The kit unpacked in an empty folder, with the baseline built: `kit(arguments)` runs its grader there."""
+    with zipfile.ZipFile(released) as archive:
+        archive.extractall(tmp_path)
+    (tmp_path / "gomoku/build/engines").mkdir(parents=True)
+    shutil.copy(engines / "baseline", tmp_path / "gomoku/build/engines")
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "grader", *map(str, arguments)]
+        return subprocess.run(command, cwd=run.folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""})
+
+    run.folder = tmp_path / "gomoku"
+    return run
 
 
 @pytest.fixture

@@ -1,0 +1,118 @@
+"""`python -m grader check` in the student kit: on the stubs, on a solution, and which checks it chooses."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.__main__ import main
+from grader.assignment import load_assignment
+from grader.check import choose_checks, what_to_do_first
+from grader.errors import UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "instructor" / "reference"
+LONG = {"minimax.win_rate", "training.never_loses", "training.own_search"}
+VERDICT = re.compile(r"^\[ *\d+/(\d+)\] (\S+) +(passed|partial|failed|could_not_grade) +\S+  (\S.*)$", re.MULTILINE)
+
+
+def lines_of(done):
+    """Check -> (status, sentence), as it was printed."""
+    return {check: (status, sentence) for _, check, status, sentence in VERDICT.findall(done.stdout)}
+
+
+# -------------------------------------------------------------------------------------------- in the kit itself
+
+
+def test_on_the_stubs_nothing_passes_and_the_first_thing_to_write_is_named_for_each_part(kit):
+    shutil.rmtree(kit.folder / "build")
+    before = {path.relative_to(kit.folder) for path in kit.folder.rglob("*")}
+    done = kit("check")
+    assert done.returncode == 1 and done.stderr == ""
+    assert set(lines_of(done)) == {check.id for check in load_assignment().checks} - LONG
+    assert {status for status, _ in lines_of(done).values()} == {"failed"}
+    assert "0 of 22 checks passed" in done.stdout and "runs with --match and --training." in done.stdout
+    engine, stub, report = done.stdout.split("What to do first:\n")[1].splitlines()
+    assert engine.startswith("  minimax.build: No engine was found") and engine.endswith("section 4.3 of docs/handout.md.")
+    assert stub == "  Write AlphaZero/mcts_pure.py: TreeNode.expand, section 5.1 of docs/handout.md."
+    assert Path(report.split(": ")[1]).is_file()
+    made = {path.relative_to(kit.folder) for path in kit.folder.rglob("*")} - before
+    assert {path.parts[0] for path in made if "__pycache__" not in path.parts} == {"build"}
+
+
+def test_on_the_references_files_everything_passes(kit):
+    shutil.copytree(REFERENCE, kit.folder, dirs_exist_ok=True)
+    done = kit("check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "22 of 22 checks passed" in done.stdout and "first" not in done.stdout
+
+
+def test_one_failing_check_is_what_to_do_first(kit):
+    shutil.copytree(REFERENCE, kit.folder, dirs_exist_ok=True)
+    search = kit.folder / "AlphaZero/mcts_pure.py"
+    search.write_text(search.read_text().replace("            leaf_value = -leaf_value\n", ""))
+    done = kit("check", "--only", "mcts_pure.tree")
+    assert done.returncode == 1 and set(lines_of(done)) == {"mcts_pure.tree"}
+    first, _ = done.stdout.split("What to do first:\n")[1].splitlines()
+    assert first.startswith("  mcts_pure.tree: ") and first.endswith("See section 5.1 of docs/handout.md.")
+    assert "--match" not in done.stdout  # one who names a part has chosen
+
+
+def test_a_command_that_the_kit_does_not_have_is_not_offered(kit):
+    done = kit("stubs")
+    assert done.returncode == 2 and "choose from" in done.stderr and "Traceback" not in done.stderr
+    assert not {"stubs", "release", "notebook", "gradebook", "handout"} & set(re.findall(r"\w+", kit("--help").stdout))
+
+
+# ---------------------------------------------------------------------------------------------- what is chosen
+
+
+@pytest.mark.parametrize(
+    ("only", "asked", "ids"),
+    [
+        ("network", [], {"network.layers", "network.load", "network.outputs", "network.legal_moves"}),
+        ("network.load", [], {"network.load"}),
+        ("minimax", [], {"minimax.build", "minimax.protocol", "minimax.opening"}),
+        ("minimax", ["match"], {"minimax.build", "minimax.protocol", "minimax.opening", "minimax.win_rate"}),
+        ("minimax.win_rate", [], {"minimax.win_rate"}),
+        ("training", [], {"training.never_loses", "training.own_search"}),
+    ],
+)
+def test_a_part_is_chosen_by_the_beginning_of_its_checks(assignment, only, asked, ids):
+    assert {check.id for check in choose_checks(assignment, only, asked)} == ids
+
+
+def test_without_a_part_all_are_chosen_but_the_long_ones_that_are_not_asked_for(assignment):
+    everything = {check.id for check in assignment.checks}
+    assert {check.id for check in choose_checks(assignment, None, [])} == everything - LONG
+    assert {check.id for check in choose_checks(assignment, None, ["training"])} == everything - {"minimax.win_rate"}
+    assert {check.id for check in choose_checks(assignment, None, ["match", "training"])} == everything
+
+
+def test_the_long_checks_are_checks_of_the_assignment(assignment):
+    assert {i for ids in assignment.long_checks.values() for i in ids} == LONG
+    assert set(assignment.long_checks) == {"match", "training"}
+
+
+@pytest.mark.parametrize("only", ["nothing", "net", "network.", ""])
+def test_a_part_that_there_is_not_gets_one_sentence(assignment, only, capsys):
+    with pytest.raises(UsageError, match="or a part among minimax, mcts_pure, network"):
+        choose_checks(assignment, only, [])
+    assert main(["check", "--only", only]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_comes_first_is_a_method_only_where_the_check_fell_short_of_that_file():
+    checks = [
+        {"id": "a.one", "status": "passed", "handout": "4.1", "message": "As expected."},
+        {"id": "a.two", "status": "partial", "handout": "4.2", "message": "It varies little."},
+        {"id": "b.one", "status": "failed", "handout": "5.1", "message": "Not written yet: p/b.py: later: see section 5.1."},
+        {"id": "b.two", "status": "failed", "handout": "5.2", "message": "Wrong."},
+        {"id": "report", "status": "awaiting_marks", "handout": "6", "message": "Marked by a person."},
+    ]
+    unwritten = {"p/b.py": ["first, section 5.1", "later, section 5.1"], "p/c.py": ["x, section 5.3"]}
+    assert what_to_do_first({"checks": checks}, unwritten, "docs/handout.md") == [
+        "a.two: It varies little. See section 4.2 of docs/handout.md.",
+        "Write p/b.py: first, section 5.1 of docs/handout.md.",
+    ]

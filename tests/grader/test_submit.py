@@ -1,0 +1,113 @@
+"""`python -m grader submit`: the archive counts as the folder does, and what is missing is said."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader import submit
+from grader.errors import UsageError
+from grader.submission import read_submission
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "instructor" / "reference"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A finished student's folder with what lies about in one."""
+    place = tmp_path / "work"
+    shutil.copytree(REFERENCE, place)
+    for name in ("Board/game_board.py", "Minimax/baseline.cpp", "Minimax/AIController.h", "train.py"):
+        (place / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(ROOT / name, place / name)
+    for name in ("report.pdf", "report/figure.png", "notes.txt", "model/best_policy.model", "build/engine", ".venv/x.py"):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(name)
+    return place
+
+
+def names(archive):
+    with zipfile.ZipFile(archive) as opened:
+        return sorted(opened.namelist())
+
+
+def test_the_kits_archive_is_graded_as_its_folder(kit, tmp_path, assignment):
+    shutil.copytree(REFERENCE / "AlphaZero", kit.folder / "AlphaZero", dirs_exist_ok=True)
+    # An engine that answers at once: this is about the archive.
+    shutil.copyfile(kit.folder / "Minimax/sample.cpp", kit.folder / "Minimax/mine.cpp")
+    (kit.folder / "report.md").write_text("# Report")
+    done = kit("submit", "--out", tmp_path / "alice.zip")
+    assert done.returncode == 0 and done.stderr == ""
+    collected = read_submission(kit.folder, assignment)
+    assert names(tmp_path / "alice.zip") == sorted([*collected.files, "report.md"])
+    done = kit("grade", tmp_path / "alice.zip", "--profile", "smoke")
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads((kit.folder / "results/alice/results.json").read_text())
+    assert results["digest"] == collected.digest and results["files"]["reports"] == ["report.md"]
+    assert results["ignored"] == [] and results["could_not_grade"] == []
+    passed = {check["id"] for check in results["checks"] if check["status"] == "passed"}
+    assert {check.id for check in assignment.checks} - passed <= {
+        "minimax.win_rate",
+        "training.never_loses",
+        "training.own_search",
+    }
+
+
+def test_exactly_what_counts_is_packed_and_listed_without_a_warning(folder, tmp_path, assignment, capsys):
+    assert submit.main(tmp_path / "bob.zip", folder) == 0
+    reference = [p.relative_to(REFERENCE).as_posix() for p in REFERENCE.rglob("*") if p.suffix in (".py", ".cpp", ".h")]
+    assert names(tmp_path / "bob.zip") == sorted([*reference, "report.pdf", "report/figure.png"])
+    said = capsys.readouterr()
+    listed = [line.strip() for line in said.out.splitlines() if line.startswith("  ")]
+    assert listed == names(tmp_path / "bob.zip") and said.err == ""
+    assert read_submission(tmp_path / "bob.zip", assignment).digest == read_submission(folder, assignment).digest
+
+
+def test_what_is_missing_is_said_in_a_sentence_each(folder, tmp_path, capsys):
+    (folder / "report.pdf").unlink()
+    shutil.rmtree(folder / "report")
+    (folder / "AlphaZero/mcts_pure.py").unlink()
+    shutil.copyfile(ROOT / "AlphaZero/mcts_alphaZero.py", folder / "AlphaZero/mcts_alphaZero.py")
+    for source in folder.glob("Minimax/*.cpp"):
+        source.unlink()
+    (folder / "Minimax/table.h").write_text("//" * (1 << 20) + "\n")
+    assert submit.main(tmp_path / "carol.zip", folder) == 0
+    expected = [
+        "AlphaZero/mcts_pure.py is missing.",
+        "AlphaZero/mcts_alphaZero.py is not finished: TreeNode.expand, section 5.4, and ",
+        "No engine was found",
+        "There is no report",
+        "Minimax/table.h does not count: larger than 2 MiB.",
+    ]
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == len(expected)
+    for line, words in zip(said, expected, strict=True):
+        assert line.startswith(f"Warning: {words}")
+
+
+def test_files_that_lie_deeper_than_the_top_are_not_packed_as_if_they_lay_there(folder, tmp_path):
+    shutil.move(folder, tmp_path / "outer" / "work")
+    with pytest.raises(UsageError, match=r"expected your files at the top of .*The submission's files were found in work/\."):
+        submit.main(tmp_path / "dave.zip", tmp_path / "outer")
+    assert not (tmp_path / "dave.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("erin.tar", "a name that ends in .zip"), ("nowhere/erin.zip", "erin.zip was not written")]
+)
+def test_a_name_that_cannot_be_written_gets_one_sentence(folder, tmp_path, name, words):
+    with pytest.raises(UsageError, match=words) as caught:
+        submit.main(tmp_path / name, folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_packing_again_replaces_the_archive_and_leaves_nothing_beside_it(folder, assignment):
+    archive = folder / "submission.zip"
+    submit.main(archive, folder)
+    (folder / "AlphaZero/more.py").write_text("x = 1\n")
+    submit.main(archive, folder)
+    assert "AlphaZero/more.py" in names(archive) and "submission.zip" not in names(archive)
+    assert [path.name for path in folder.glob(".*")] == [".venv"]
