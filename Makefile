@@ -7,6 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ENGINES := build/engines
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
+RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
 .PHONY: grade test engines stubs train play clean tools
 
@@ -20,7 +21,7 @@ test: $(VENV)/test.stamp engines
 	$(RUN) -m pytest
 
 # A student's tree has no reference.
-engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES)/reference)
+engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES)/reference) $(RUNGS:%=$(ENGINES)/mcts_%)
 
 stubs: $(VENV)/run.stamp
 	$(RUN) -m grader stubs
@@ -43,6 +44,14 @@ tools:
 $(ENGINES)/%: Minimax/%.cpp Minimax/AIController.h
 	@mkdir -p $(ENGINES)
 	$(CXX) $(CXXFLAGS) $< -o $@
+
+# mcts_50000, mcts_50000_rand ...: one search, compiled once, and a line that says which rung it is.
+$(ENGINES)/mcts_%: Minimax/mcts_baselines/rung.cpp build/mcts.o
+	$(CXX) $(CXXFLAGS) -DSIMULATIONS=$(*:_rand=) -DRANDOM_OPENING=$(if $(findstring _rand,$*),1,0) build/mcts.o $< -o $@
+
+build/mcts.o: Minimax/mcts_baselines/mcts.cpp Minimax/mcts_baselines/position.h Minimax/AIController.h
+	@mkdir -p $(ENGINES)
+	$(CXX) $(CXXFLAGS) -c $< -o $@
 
 $(ENGINES)/reference: $(REFERENCE) $(wildcard instructor/reference/Minimax/*.h) Minimax/AIController.h
 	@mkdir -p $(ENGINES)

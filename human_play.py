@@ -32,6 +32,8 @@ class Human:
         """Ask until the answer is an empty point; EOFError at the end of the input."""
         while True:
             text = input("Your move (h,w): ")
+            if not sys.stdin.isatty():  # moves from a file: what is printed reads like a game that was typed
+                print(text.encode("ascii", "replace").decode())
             try:
                 location = [int(part) for part in text.replace(",", " ").split()]
             except ValueError:
@@ -58,7 +60,7 @@ def sizes_of_weights(path):
     import torch
 
     if not os.path.isfile(path):
-        raise UsageError(f"expected weights at {path}; nothing is there (python train.py makes model/best_policy.model)")
+        raise UsageError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         points = state["dense_layer_1.weight"].shape[0]

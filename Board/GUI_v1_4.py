@@ -15,26 +15,36 @@ from typing import Any
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
 import pygame
 
-WOOD, LINE, INK, PALE = (222, 184, 120), (96, 70, 36), (40, 34, 28), (250, 244, 232)
-BLACK, WHITE, MARK, BUTTON, OVER = (26, 26, 28), (246, 246, 242), (206, 62, 44), (244, 232, 208), (255, 247, 228)
-PANEL = 250
+WOOD, LINE, INK, FAINT, PALE = (222, 184, 120), (96, 70, 36), (40, 34, 28), (122, 108, 90), (250, 244, 232)
+BLACK, WHITE, SHADOW, MARK = (26, 26, 28), (246, 246, 242), (176, 140, 84), (206, 62, 44)
+BUTTON, OVER, TURN = (244, 232, 208), (255, 247, 228), (238, 222, 190)
+PANEL, MARGIN = 250, 20  # width of the panel beside the board, and what it leaves free at its sides
+LEAST_HEIGHT = 420  # of the panel
+FINENESS = 4  # stones and words are drawn so many times larger and then made smaller, which rounds them off
 FRAMES_A_SECOND = 30
 BUTTONS = ("Restart", "Switch sides", "Reset score")
 
 
 @dataclass
 class View:
-    """All that is drawn. `stones` maps (h, w) to 0 (black) or 1 (white); `score` counts human, AI, draws."""
+    """All that is drawn. `stones` maps (h, w) to 0 (black) or 1 (white); `score` counts human, AI, draws.
+
+    `line` are the stones that won, `turn` is whose turn it is ("human", "ai" or, after the end, ""), and `pointed` is the empty
+    point under the mouse where the human may play.
+    """
 
     stones: dict[tuple[int, int], int] = field(default_factory=dict)
     last: tuple[int, int] | None = None
     message: str = ""
     human_is_black: bool = True
     score: tuple[int, int, int] = (0, 0, 0)
+    line: tuple[tuple[int, int], ...] = ()
+    turn: str = ""
+    pointed: tuple[int, int] | None = None
 
 
 class GUI:
-    """A window with a board of any size.
+    """A window with a board of any size, which may be resized.
 
     Args:
         board_size: points a side, or (width, height).
@@ -48,19 +58,31 @@ class GUI:
             pygame.display.init()
         except pygame.error as error:
             raise RuntimeError(f"expected a screen to open a window on; {error}: play with --terminal") from error
+        # Where SDL finds no screen, it may draw where nobody sees it; that is for those who have asked for it.
+        if pygame.display.get_driver() == "offscreen" and os.environ.get("SDL_VIDEODRIVER") != "offscreen":
+            pygame.quit()
+            raise RuntimeError("expected a screen to open a window on; none was found: play with --terminal")
         pygame.font.init()
         pygame.display.set_caption("Gomoku")
         self.width, self.height = (board_size, board_size) if isinstance(board_size, int) else board_size
-        longest = max(self.width, self.height)
-        self.unit = max(28, min(110, 660 // (longest + 1)))
-        size = (self.unit * (self.width + 1) + PANEL, max(420, self.unit * (self.height + 1)))
-        self.screen = pygame.display.set_mode(size)
-        self.left = self.unit
-        self.bottom = self.unit * self.height
-        self.font = pygame.font.Font(None, 26)
-        self.small = pygame.font.Font(None, max(16, min(24, self.unit // 2)))
-        x = self.unit * (self.width + 1) + 20
-        self.buttons = {name: pygame.Rect(x, 210 + 58 * i, PANEL - 40, 44) for i, name in enumerate(BUTTONS)}
+        unit = max(28, min(110, 660 // (max(self.width, self.height) + 1)))
+        wide, high = pygame.display.get_desktop_sizes()[0]
+        size = (unit * (self.width + 1) + PANEL, max(LEAST_HEIGHT, unit * (self.height + 1)))
+        self.screen = pygame.display.set_mode((min(size[0], wide - 40), min(size[1], high - 100)), pygame.RESIZABLE)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Give every part its place in a window of the present size."""
+        self._size = self.screen.get_size()
+        wide, high = max(1, self._size[0] - PANEL), self._size[1]
+        self.unit = max(8, min(wide // (self.width + 1), high // (self.height + 1)))
+        self.left = (wide - self.unit * (self.width - 1)) // 2
+        self.bottom = (high + self.unit * (self.height - 1)) // 2
+        self.panel = pygame.Rect(self._size[0] - PANEL, 0, PANEL, high)
+        x = self.panel.x + MARGIN
+        self.buttons = {name: pygame.Rect(x, 226 + 58 * i, PANEL - 2 * MARGIN, 44) for i, name in enumerate(BUTTONS)}
+        self._stones: dict[tuple[int, int, bool], pygame.Surface] = {}
+        self._words: dict[tuple[str, int, Any], pygame.Surface] = {}
 
     def centre_of(self, h: int, w: int) -> tuple[int, int]:
         """Pixel of a point; h counts from the bottom."""
@@ -69,7 +91,7 @@ class GUI:
     def point_at(self, pixel: tuple[int, int]) -> tuple[int, int] | None:
         """(h, w) of the point nearest to a pixel, or None if none is near."""
         w, h = round((pixel[0] - self.left) / self.unit), round((self.bottom - pixel[1]) / self.unit)
-        inside = 0 <= w < self.width and 0 <= h < self.height
+        inside = 0 <= w < self.width and 0 <= h < self.height and not self.panel.collidepoint(pixel)
         return (h, w) if inside else None
 
     def button_at(self, pixel: tuple[int, int]) -> str | None:
@@ -78,12 +100,18 @@ class GUI:
 
     def draw(self, view: View) -> None:
         """Draw the whole window."""
+        self.screen = pygame.display.get_surface() or self.screen
+        if self.screen.get_size() != self._size:
+            self._lay_out()
         self.screen.fill(WOOD)
         self._draw_grid()
-        for (h, w), colour in view.stones.items():
-            self._draw_stone(self.centre_of(h, w), colour)
+        radius = int(self.unit * 0.44)
+        for point, colour in view.stones.items():
+            self._draw_stone(self.centre_of(*point), colour, radius, rim=point in view.line)
+        if view.pointed is not None:
+            self._draw_stone(self.centre_of(*view.pointed), 0 if view.human_is_black else 1, radius, alpha=110)
         if view.last is not None:
-            pygame.draw.circle(self.screen, MARK, self.centre_of(*view.last), max(4, self.unit // 8))
+            pygame.draw.circle(self.screen, MARK, self.centre_of(*view.last), max(3, self.unit // 9))
         self._draw_panel(view)
         pygame.display.flip()
 
@@ -92,39 +120,87 @@ class GUI:
         pygame.quit()
 
     def _draw_grid(self) -> None:
+        size = max(11, min(20, int(self.unit * 0.36)))
+        beside = min(self.unit * 0.7, self.unit * 0.44 + 16)  # from the outer line to the numbers
         for h in range(self.height):
             pygame.draw.line(self.screen, LINE, self.centre_of(h, 0), self.centre_of(h, self.width - 1), 2)
             x, y = self.centre_of(h, 0)
-            self._write(str(h), (x - self.unit * 0.7, y), self.small, LINE)
+            self._write(str(h), size, LINE, center=(x - beside, y))
         for w in range(self.width):
             pygame.draw.line(self.screen, LINE, self.centre_of(0, w), self.centre_of(self.height - 1, w), 2)
             x, y = self.centre_of(0, w)
-            self._write(str(w), (x, y + self.unit * 0.7), self.small, LINE)
+            self._write(str(w), size, LINE, center=(x, y + beside))
+        for h in _stars(self.height):
+            for w in _stars(self.width):
+                pygame.draw.circle(self.screen, LINE, self.centre_of(h, w), max(3, self.unit // 9))
 
-    def _draw_stone(self, centre: tuple[int, int], colour: int) -> None:
-        radius = int(self.unit * 0.43)
-        pygame.draw.circle(self.screen, (150, 118, 70), (centre[0] + 2, centre[1] + 2), radius)
-        pygame.draw.circle(self.screen, (BLACK, WHITE)[colour], centre, radius)
-        pygame.draw.circle(self.screen, LINE, centre, radius, 1)
+    def _draw_stone(self, centre: tuple[int, int], colour: int, radius: int, *, alpha: int = 255, rim: bool = False) -> None:
+        radius = max(3, radius)
+        if (colour, radius, rim) not in self._stones:
+            side, middle = (2 * radius + 4) * FINENESS, (radius + 2) * FINENESS
+            thick = max(2, radius // 7) if rim else 1
+            large = pygame.Surface((side, side), pygame.SRCALPHA)
+            large.fill((*SHADOW, 0))
+            pygame.draw.circle(large, SHADOW, (middle + FINENESS, middle + 2 * FINENESS), radius * FINENESS)
+            pygame.draw.circle(large, MARK if rim else LINE, (middle, middle), radius * FINENESS)
+            pygame.draw.circle(large, (BLACK, WHITE)[colour], (middle, middle), (radius - thick) * FINENESS)
+            self._stones[colour, radius, rim] = pygame.transform.smoothscale(large, (2 * radius + 4, 2 * radius + 4))
+        picture = self._stones[colour, radius, rim]
+        picture.set_alpha(alpha)
+        self.screen.blit(picture, picture.get_rect(center=centre))
 
     def _draw_panel(self, view: View) -> None:
-        x, width = self.unit * (self.width + 1), self.screen.get_width()
-        pygame.draw.rect(self.screen, PALE, (x, 0, width - x, self.screen.get_height()))
+        pygame.draw.rect(self.screen, PALE, self.panel)
+        left, right = self.panel.x + MARGIN, self.panel.right - MARGIN
+        self._write(view.message, 22, MARK, midleft=(left, 42))
         human, ai, draws = view.score
-        colours = ("black", "white") if view.human_is_black else ("white", "black")
-        lines = [f"You ({colours[0]}): {human}", f"AI ({colours[1]}): {ai}", f"Draws: {draws}"]
-        for i, text in enumerate(lines):
-            self.screen.blit(self.font.render(text, True, INK), (x + 20, 24 + 32 * i))
-        self.screen.blit(self.font.render(view.message, True, MARK), (x + 20, 140))
+        rows = (("You", "human", human, 0 if view.human_is_black else 1), ("AI", "ai", ai, 1 if view.human_is_black else 0))
+        for i, (name, who, wins, colour) in enumerate(rows):
+            y = 96 + 40 * i
+            if view.turn == who:
+                pygame.draw.rect(self.screen, TURN, (left - 10, y - 18, right - left + 20, 36), border_radius=8)
+            self._draw_stone((left + 12, y), colour, 11)
+            self._write(name, 20, INK, midleft=(left + 36, y))
+            self._write(str(wins), 20, INK, midright=(right, y))
+        self._write("Draws", 20, FAINT, midleft=(left + 36, 176))
+        self._write(str(draws), 20, FAINT, midright=(right, 176))
         pointer = pygame.mouse.get_pos()
         for name, box in self.buttons.items():
             pygame.draw.rect(self.screen, OVER if box.collidepoint(pointer) else BUTTON, box, border_radius=8)
             pygame.draw.rect(self.screen, LINE, box, 2, border_radius=8)
-            self._write(name, box.center, self.font, INK)
+            self._write(name, 19, INK, center=box.center)
 
-    def _write(self, text: str, centre: tuple[float, float], font: pygame.font.Font, colour: Any) -> None:
-        picture = font.render(text, True, colour)
-        self.screen.blit(picture, picture.get_rect(center=(int(centre[0]), int(centre[1]))))
+    def _write(self, text: str, size: int, colour: Any, **place: tuple[float, float]) -> None:
+        """Write a line, narrower if the panel has no room for it; `place` as in pygame's get_rect."""
+        if (text, size, colour) not in self._words:
+            large = pygame.font.Font(None, size * FINENESS * 4 // 3).render(text, True, colour)
+            shrink = min(1 / FINENESS, (PANEL - 2 * MARGIN) / max(1, large.get_width()))
+            small = (int(large.get_width() * shrink), int(large.get_height() * shrink))
+            self._words[text, size, colour] = pygame.transform.smoothscale(large, small)
+        picture = self._words[text, size, colour]
+        self.screen.blit(picture, picture.get_rect(**{key: (int(x), int(y)) for key, (x, y) in place.items()}))
+
+
+def _stars(length: int) -> tuple[int, ...]:
+    """Rows or columns of the points that a player finds the way by: none on a small board."""
+    if length < 9:
+        return ()
+    edge = 2 if length < 13 else 3
+    return (edge, length // 2, length - 1 - edge) if length % 2 else (edge, length - 1 - edge)
+
+
+def line_through(stones: dict[tuple[int, int], int], point: tuple[int, int], n_in_row: int) -> tuple[tuple[int, int], ...]:
+    """The stones of one colour in unbroken lines of n_in_row or more through a point: what the last move has won by."""
+    line: set[tuple[int, int]] = set()
+    for up, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        run = [point]
+        for sign in (1, -1):
+            h, w = point
+            while stones.get((h := h + sign * up, w := w + sign * right)) == stones[point]:
+                run.append((h, w))
+        if len(run) >= n_in_row:
+            line.update(run)
+    return tuple(sorted(line))
 
 
 class Match:
@@ -203,18 +279,25 @@ class Match:
             self._thread = threading.Thread(target=self._think, args=(self.game, self.board.copy()), daemon=True)
             self._thread.start()
 
-    def view(self) -> View:
-        """What is to be drawn now."""
+    def view(self, pointer: tuple[int, int] | None = None) -> View:
+        """What is to be drawn now, with the mouse at no point or at (h, w)."""
         width, first = self.board.width, self.board.players[0]
         stones = {divmod(move, width): 0 if player == first else 1 for move, player in self.board.states.items()}
         last = None if self.board.last_move == -1 else divmod(self.board.last_move, width)
         ended, winner = self.board.game_end()
+        line: tuple[tuple[int, int], ...] = ()
         if ended:
             message = "A draw" if winner == -1 else ("You win" if winner == self.human else "The AI wins")
+            if winner != -1 and last is not None:
+                line = line_through(stones, last, self.board.n_in_row)
+        elif self.is_thinking:
+            message = "The AI is thinking"
         else:
-            turn = "The AI swapped: your turn" if self.has_swapped else "Your turn"
-            message = "The AI is thinking" if self.is_thinking else turn
-        return View(stones, last, message, self.human_begins, (self.score[0], self.score[1], self.score[2]))
+            message = "The AI swapped: your turn" if self.has_swapped else "Your turn"
+        turn = "" if ended else ("ai" if self.is_thinking else "human")
+        pointed = pointer if turn == "human" and pointer not in stones else None
+        score = (self.score[0], self.score[1], self.score[2])
+        return View(stones, last, message, self.human_begins, score, line, turn, pointed)
 
     def _think(self, game: int, board: Any) -> None:
         try:
@@ -247,7 +330,7 @@ def run_frame(gui: GUI, match: Match) -> bool:
             elif point is not None:
                 match.click(point)
     match.tick()
-    gui.draw(match.view())
+    gui.draw(match.view(gui.point_at(pygame.mouse.get_pos()) if pygame.mouse.get_focused() else None))
     return True
 
 

@@ -162,7 +162,8 @@ def _points(points: float) -> str:
 
 def _rubric_table(item: RubricItem) -> str:
     rows = [f"| {points:g} | {what.replace('|', chr(92) + '|')} |" for points, what in item.criteria]
-    return "\n".join(["| Points | What earns them |", "|---|---|", *rows])
+    # The space is wide because formgrader leaves none between columns.
+    return "\n".join(["| Points&emsp; | What earns them |", "|---|---|", *rows])
 
 
 def require_nbformat() -> ModuleType:

@@ -227,7 +227,7 @@ def main(out: Path, root: Path = ROOT) -> int:
     kit = collect_kit(assignment, root)
     if leaks := find_leaks(kit, read_secrets(assignment, root), assignment):
         print("\n".join(leaks), file=sys.stderr)
-        print(f"Nothing was written, because of {len(leaks)} leaks.", file=sys.stderr)
+        print(f"Nothing was written, because of {len(leaks)} leak{'' if len(leaks) == 1 else 's'}.", file=sys.stderr)
         return 1
     folder, archive = write_kit(kit.files, assignment.id, out)
     print(f"{len(kit.files)} files, {sum(map(len, kit.files.values())) / 1e6:.1f} MB, no leak: {folder} and {archive}")

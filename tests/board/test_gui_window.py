@@ -12,7 +12,7 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 pygame = pytest.importorskip("pygame")
 
 from Board.game_board import Board, Game  # noqa: E402
-from Board.GUI_v1_4 import BLACK, BUTTONS, GUI, MARK, WHITE, Match, View, play_in_window, run_frame  # noqa: E402
+from Board.GUI_v1_4 import BLACK, BUTTONS, GUI, MARK, WHITE, WOOD, Match, View, play_in_window, run_frame  # noqa: E402
 
 
 class ScriptedAI:
@@ -91,6 +91,43 @@ def test_stones_lie_where_they_belong_and_the_last_is_marked(window):
     assert gui.screen.get_at(gui.centre_of(2, 4))[:3] == WHITE
     assert gui.screen.get_at(gui.centre_of(1, 2))[:3] == MARK
     assert gui.centre_of(2, 4)[1] < gui.centre_of(0, 4)[1], "h counts from the bottom"
+
+
+def test_after_resizing_every_point_and_button_lies_in_the_window(window):
+    gui = window(15, 15)
+    for size in ((1200, 820), (560, 420), (700, 900)):
+        gui.screen = pygame.display.set_mode(size, pygame.RESIZABLE)
+        gui.draw(View(stones={(14, 14): 0, (0, 0): 1}))
+        frame = gui.screen.get_rect()
+        assert all(frame.contains(box) and not box.collidepoint(gui.centre_of(7, 14)) for box in gui.buttons.values())
+        for point, colour in (((14, 14), BLACK), ((0, 0), WHITE)):
+            assert gui.point_at(gui.centre_of(*point)) == point and gui.screen.get_at(gui.centre_of(*point))[:3] == colour
+
+
+def test_the_stones_that_won_are_named_whatever_their_direction():
+    for moves, line in (
+        ([0, 3, 1, 4, 2], ((0, 0), (0, 1), (0, 2))),
+        ([1, 0, 4, 2, 7], ((0, 1), (1, 1), (2, 1))),
+        ([0, 1, 4, 2, 8], ((0, 0), (1, 1), (2, 2))),
+        ([2, 0, 4, 1, 6], ((0, 2), (1, 1), (2, 0))),
+        ([0, 4, 2, 1, 7, 3, 5, 8, 6], ()),
+    ):
+        match = new_match(ScriptedAI([]))
+        for move in moves:
+            match.board.do_move(move)
+        assert match.board.game_end()[0] and match.view().line == line and match.view().turn == ""
+
+
+def test_only_an_empty_point_where_the_human_may_play_shows_a_stone_under_the_mouse(window):
+    gui, match = window(3, 3), new_match(ScriptedAI([]))
+    assert match.view((1, 1)).pointed == (1, 1) and match.view(None).pointed is None
+    gui.draw(match.view((2, 2)))
+    beside = gui.centre_of(2, 2)[0] + gui.unit // 5, gui.centre_of(2, 2)[1] + gui.unit // 5
+    assert gui.screen.get_at(beside)[:3] not in (WOOD, BLACK)
+    match.board.do_move(4)
+    assert match.view((0, 0)).pointed is None, "the AI is to move"
+    match.board.do_move(0)
+    assert match.view((1, 1)).pointed is None, "the point is taken"
 
 
 def test_a_click_places_a_stone_and_the_ai_answers(window):
@@ -212,6 +249,15 @@ def test_a_machine_without_a_screen_is_told_so():
         "except RuntimeError as error: print(error)"
     )
     environment = {**os.environ, "SDL_VIDEODRIVER": "no-such-screen"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("expected a screen to open a window on"), done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there always is a screen")
+def test_a_machine_without_a_screen_is_told_so_where_sdl_would_draw_unseen(tmp_path):
+    code = "from Board.GUI_v1_4 import GUI\ntry: GUI(3)\nexcept RuntimeError as error: print(error)"
+    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")}
+    environment["XDG_RUNTIME_DIR"] = str(tmp_path)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("expected a screen to open a window on"), done.stderr
 

@@ -75,6 +75,11 @@ def test_a_taken_point_is_asked_again(call):
     assert code == 0 and "got '1 1'" in out and out.count("Your move") == 3
 
 
+def test_moves_from_a_file_are_shown_where_they_were_asked_for(call):
+    code, out, _ = call(*MCTS, stdin="1,1\n")
+    assert code == 0 and out.startswith("Player 1 with X") and "Your move (h,w): 1,1\nPlayer 1 with X" in out
+
+
 @pytest.mark.parametrize("stdin", ["", "1,1\n", "1,1"])
 def test_the_end_of_the_input_leaves_the_game(call, stdin):
     code, out, err = call(*MCTS, stdin=stdin)
@@ -91,15 +96,16 @@ def holding(text):
 @pytest.mark.parametrize(
     ("make", "arguments", "words"),
     [
-        (lambda path: None, [], "nothing is there (python train.py makes model/best_policy.model)"),
+        (lambda path: None, [], "no file is there (python train.py makes model/best_policy.model)"),
         (holding(b"weights\n" * 9), [], "it holds something else"),
         (holding(b"."), [], "it holds something else"),
         (lambda path: torch.save([1, 2], path), [], "it holds something else"),
+        (lambda path: path.mkdir(), [], "no file is there"),
         (lambda path: save_weights(path, 4, 4, 1), ["--board", "3x3x3"], "expected weights of a 3x3 board"),
         (lambda path: save_weights(path, 4, 3, 1), [], "expected --board"),
         (lambda path: save_weights(path, 3, 3, 1, strange=[1.0]), [], "expected weights of this network"),
     ],
-    ids=["missing", "text", "a full stop", "a list", "another board", "not square", "another network"],
+    ids=["missing", "text", "a full stop", "a list", "a folder", "another board", "not square", "another network"],
 )
 def test_wrong_weights_are_refused_in_a_sentence(refusal, tmp_path, make, arguments, words):
     path = tmp_path / "own.model"
