@@ -8,9 +8,11 @@ import os
 import re
 import sys
 
-from Minimax.arena.usage import UsageError, engine_at
+from Minimax.arena.specs import engine_at
+from Minimax.arena.usage import UsageError
 from Minimax.search_wrapper import EngineError, EnginePlayer
 from unwritten import first_unwritten
+from weights import load_network, sizes_of_weights
 
 DEFAULT_ENGINE = "build/engines/baseline"
 DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "3_3_3.model")
@@ -55,21 +57,6 @@ def parse_board(text):
     return width, height, n_in_row
 
 
-def sizes_of_weights(path):
-    """(points, blocks) of a weights file by its shapes."""
-    import torch
-
-    if not os.path.isfile(path):
-        raise UsageError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-        points = state["dense_layer_1.weight"].shape[0]
-        blocks = len({key.split(".")[1] for key in state if key.startswith("resnet.")})
-    except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
-        raise UsageError(f"expected weights of the policy-value network in {path}; it holds something else") from error
-    return points, blocks
-
-
 def make_ai(options, board_sizes):
     """The AI that was asked for, and the board (width, height, n_in_row) that it plays on."""
     if options.player == "minimax":
@@ -81,25 +68,14 @@ def make_ai(options, board_sizes):
 
         return PureMCTSPlayer(c_puct=5, n_playout=options.playouts or 1000), board_sizes or (3, 3, 3)
     from AlphaZero.mcts_alphaZero import MCTSPlayer
-    from AlphaZero.policy_value_net_torch import PolicyValueNet
 
-    points, blocks = sizes_of_weights(options.model)
     if board_sizes is None:
+        points, _ = sizes_of_weights(options.model)
         side = round(points**0.5)
         if side * side != points:
             raise UsageError(f"expected --board, since the weights in {options.model} are of no square board")
         board_sizes = (side, side, 3 if side == 3 else min(5, side))
-    width, height, _ = board_sizes
-    if width * height != points:
-        raise UsageError(f"expected weights of a {width}x{height} board; those in {options.model} have {points} points")
-    try:
-        net = PolicyValueNet(width, height, blocks, init_model=options.model)
-    except NotImplementedError:  # a RuntimeError too, but told in a sentence of its own
-        raise
-    except RuntimeError as error:
-        raise UsageError(
-            f"expected weights of this network in {options.model}: {str(error).splitlines()[-1].strip()}"
-        ) from error
+    net = load_network(options.model, *board_sizes[:2])
     handles = net.action_fc_test, net.evaluation_fc2_test
     return MCTSPlayer(net.policy_value_fn, *handles, c_puct=5, n_playout=options.playouts or 400), board_sizes
 

@@ -6,7 +6,8 @@
 //   Candidates The points with the largest threat, own or the opponent's, 9 at the root down to 3 near the leaves.
 //   Search     Depth 12, negamax with alpha-beta; a five that can be completed is taken, one that threatens is blocked.
 //   Opening    First stone anywhere in the central 7x7; third stone where the search finds the position most even; swap when
-//              the search is against the side to move. Moves of nearly equal score are chosen among by the seed.
+//              the search is against the side to move (never with GOMOKU_NO_SWAP). Moves of nearly equal score are chosen
+//              among by the seed.
 //
 // It knows runs and nothing else: no threat-space search, no wide look at double threats. That is where to beat it.
 
@@ -223,6 +224,20 @@ void swap_colours() {
     }
 }
 
+/// Anywhere in the central 7x7, or where a match asks for it, so that both colours play from the same stone.
+int first_stone() {
+    int x = 4 + static_cast<int>(generator() % 7);
+    int y = 4 + static_cast<int>(generator() % 7);
+    const char *opening = std::getenv("GOMOKU_OPENING");
+    int a = 0;
+    int b = 0;
+    if (opening != nullptr && std::sscanf(opening, "%d %d", &a, &b) == 2 && std::min(a, b) >= 4 && std::max(a, b) <= 10) {
+        x = a;
+        y = b;
+    }
+    return cell_of(x, y);
+}
+
 }  // namespace
 
 void init() {
@@ -254,13 +269,12 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     nodes = 0;
     int cell = 0;
     if (stones == 0) {
-        const int x = 4 + static_cast<int>(generator() % 7);
-        cell = cell_of(x, 4 + static_cast<int>(generator() % 7));
+        cell = first_stone();
     } else if (mine == 1 && stones == 2) {
         cell = choose_even();
     } else {
         const Choice choice = choose(mine, DEPTH);
-        if (mine == 2 && stones == 3 && choice.score < 0) {
+        if (mine == 2 && stones == 3 && choice.score < 0 && std::getenv("GOMOKU_NO_SWAP") == nullptr) {
             swap_colours();
             return nothing;
         }

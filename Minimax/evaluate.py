@@ -12,16 +12,29 @@ import os
 import secrets
 import sys
 import tempfile
+from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 
 from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from Minimax.arena.engine import Limits
-from Minimax.arena.match import MatchResult, available_cores, play_match
+from Minimax.arena import calibrate
+from Minimax.arena.cores import available_cores
+from Minimax.arena.engine import Clock, Limits
+from Minimax.arena.match import MatchResult, Runner, ThreadRunner, play_match
+from Minimax.arena.process import has_cpu_clock
+from Minimax.arena.records import Records, read_records
 from Minimax.arena.referee import GameRecord
-from Minimax.arena.usage import UsageError, engine_at
+from Minimax.arena.rules import SIZE
+from Minimax.arena.setup import OPENINGS, MatchSetup
+from Minimax.arena.sgf import write_sgf
+from Minimax.arena.specs import check_size, engine_at, parse_agent
+from Minimax.arena.stopping import Decided, Rule, Sprt, formula_named
+from Minimax.arena.usage import UsageError
+
+BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "baseline"
 
 
 def summary(result: MatchResult) -> str:
@@ -29,90 +42,213 @@ def summary(result: MatchResult) -> str:
     data = result.to_json()
     lines = [f"Number of plays: {data['plays']}  (draws {data['draws']}, distinct games {data['distinct_games']})"]
     for number, agent in enumerate(data["agents"]):
+        lines.append(f"Agent {number}: {agent['path']}" + (f"  ({agent['name']})" if agent["name"] else ""))
         low, high = agent["wilson_95"]
-        times = agent["move_s"]
-        lines += [
-            f"Agent {number}: {agent['path']}" + (f"  ({agent['name']})" if agent["name"] else ""),
-            f"  wins: {agent['wins']}   score: {agent['score']:.4f}   win rate 95 % interval: {low:.3f} to {high:.3f}",
-        ]
-        if times["max"] is not None:
-            lines.append(f"  move time: median {times['median']:.2f} s, p95 {times['p95']:.2f} s, max {times['max']:.2f} s")
+        wins = f"  wins: {agent['wins']}   score: {agent['score']:.4f}   win rate 95 % interval: {low:.3f} to {high:.3f}"
+        lines.append(wins)
+        for clock, words in (("move_cpu_s", "CPU time"), ("move_s", "wall-clock time")):
+            times = agent[clock]
+            if times["max"]:
+                values = ", ".join(f"{name} {times[name]:.2f} s" for name in ("median", "p95", "max"))
+                lines.append(f"  {words} a move: {values}")
         if agent["losses_by"]:
             lines.append("  lost by: " + ", ".join(f"{count} {reason}" for reason, count in sorted(agent["losses_by"].items())))
     ends = ", ".join(f"{count} {reason}" for reason, count in sorted(data["terminations"].items()))
     lines.append(f"Terminations: {ends or 'none'}")
-    if data["distinct_games"] < data["plays"]:
-        lines.append("Games that repeat are one game: the intervals above are too narrow by that.")
-    return "\n".join(lines)
+    return "\n".join(lines + worth(result))
+
+
+def worth(result: MatchResult) -> list[str]:
+    """What the numbers are worth: repeated games, pairs, Elo, why the match ended."""
+    lines, found = [], result.statistics(0)
+    if found.elo is not None:
+        elo = found.elo
+        ends = [f"{end:+.0f}" if isfinite(end) else "without end" for end in (elo.low, elo.high)]
+        lines.append(
+            f"Agent 0 above agent 1: {elo.difference:+.0f} Elo, 95 % interval {ends[0]} to {ends[1]}; "
+            f"likelihood of superiority {found.los:.3f}"
+        )
+        if found.clusters < found.games:
+            low, high = found.interval_95
+            lines.append(
+                f"Games that repeat or share an opening count as {found.effective_games:.0f} independent ones: "
+                f"score rate of agent 0 {found.score_rate:.3f}, 95 % interval {low:.3f} to {high:.3f}"
+            )
+    if found.pairs is not None:
+        lines.append(f"Pairs in which agent 0 made 0, 1/2, 1, 3/2, 2 points: {', '.join(map(str, found.pairs))}")
+    if result.stopped:
+        lines.append(result.stopped)
+    return lines
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    main = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    who = main.add_mutually_exclusive_group(required=True)
+    who.add_argument("--agents-path", nargs=2, metavar=("A", "B"), help="two engines; see docs/arena.md for other kinds")
+    who.add_argument("--resume", type=Path, metavar="FILE", help="go on with the match of these records")
+    main.add_argument("--num-plays", type=int, help="games (default 64, or as recorded)")
+    main.add_argument("--num-workers", type=int, default=available_cores(), help="games at once (default: cores)")
+    main.add_argument("--records", type=Path, metavar="FILE", help="write each game at once, so that --resume can go on")
+    main.add_argument("--json", type=Path, metavar="FILE", help="write the result with all games")
+    main.add_argument("--sgf", type=Path, metavar="DIR", help="write each game for a viewer")
+
+    terms = main.add_argument_group("terms of a new match")
+    terms.add_argument("--seed", type=int, help="of the match (default: drawn and printed)")
+    terms.add_argument("--time-limit", type=float, default=5.0, help="seconds a move (default 5)")
+    terms.add_argument("--init-limit", type=float, default=10.0, help="seconds from start to name (default 10)")
+    terms.add_argument("--clock", choices=list(Clock), default=Clock.CPU, help="what the limits count (default cpu)")
+    terms.add_argument("--wall-cap", type=float, help="wall-clock seconds a move with --clock cpu (default 2 x limit + 1)")
+    terms.add_argument("--memory-mib", type=int, default=4096, help="address space of a process (default 4096)")
+    terms.add_argument("--openings", choices=OPENINGS, default="free", help="all49: the same first stone for both colours")
+    terms.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that know others than {SIZE}")
+    stops = terms.add_mutually_exclusive_group()
+    stops.add_argument("--stop", choices=["decided"], help="end when the points of --points are certain (95 %%)")
+    stops.add_argument("--sprt", metavar="ELO0,ELO1,ALPHA,BETA", help="end when a sequential test accepts one of both")
+    terms.add_argument("--points", default="shifted_score:30", metavar="FORMULA:FULL", help="default shifted_score:30")
+    terms.add_argument("--scale-time", action="store_true", help="longer limits on a machine slower than the recorded one")
+    return main
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     """The command line, checked."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--agents-path", nargs=2, required=True, metavar=("A", "B"), help="two engines")
-    parser.add_argument("--num-plays", type=int, default=64, help="games (default 64)")
-    parser.add_argument("--num-workers", type=int, default=available_cores(), help="games at once (default: cores)")
-    parser.add_argument("--time-limit", type=float, default=5.0, help="seconds a move (default 5)")
-    parser.add_argument("--init-limit", type=float, default=10.0, help="seconds from start to name (default 10)")
-    parser.add_argument("--seed", type=int, help="seed of the match (default: drawn and printed)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result with all games")
-    parser.add_argument("--records", type=Path, metavar="FILE", help="append each game at once; continue a killed match")
-    options = parser.parse_args(arguments)
-    for name in ("num_plays", "num_workers"):
-        if getattr(options, name) < 1:
-            parser.error(f"expected --{name.replace('_', '-')} of at least 1; got {getattr(options, name)}")
-    for name in ("time_limit", "init_limit"):
-        if not 0 < getattr(options, name) < 3600:
-            parser.error(f"expected --{name.replace('_', '-')} in seconds above 0; got {getattr(options, name):g}")
-    if options.records is not None and options.seed is None:
-        parser.error("expected --seed with --records, since a match is continued by its seed")
+    command_line = parser()
+    options = command_line.parse_args(arguments)
+    lowest = {"num_plays": 1, "num_workers": 1, "memory_mib": 16, "board_size": 5}
+    for name, least in lowest.items():
+        value = getattr(options, name)
+        if value is not None and value < least:
+            command_line.error(f"expected --{name.replace('_', '-')} of at least {least}; got {value}")
+    for name in ("time_limit", "init_limit", "wall_cap"):
+        value = getattr(options, name)
+        if value is not None and not 0 < value < 3600:
+            command_line.error(f"expected --{name.replace('_', '-')} in seconds above 0; got {value:g}")
+    if options.board_size > 26:
+        command_line.error(f"expected --board-size of at most 26; got {options.board_size}")
+    if options.resume is not None:
+        given = [a for a in terms_of(command_line) if getattr(options, a.dest) != a.default]
+        if given or options.records is not None:
+            names = ", ".join([a.option_strings[0] for a in given] or ["--records"])
+            command_line.error(f"expected no {names} with --resume, since its records say how the match is played")
     return options
+
+
+def terms_of(command_line: argparse.ArgumentParser) -> list[argparse.Action]:
+    """The options that a match's records settle."""
+    names: tuple[str, ...] = ("seed", "time_limit", "init_limit", "clock", "wall_cap", "memory_mib", "openings", "board_size")
+    names += ("stop", "sprt", "points", "scale_time")
+    return [action for action in command_line._actions if action.dest in names]
+
+
+def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
+    """The match that the options describe."""
+    first, second = (parse_agent(words) for words in options.agents_path)
+    check_size((first, second), options.board_size, SIZE)
+    slower = 1.0
+    if options.scale_time:
+        if speed is None:
+            raise UsageError(f"expected the baseline at {BASELINE} for --scale-time; build it (make engines)")
+        slower = 1 / speed
+    limits = Limits(
+        move_s=round(options.time_limit * slower, 3),
+        init_s=round(options.init_limit * slower, 3),
+        clock=Clock(options.clock),
+        wall_cap_s=options.wall_cap,
+        memory_mib=options.memory_mib,
+    )
+    return MatchSetup(
+        agents=(first, second),
+        plays=options.num_plays or 64,
+        seed=secrets.randbelow(2**31) if options.seed is None else options.seed,
+        limits=limits,
+        openings=options.openings,
+        size=options.board_size,
+        stop=f"decided:{options.points}" if options.stop else f"sprt:{options.sprt}" if options.sprt else "",
+    )
+
+
+def rule_of(setup: MatchSetup) -> Rule | None:
+    """The rule that may end the match early."""
+    kind, _, words = setup.stop.partition(":")
+    if kind == "sprt":
+        return Sprt.parse(words)
+    if kind == "decided":
+        name, _, full = words.partition(":")
+        try:
+            points = float(full)
+        except ValueError:
+            raise UsageError(f"expected --points such as shifted_score:30; got {words!r}") from None
+        return Decided(formula_named(name), points, setup.plays)
+    return None
+
+
+def prepare(options: argparse.Namespace) -> tuple[MatchSetup, Records | None]:
+    """The match, new or continued, and its records if it has any."""
+    if options.resume is not None:
+        setup = MatchSetup.from_json(read_records(options.resume)[0]["match"])
+        setup = replace(setup, plays=options.num_plays or setup.plays)
+        return setup, Records(options.resume, setup)
+    for file in (options.json, options.records):
+        if file is not None and not file.resolve().parent.is_dir():
+            raise UsageError(f"expected a folder for {file} at {file.resolve().parent}; nothing is there")
+    if options.records is not None and options.records.exists():
+        raise UsageError(f"expected no file at {options.records}; go on with that match by --resume, or name another file")
+    speed = None
+    if (options.records or options.scale_time) and BASELINE.exists() and has_cpu_clock():
+        speed = round(calibrate.measure(engine_at(str(BASELINE))).factor, 3)
+    setup = new_match(options, speed)
+    rule_of(setup)  # a mistake in it is told before the first game
+    return setup, None if options.records is None else Records(options.records, setup, speed)
+
+
+def runner_of(options: argparse.Namespace) -> Runner:
+    """What plays the games."""
+    runner = ThreadRunner(options.num_workers)
+    if runner.workers < options.num_workers:
+        print(f"{options.num_workers} games at once were asked for; {runner.workers} are played, one a core.")
+    return runner
+
+
+def play(setup: MatchSetup, runner: Runner, records: Records | None) -> tuple[MatchResult, bool]:
+    """The result, with a progress bar meanwhile, and whether it was interrupted."""
+    games: list[GameRecord] = []
+    with tqdm(total=setup.plays, unit="game", disable=None) as bar:
+
+        def on_game(game: GameRecord) -> None:
+            games.append(game)
+            won = [sum(g.winner == agent for g in games) for agent in (0, 1)]
+            bar.set_postfix_str(f"{won[0]} : {won[1]}", refresh=False)
+            bar.update()
+
+        try:
+            return play_match(setup, runner, on_game=on_game, records=records, rule=rule_of(setup)), False
+        except KeyboardInterrupt:
+            return MatchResult(setup, tuple(sorted(games, key=lambda g: g.index))), True
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Play the match and print its summary."""
     options = parse(arguments)
-    games: list[GameRecord] = []
-    interrupted = False
     try:
-        first, second = (engine_at(path) for path in options.agents_path)
-        if options.json is not None and not options.json.resolve().parent.is_dir():
-            raise UsageError(f"expected a folder for --json at {options.json.resolve().parent}; nothing is there")
-        workers = min(options.num_workers, available_cores())
-        if workers < options.num_workers:
-            print(f"{options.num_workers} games at once were asked for; {workers} are played, one a core.")
-        seed = secrets.randbelow(2**31) if options.seed is None else options.seed
-        limits = Limits(move_s=options.time_limit, init_s=options.init_limit)
-        print(f"Seed {seed}, {options.num_plays} games, {limits.move_s:g} s a move, {workers} at once")
-        with tqdm(total=options.num_plays, unit="game", disable=None) as bar:
-
-            def on_game(game: GameRecord) -> None:
-                games.append(game)
-                won = [sum(g.winner == agent for g in games) for agent in (0, 1)]
-                bar.set_postfix_str(f"{won[0]} : {won[1]}", refresh=False)
-                bar.update()
-
-            try:
-                result = play_match(
-                    (first, second),
-                    options.num_plays,
-                    num_workers=workers,
-                    limits=limits,
-                    seed=seed,
-                    on_game=on_game,
-                    records_path=options.records,
-                )
-            except KeyboardInterrupt:
-                interrupted = True
-                result = MatchResult((first, second), tuple(sorted(games, key=lambda g: g.index)), limits, seed)
+        setup, records = prepare(options)
+        runner = runner_of(options)
+        clock = f"{setup.limits.clock.value} time"
+        if setup.limits.clock == Clock.CPU and not has_cpu_clock():
+            clock = "wall time, since this system does not show other programs' CPU time"
+        print(f"Seed {setup.seed}, {setup.plays} games, {setup.limits.move_s:g} s a move ({clock})")
+        result, interrupted = play(setup, runner, records)
     except UsageError as error:
         print(f"evaluate.py: {error}", file=sys.stderr)
         return 2
     if interrupted:
-        print(f"Interrupted after {result.plays} of {options.num_plays} games.", file=sys.stderr)
+        print(f"Interrupted after {result.plays} of {setup.plays} games.", file=sys.stderr)
+        if records is not None:
+            print(f"The same match goes on with --resume {records.path}", file=sys.stderr)
     print(summary(result))
     if options.json is not None:
         _write(options.json, json.dumps(result.to_json(), indent=1))
+    if options.sgf is not None:
+        print(f"{write_sgf(result, options.sgf)} games written to {options.sgf}")
     return 130 if interrupted else 0
 
 

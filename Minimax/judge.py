@@ -12,10 +12,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from Minimax.arena.engine import EngineFailure, EngineProcess, Limits
-from Minimax.arena.rules import SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position
-from Minimax.arena.usage import UsageError, engine_at
+from Minimax.arena.engine import EngineFailure, EngineSpec, GameOffer, Limits
+from Minimax.arena.protocols import open_engine
+from Minimax.arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position
+from Minimax.arena.specs import check_size, parse_agent
+from Minimax.arena.usage import UsageError
 
+LARGEST = 26
 COLOURS = ("black (X)", "white (O)")
 
 
@@ -36,7 +39,7 @@ class Human:
                 x, y = SWAP if text == "swap" else (int(part) for part in text.split())
                 return x, y
             except ValueError:
-                print(f'expected two numbers from 0 to {SIZE - 1} such as "7 7"{hint}; got {text!r}')
+                print(f'expected two numbers from 0 to {position.size - 1} such as "7 7"{hint}; got {text!r}')
 
     def close(self) -> None:
         """Nothing to end."""
@@ -45,16 +48,16 @@ class Human:
 class Engine:
     """A seat of an engine."""
 
-    def __init__(self, path: str, limits: Limits) -> None:
-        self._process = EngineProcess(engine_at(path), limits)
-        self.name = path
+    def __init__(self, spec: EngineSpec, limits: Limits, size: int) -> None:
+        self._process = open_engine(spec, limits, GameOffer(size=size))
+        self.name = spec.path
 
     def start(self, side: int) -> str:
         self.name = self._process.start(side)
         return self.name
 
     def answer(self, position: Position, last: Action) -> Action:
-        return self._process.ask(*last)
+        return self._process.ask(last)
 
     def close(self) -> None:
         self._process.close()
@@ -63,19 +66,19 @@ class Engine:
 def draw(position: Position, last: Action | None) -> str:
     """The board as text, x to the right and y upwards, the last stone in brackets."""
     rows = []
-    for y in reversed(range(SIZE)):
+    for y in reversed(range(position.size)):
         cells = []
-        for x in range(SIZE):
+        for x in range(position.size):
             owner = position.stones.get((x, y))
             mark = "." if owner is None else "XO"[owner]
             cells.append(f"[{mark}]" if (x, y) == last else f" {mark} ")
         rows.append(f"{y:3} {''.join(cells)}")
-    return "\n".join([*rows, "    " + "".join(f"{x:^3}" for x in range(SIZE))])
+    return "\n".join([*rows, "    " + "".join(f"{x:^3}" for x in range(position.size))])
 
 
-def play(seats: list[Human | Engine]) -> str:
+def play(seats: list[Human | Engine], size: int = SIZE) -> str:
     """Play to the end; returns the result and its reason as one sentence."""
-    position, last = Position(), SWAP
+    position, last = Position(size=size), SWAP
     for side, seat in enumerate(seats):
         try:
             seat.start(side)
@@ -113,15 +116,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("black", metavar="AI0", help="an engine, or human; plays black")
     parser.add_argument("white", metavar="AI1", help="an engine, or human; plays white")
     parser.add_argument("--time-limit", type=float, default=5.0, help="seconds a move for engines (default 5)")
+    parser.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that know others than {SIZE}")
     options = parser.parse_args(arguments)
+    size = options.board_size
+    if not FIVE <= size <= LARGEST:
+        parser.error(f"expected --board-size from {FIVE} to {LARGEST}; got {size}")
     limits = Limits(move_s=options.time_limit)
     try:
-        seats = [Human() if who == "human" else Engine(who, limits) for who in (options.black, options.white)]
+        specs = [None if who == "human" else parse_agent(who) for who in (options.black, options.white)]
+        check_size([spec for spec in specs if spec is not None], size, SIZE)
     except UsageError as error:
         print(f"judge.py: {error}", file=sys.stderr)
         return 2
+    seats = [Human() if spec is None else Engine(spec, limits, size) for spec in specs]
     try:
-        print(play(seats))
+        print(play(seats, size))
     except (EOFError, KeyboardInterrupt):
         print("\nThe game was left unfinished.")
     finally:

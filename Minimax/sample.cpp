@@ -53,12 +53,20 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     } else if (stones > 0) {
         swap_colours();  // the opponent, white, has swapped
     }
-    if (ai_side == 1 && stones == 3 && generator() % 2 == 0) {
+    if (ai_side == 1 && stones == 3 && std::getenv("GOMOKU_NO_SWAP") == nullptr && generator() % 2 == 0) {
         swap_colours();  // a legal swap: I am white and this is my second action
         return NOTHING;
     }
     // Black's first stone must lie in the central 7x7; the board is never full when it is our turn.
-    const std::pair<int, int> point = stones == 0 ? random_empty_point(4, 10) : random_empty_point(0, SIZE - 1);
+    std::pair<int, int> point = stones == 0 ? random_empty_point(4, 10) : random_empty_point(0, SIZE - 1);
+    // A match may ask for a certain first stone, so that both colours play from it.
+    const char *opening = std::getenv("GOMOKU_OPENING");
+    int x = 0;
+    int y = 0;
+    if (stones == 0 && opening != nullptr && std::sscanf(opening, "%d %d", &x, &y) == 2 && std::min(x, y) >= 4 &&
+        std::max(x, y) <= 10) {
+        point = {x, y};
+    }
     board[point.first][point.second] = 1;
     ++stones;
     return point;

@@ -10,6 +10,7 @@ import threading
 from typing import Any
 
 from Minimax.arena.engine import EngineFailure, EngineProcess, EngineSpec, Limits, MatchStopped
+from Minimax.arena.protocols import open_engine
 from Minimax.arena.rules import FIVE, SIZE, SWAP
 
 Board = Any
@@ -67,7 +68,7 @@ class EnginePlayer:
             if self._engine is None:
                 raise ValueError("expected to be asked from the first move on")
             last = SWAP if board.last_move == -1 else (board.last_move % SIZE, board.last_move // SIZE)
-            answer = self._engine.ask(*last)
+            answer = self._engine.ask(last)
         except EngineFailure as failure:
             raise EngineError(f"the engine {self.spec.path} {failure} ({failure.termination.value})") from failure
         except MatchStopped:
@@ -83,5 +84,5 @@ class EnginePlayer:
     def _start(self, side: int) -> None:
         self.reset_player()
         self._stopping = threading.Event()
-        self._engine = EngineProcess(self.spec, self.limits, stopping=self._stopping)
+        self._engine = open_engine(self.spec, self.limits, stopping=self._stopping)
         self._engine.start(side)

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, get_args, get_origin, get_type_hints
 
 from grader.errors import UsageError
+from Minimax.arena.stopping import FORMULAS
 
 ROOT = Path(__file__).resolve().parent.parent
-WIN_RATE_FORMULAS = ("shifted_score", "straight")
 LIMITS = ("worker_memory_mib", "engine_memory_mib", "processes", "file_size_mib")
 
 
@@ -103,11 +103,7 @@ class Assignment:
 
     def win_rate_points(self, wins: int, losses: int, plays: int, points: float) -> float:
         """Points of a match by the formula that the assignment names."""
-        if self.win_rate_formula == "straight":
-            return points * wins / plays
-        score = (wins - losses) / plays
-        # 1e-9: a score of exactly .8 must not fall to 29 by binary rounding.
-        return math.floor(points * min(1.0, (score + 1) / 1.8) + 1e-9)
+        return FORMULAS[self.win_rate_formula].points(wins, losses, plays, points)
 
     def losing_lines_share(self, losing_lines: int) -> float:
         """Share in [0, 1] of the points for that many losing lines."""
@@ -178,9 +174,9 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
     ids = [check.id for check in (*assignment.checks, *assignment.marks)]
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"{path} names a check twice: {', '.join(doubled)}")
-    if assignment.win_rate_formula not in WIN_RATE_FORMULAS:
+    if assignment.win_rate_formula not in FORMULAS:
         raise UsageError(
-            f"{path}: expected score.win_rate.formula among {', '.join(WIN_RATE_FORMULAS)}; got {assignment.win_rate_formula!r}"
+            f"{path}: expected score.win_rate.formula among {', '.join(FORMULAS)}; got {assignment.win_rate_formula!r}"
         )
     if lacking := [name for name in LIMITS if name not in assignment.limits]:
         raise UsageError(f"{path}: limits lacks {', '.join(lacking)}")

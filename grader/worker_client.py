@@ -29,7 +29,7 @@ import numpy as np
 from grader.errors import CouldNotGrade, StudentFault
 from grader.sandbox import ProcessLimits, Sandbox
 from grader.worker import HELLO, decode, encode
-from Minimax.arena.engine import signal_name
+from Minimax.arena.process import signal_name
 
 WORKER = Path(__file__).with_name("worker.py")
 START_LIMIT_S = 60.0

@@ -1,28 +1,29 @@
-"""An engine process: every read has a deadline and a size cap, and the whole process tree is ended in the end.
+"""An engine's process: the line protocol of the course, by a clock.
 
-The engine is put into a session of its own. Children that leave it are found through /proc and ended too, so that a match
-leaves nothing running.
+Every read has a deadline and a size cap. The engine runs only while it is asked: before and after it is stopped, so nobody
+thinks on the opponent's time. The clock counts the CPU time of everything the engine started, so that an answer is not late
+because another program had the core; a cap of wall-clock time ends one that sleeps or hangs.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import selectors
-import signal
 import subprocess
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from enum import StrEnum
 
-from Minimax.arena.rules import Action, Termination, from_line, to_line
+from Minimax.arena.process import ProcessTree, has_cpu_clock, signal_name
+from Minimax.arena.rules import SIZE, Action, Termination, from_line, to_line
 
 LINE_CAP = 4096
 STDERR_TAIL = 2048
 STOP_POLL_S = 0.2
-MARK = "GOMOKU_ENGINE_MARK"
 
 
 class MatchStopped(Exception):
@@ -37,19 +38,48 @@ class EngineFailure(Exception):
         self.termination = termination
 
 
+class Clock(StrEnum):
+    """What a limit counts."""
+
+    CPU = "cpu"
+    WALL = "wall"
+
+
 @dataclass(frozen=True)
 class Limits:
-    """Times of a game in seconds of wall clock.
+    """What a seat may use.
 
     Attributes:
         move_s: an answer that takes longer loses.
         init_s: from start to name.
         told_move_s: what engines read in GOMOKU_MOVE_TIME_S; `move_s` if None.
+        clock: what `move_s` and `init_s` count. CPU time of all the engine's processes; where the system does not show
+            it, and with WALL, seconds of wall clock.
+        wall_cap_s: wall-clock seconds an answer, with the CPU clock; twice the limit and a second if None.
+        memory_mib: address space of each of the engine's processes, unlimited if None.
     """
 
     move_s: float = 5.0
     init_s: float = 10.0
     told_move_s: float | None = None
+    clock: Clock = Clock.CPU
+    wall_cap_s: float | None = None
+    memory_mib: int | None = None
+
+    @property
+    def told_s(self) -> float:
+        """Seconds a move that engines are told to plan with."""
+        return self.move_s if self.told_move_s is None else self.told_move_s
+
+    def wall_limit_s(self, limit_s: float) -> float:
+        """Wall-clock seconds after which an answer is not waited for any more."""
+        if not self.counts_cpu:
+            return limit_s
+        return 2 * limit_s + 1 if self.wall_cap_s is None else self.wall_cap_s
+
+    @property
+    def counts_cpu(self) -> bool:
+        return self.clock == Clock.CPU and has_cpu_clock()
 
 
 @dataclass(frozen=True)
@@ -61,44 +91,84 @@ class EngineSpec:
         command: program and arguments (a confining prefix among them); the path itself if empty.
         env: what the program finds in its environment beside PATH, LANG and GOMOKU_*.
         cwd: its working folder.
+        protocol: "course", or "gomocup" for the Piskvork pipe protocol.
+        any_size: whether it plays on other boards than 15x15.
     """
 
     path: str
     command: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    protocol: str = "course"
+    any_size: bool = False
 
     @property
     def argv(self) -> list[str]:
         return list(self.command) or [os.path.abspath(self.path)]
 
 
+@dataclass(frozen=True)
+class GameOffer:
+    """What engines are told of a game in their environment; those of ours heed it.
+
+    Attributes:
+        seed: GOMOKU_SEED, from which all its choices follow.
+        opening: GOMOKU_OPENING, `x y` of black's first stone.
+        size: GOMOKU_BOARD_SIZE.
+    """
+
+    seed: int | None = None
+    opening: Action | None = None
+    size: int = SIZE
+
+    def environment(self) -> dict[str, str]:
+        """Name -> value."""
+        found = {"GOMOKU_BOARD_SIZE": str(self.size)}
+        if self.seed is not None:
+            found["GOMOKU_SEED"] = str(self.seed)
+        if self.opening is not None:
+            found["GOMOKU_OPENING"] = to_line(self.opening).strip()
+        return found
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Seconds that one answer took, by both clocks; `cpu_s` is 0 where the system does not tell."""
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+
+
 class EngineProcess:
-    """One running engine; use as a context manager.
+    """One running engine that speaks the course's protocol; use as a context manager.
 
     Args:
         spec: how to start it.
         limits: of its answers.
-        seed: given to it as GOMOKU_SEED, if any.
+        offer: of the game.
         stopping: when set, a wait for an answer ends with MatchStopped.
+
+    Attributes:
+        name: as it called itself, empty before.
+        spent: on its last answer, also on one that was no answer.
     """
 
     def __init__(
         self,
         spec: EngineSpec,
         limits: Limits | None = None,
-        seed: int | None = None,
+        offer: GameOffer | None = None,
         stopping: threading.Event | None = None,
     ) -> None:
         self.spec = spec
-        self._stopping = stopping or threading.Event()
         self.limits = limits or Limits()
-        self.seed = seed
+        self.offer = offer or GameOffer()
         self.name = ""
-        self._process: subprocess.Popen[bytes] | None = None
+        self.spent = Spent()
+        self._stopping = stopping or threading.Event()
+        self._tree: ProcessTree | None = None
         self._output = bytearray()
         self._stderr = b""
-        self._mark = f"{os.getpid()}-{id(self)}-{time.monotonic_ns()}"
 
     def __enter__(self) -> EngineProcess:
         return self
@@ -112,42 +182,30 @@ class EngineProcess:
         Raises:
             EngineFailure: with INIT_FAILED, whatever went wrong.
         """
-        environment = {"PATH": os.defpath, "LANG": "C.UTF-8", MARK: self._mark, **self.spec.env}
-        told = self.limits.told_move_s
-        environment.setdefault("GOMOKU_MOVE_TIME_S", f"{self.limits.move_s if told is None else told:g}")
-        if self.seed is not None:
-            environment.setdefault("GOMOKU_SEED", str(self.seed))
+        offered = {"GOMOKU_MOVE_TIME_S": f"{self.limits.told_s:g}", **self.offer.environment()}
+        environment = {"PATH": os.defpath, "LANG": "C.UTF-8", **offered, **self.spec.env}
         try:
-            self._process = subprocess.Popen(
-                self.spec.argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                cwd=self.spec.cwd,
-                env=environment,
-                start_new_session=True,
-            )
+            self._tree = ProcessTree(self.spec.argv, env=environment, cwd=self.spec.cwd, memory_mib=self.limits.memory_mib)
         except OSError as error:
             raise EngineFailure(Termination.INIT_FAILED, f"could not be started: {error.strerror}") from error
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            assert pipe is not None
-            os.set_blocking(pipe.fileno(), False)
         try:
-            self.name = self._exchange(f"{side}\n", self.limits.init_s).strip()[:100]
+            self.name = self._introduce(side).strip()[:100]
         except EngineFailure as failure:
             raise EngineFailure(Termination.INIT_FAILED, f"gave no name: {failure}") from failure
         if not self.name:
             raise EngineFailure(Termination.INIT_FAILED, "gave an empty line as its name")
         return self.name
 
-    def ask(self, x: int, y: int) -> Action:
-        """Send the opponent's action and return the engine's; see `Minimax.arena.rules` for what -1 -1 means.
+    def _introduce(self, side: int) -> str:
+        return self._exchange(f"{side}\n", self.limits.init_s)
+
+    def ask(self, action: Action) -> Action:
+        """Send the opponent's action and return the engine's; see `Minimax.arena.rules` for what (-1, -1) means.
 
         Raises:
             EngineFailure: TIMEOUT, CRASH or MALFORMED.
         """
-        line = self._exchange(to_line((x, y)), self.limits.move_s)
+        line = self._exchange(to_line(action), self.limits.move_s)
         try:
             return from_line(line)
         except ValueError:
@@ -155,98 +213,105 @@ class EngineProcess:
 
     def close(self) -> None:
         """End the program and everything it started."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        end_marked(self._mark)
+        tree, self._tree = self._tree, None
+        if tree is not None:
+            tree.kill()
 
     def _exchange(self, text: str, limit_s: float) -> str:
-        """Send one line, read one line, by one deadline; standard error is drained meanwhile."""
-        process = self._process
-        if process is None or process.stdin is None or process.stdout is None or process.stderr is None:
+        """Send a text, read one line, by one deadline; before and after, the engine is stopped."""
+        tree = self._tree
+        if tree is None:
             raise EngineFailure(Termination.CRASH, "is not running")
-        self._read_now(process)
-        if self._output:
-            raise EngineFailure(Termination.MALFORMED, f"spoke before it was asked: {bytes(self._output[:60])!r}")
-        deadline = time.monotonic() + limit_s
+        self._read_now(tree)
+        if unasked := self._unasked():
+            raise EngineFailure(Termination.MALFORMED, f"spoke before it was asked: {unasked[:60]!r}")
+        started, cpu_before = time.monotonic(), tree.cpu_s()
+        tree.resume()
         try:
-            os.write(process.stdin.fileno(), text.encode("ascii"))
-        except (BrokenPipeError, BlockingIOError):
-            raise EngineFailure(Termination.CRASH, self._ending(process)) from None
+            try:
+                os.write(tree.stdin.fileno(), text.encode("ascii"))
+            except (BrokenPipeError, BlockingIOError):
+                raise EngineFailure(Termination.CRASH, self._ending(tree)) from None
+            line = self._read_line(tree, started, cpu_before, limit_s)
+        finally:
+            tree.stop()
+            self.spent = Spent(time.monotonic() - started, max(0.0, tree.cpu_s() - cpu_before))
+        if self.limits.counts_cpu and self.spent.cpu_s > limit_s:
+            raise self._late(limit_s, self.spent.cpu_s, self.spent.wall_s)
+        return line
+
+    def _is_answer(self, line: str) -> bool:
+        """Whether a line is an answer, and not a comment to be passed over within the same deadline."""
+        return True
+
+    def _unasked(self) -> bytes:
+        """What lies read and is a fault before a question is asked; a protocol with comments takes those away."""
+        return bytes(self._output)
+
+    def _read_line(self, tree: ProcessTree, started: float, cpu_before: float, limit_s: float) -> str:
+        """One line of its output within the limits; standard error is drained meanwhile."""
+        wall_limit_s = self.limits.wall_limit_s(limit_s)
         with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            selector.register(process.stderr, selectors.EVENT_READ)
+            selector.register(tree.stdout, selectors.EVENT_READ)
+            selector.register(tree.stderr, selectors.EVENT_READ)
+            cpu_check_s = limit_s  # on one core, CPU time is never ahead of wall-clock time
             while True:
-                remaining = deadline - time.monotonic()
-                ready = selector.select(max(0.0, min(remaining, STOP_POLL_S)))
+                passed = time.monotonic() - started
+                if passed > wall_limit_s:
+                    raise self._late(limit_s, tree.cpu_s() - cpu_before, passed)
+                line, newline, rest = self._output.partition(b"\n")
+                if newline:
+                    self._output = bytearray(rest)
+                    text = line.decode("utf-8", "replace")
+                    if self._is_answer(text):
+                        return text
+                    continue
+                if len(self._output) > LINE_CAP:
+                    raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
+                if self.limits.counts_cpu and passed > cpu_check_s:
+                    used = tree.cpu_s() - cpu_before
+                    if used > limit_s:
+                        raise self._late(limit_s, used, passed)
+                    cpu_check_s = passed + max(0.01, limit_s - used)
+                due = min(wall_limit_s, cpu_check_s if self.limits.counts_cpu else math.inf)
+                ready = selector.select(max(0.0, min(due - passed, STOP_POLL_S)))
                 if self._stopping.is_set():
                     raise MatchStopped
                 for key, _ in ready:
                     data = os.read(key.fd, LINE_CAP)
-                    if key.fileobj is process.stderr:
+                    if key.fileobj is tree.stderr:
                         self._stderr = (self._stderr + data)[-STDERR_TAIL:]
                         if not data:
-                            selector.unregister(process.stderr)
-                        continue
-                    if not data:
-                        raise EngineFailure(Termination.CRASH, self._ending(process))
-                    self._output += data
-                if time.monotonic() > deadline:
-                    raise EngineFailure(Termination.TIMEOUT, f"gave no answer within {limit_s:g} s")
-                line, newline, rest = self._output.partition(b"\n")
-                if newline:
-                    self._output = bytearray(rest)
-                    return line.decode("utf-8", "replace")
-                if len(self._output) > LINE_CAP:
-                    raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
+                            selector.unregister(tree.stderr)
+                    elif data:
+                        self._output += data
+                    else:
+                        raise EngineFailure(Termination.CRASH, self._ending(tree))
 
-    def _read_now(self, process: subprocess.Popen[bytes]) -> None:
+    def _late(self, limit_s: float, cpu_s: float, wall_s: float) -> EngineFailure:
+        if not self.limits.counts_cpu:
+            sentence = f"gave no answer within {limit_s:g} s"
+        elif cpu_s > limit_s:
+            sentence = f"gave no answer within {limit_s:g} s of CPU time ({wall_s:.1f} s of wall clock had passed)"
+        else:
+            sentence = (
+                f"gave no answer within {self.limits.wall_limit_s(limit_s):g} s of wall clock, "
+                f"of which it was computing for {cpu_s:.2f} s"
+            )
+        return EngineFailure(Termination.TIMEOUT, sentence)
+
+    def _read_now(self, tree: ProcessTree) -> None:
         """Take what lies in the pipe unasked."""
-        assert process.stdout is not None
         with contextlib.suppress(BlockingIOError):
-            self._output += os.read(process.stdout.fileno(), LINE_CAP)
+            self._output += os.read(tree.stdout.fileno(), LINE_CAP)
 
-    def _ending(self, process: subprocess.Popen[bytes]) -> str:
+    def _ending(self, tree: ProcessTree) -> str:
         try:
-            code = process.wait(timeout=1)
+            code = tree.popen.wait(timeout=1)
         except subprocess.TimeoutExpired:
             return "closed its output without an answer"
-        if process.stderr is not None:
-            with contextlib.suppress(BlockingIOError, ValueError):
-                self._stderr = (self._stderr + os.read(process.stderr.fileno(), STDERR_TAIL))[-STDERR_TAIL:]
+        with contextlib.suppress(BlockingIOError, ValueError):
+            self._stderr = (self._stderr + os.read(tree.stderr.fileno(), STDERR_TAIL))[-STDERR_TAIL:]
         how = f"was ended by signal {signal_name(-code)}" if code < 0 else f"ended itself with exit code {code}"
         words = self._stderr.decode("utf-8", "replace").strip().splitlines()
         return f"{how}, saying {words[-1][:160]!r}" if words else how
-
-
-def signal_name(number: int) -> str:
-    """`SIGKILL` for 9; the number itself for a signal without a name."""
-    return next((known.name for known in signal.Signals if known == number), str(number))
-
-
-def end_marked(mark: str) -> None:
-    """Kill every process whose environment carries the mark: children that left the engine's session.
-
-    Waits up to a second until none is seen any more, since a killed process takes a moment to go. Only Linux shows
-    environments, under /proc; elsewhere the session's end must do.
-    """
-    wanted = f"{MARK}={mark}".encode()
-    for _ in range(100):
-        found = False
-        for entry in Path("/proc").glob("[0-9]*/environ"):
-            try:
-                if wanted in entry.read_bytes().split(b"\0"):
-                    os.kill(int(entry.parent.name), signal.SIGKILL)
-                    found = True
-            except (OSError, ValueError):
-                continue
-        if not found:
-            return
-        time.sleep(0.01)

@@ -1,46 +1,39 @@
-"""Many games between two agents: colours alternate, several at once, each recorded the moment it ends.
-
-A match that was killed goes on where it stopped: games that stand in the records file are not played again.
-"""
+"""Many games between two agents, several at once, each recorded the moment it ends."""
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from Minimax.arena.engine import EngineSpec, Limits
+from Minimax.arena.cores import available_cores, one_core
+from Minimax.arena.engine import MatchStopped
+from Minimax.arena.records import Records, machine
 from Minimax.arena.referee import GameRecord, play_game
-from Minimax.arena.statistics import move_times, wilson_95
-from Minimax.arena.usage import UsageError
+from Minimax.arena.setup import GameTask, MatchSetup
+from Minimax.arena.statistics import GameResult, MatchStatistics, match_statistics, move_times, wilson_95
+from Minimax.arena.stopping import InOrder, Rule
 
 OnGame = Callable[[GameRecord], None]
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1
+# Plays tasks, yields each game as it ends; closed early, it ends the games in progress.
+Runner = Callable[[Iterable[GameTask]], Generator[GameRecord, None, None]]
 
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The games of a match, in order, and what they were played under."""
+    """The games of a match, in order, and what they were played under.
 
-    agents: tuple[EngineSpec, EngineSpec]
+    Attributes:
+        stopped: why it ended before its last game, empty if it did not.
+    """
+
+    setup: MatchSetup
     games: tuple[GameRecord, ...]
-    limits: Limits
-    seed: int
+    stopped: str = ""
 
     @property
     def plays(self) -> int:
@@ -57,7 +50,11 @@ class MatchResult:
     @property
     def distinct_games(self) -> int:
         """Games that differ in their moves or in who was black; repeated games are one observation."""
-        return len({(game.black, game.moves) for game in self.games})
+        return self.statistics(0).distinct_games
+
+    def statistics(self, agent: int) -> MatchStatistics:
+        """What the games say about an agent."""
+        return match_statistics([result_for(game, agent, self.setup) for game in self.games])
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as `evaluate.py --json` writes them."""
@@ -67,150 +64,153 @@ class MatchResult:
             "distinct_games": self.distinct_games,
             "terminations": dict(Counter(game.termination.value for game in self.games)),
             "agents": [self._agent(agent) for agent in (0, 1)],
-            "seed": self.seed,
-            "limits": {"move_s": self.limits.move_s, "init_s": self.limits.init_s, "told_move_s": self.limits.told_move_s},
-            "machine": {"system": platform.platform(), "processor": _processor(), "cores": available_cores()},
+            "stopped": self.stopped,
+            **{name: value for name, value in self.setup.to_json().items() if name not in ("agents", "plays")},
+            "machine": machine(),
             "games": [game.to_json() for game in self.games],
         }
 
     def _agent(self, agent: int) -> dict[str, Any]:
         names = [game.names[agent] for game in self.games if game.names[agent]]
-        times = [
-            seconds for game in self.games for ply, seconds in enumerate(game.move_s) if (ply % 2 == 0) == (game.black == agent)
-        ]
         lost = [game for game in self.games if game.winner == 1 - agent]
+
+        def times(kind: str) -> list[float]:
+            return [
+                seconds
+                for game in self.games
+                for ply, seconds in enumerate(getattr(game, kind))
+                if (ply % 2 == 0) == (game.black == agent)
+            ]
+
         return {
-            "path": self.agents[agent].path,
+            "path": self.setup.agents[agent].path,
             "name": names[0] if names else "",
             "wins": self.wins(agent),
             "losses": len(lost),
             "score": self.score(agent),
             "wilson_95": list(wilson_95(self.wins(agent), self.plays)),
-            "move_s": move_times(times),
+            "statistics": self.statistics(agent).to_json(),
+            "move_s": move_times(times("move_s")),
+            "move_cpu_s": move_times(times("move_cpu_s")),
             "losses_by": dict(Counter(game.termination.value for game in lost)),
         }
 
 
-def play_match(
-    agents: tuple[EngineSpec, EngineSpec],
-    num_plays: int,
-    *,
-    num_workers: int,
-    limits: Limits,
-    seed: int,
-    on_game: OnGame | None = None,
-    records_path: Path | None = None,
-) -> MatchResult:
-    """Play `num_plays` games; agent 0 is black in games 0, 2, 4, ...
+def result_for(game: GameRecord, agent: int, setup: MatchSetup) -> GameResult:
+    """A game as statistics see it. Where openings are imposed, games 2 k and 2 k + 1 are a pair."""
+    value = 0.5 if game.winner is None else float(game.winner == agent)
+    pair = game.index // 2 if setup.openings != "free" else None
+    return GameResult(value, pair=pair, identity=(game.black, game.moves))
+
+
+class ThreadRunner:
+    """Plays games side by side on this machine.
+
+    Threads, since a game's work is done by its engines, which are processes of their own: the referee's part is less than
+    a millisecond a move.
 
     Args:
-        num_workers: games at once; lowered to the cores there are, since engines that share a core lose time.
-        seed: of the match; each game's seed is drawn from it by the game's number.
-        on_game: is called with each finished game, also with those read from the records.
-        records_path: a file of JSON lines that every finished game is appended to, and that is continued.
+        workers: games at once; lowered to the cores there are, since engines that share a core take each other's time.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = max(1, min(workers, available_cores()))
+
+    def __call__(self, tasks: Iterable[GameTask]) -> Generator[GameRecord, None, None]:
+        stopping = threading.Event()
+
+        def play(task: GameTask) -> GameRecord | None:
+            try:
+                if stopping.is_set():
+                    return None
+                with one_core():
+                    return play_task(task, stopping)
+            except MatchStopped:
+                return None
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            waiting: set[Future[GameRecord | None]] = {pool.submit(play, task) for task in tasks}
+            try:
+                while waiting:
+                    finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    yield from filter(None, [future.result() for future in finished])
+            finally:
+                stopping.set()
+                for future in waiting:
+                    future.cancel()
+
+
+def play_task(task: GameTask, stopping: threading.Event | None = None) -> GameRecord:
+    """Play one game of a match."""
+    return play_game(
+        task.black,
+        task.white,
+        task.limits,
+        seed=task.seed,
+        opening=task.opening,
+        size=task.size,
+        index=task.index,
+        black_agent=task.black_agent,
+        stopping=stopping,
+    )
+
+
+def play_match(
+    setup: MatchSetup,
+    runner: Runner,
+    *,
+    on_game: OnGame | None = None,
+    records: Records | None = None,
+    rule: Rule | None = None,
+) -> MatchResult:
+    """Play a match to its end, or until the rule ends it.
+
+    Args:
+        runner: what plays the games.
+        on_game: is called with each game, also with those of the records.
+        records: of this match; its games are not played again, new ones are appended.
+        rule: is told agent 0's results in the order of the games' numbers; when it ends the match, the games up to there
+            are the match.
 
     Raises:
-        UsageError: the records belong to another match, or are none.
         KeyboardInterrupt: after the games in progress were ended; finished ones are in the records.
     """
-    done = _read_records(records_path, agents, limits, seed) if records_path is not None else {}
-    done = {index: game for index, game in done.items() if index < num_plays}
+    done = {index: game for index, game in records.games.items() if index < setup.plays} if records else {}
     for index in sorted(done):
         if on_game is not None:
             on_game(done[index])
-    seeds = random.Random(seed)
-    game_seeds = [seeds.randrange(2**30) for _ in range(num_plays)]
-    stopping = threading.Event()
-
-    def play(index: int) -> GameRecord | None:
-        if stopping.is_set():
-            return None
-        black = index % 2
-        return play_game(
-            agents[black],
-            agents[1 - black],
-            limits,
-            seed=game_seeds[index],
-            index=index,
-            black_agent=black,
-            stopping=stopping,
-        )
-
-    workers = max(1, min(num_workers, available_cores()))
-    with ThreadPoolExecutor(workers) as pool:
-        waiting: set[Future[GameRecord | None]] = {pool.submit(play, i) for i in range(num_plays) if i not in done}
-        try:
-            while waiting:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    game = future.result()
-                    if game is None:
-                        continue
-                    done[game.index] = game
-                    if records_path is not None:
-                        _append(records_path, game.to_json())
-                    if on_game is not None:
-                        on_game(game)
-        except BaseException:
-            stopping.set()
-            for future in waiting:
-                future.cancel()
-            raise
-    return MatchResult(agents, tuple(done[index] for index in sorted(done)), limits, seed)
+    judged = _Judged(setup, rule)
+    for index in sorted(done):
+        judged.look_at(done[index])
+    missing = [setup.task(index) for index in range(setup.plays) if index not in done]
+    if missing and not judged.reason:
+        # Closed at once, not when collected: the games in progress end here.
+        with closing(runner(missing)) as games:
+            for game in games:
+                done[game.index] = game
+                if records is not None:
+                    records.append(game)
+                if on_game is not None:
+                    on_game(game)
+                judged.look_at(game)
+                if judged.reason:
+                    break
+    counted = judged.counted if judged.reason else setup.plays
+    return MatchResult(setup, tuple(done[index] for index in sorted(done) if index < counted), judged.reason)
 
 
-def _identity(agents: Sequence[EngineSpec], limits: Limits, seed: int) -> dict[str, Any]:
-    return {
-        "match": [agent.path for agent in agents],
-        "limits": [limits.move_s, limits.init_s, limits.told_move_s],
-        "seed": seed,
-    }
+class _Judged:
+    """What a rule makes of the games so far."""
 
+    def __init__(self, setup: MatchSetup, rule: Rule | None) -> None:
+        self._setup = setup
+        self._rule = None if rule is None else InOrder(rule)
+        self.reason = ""
 
-def _append(path: Path, data: dict[str, Any]) -> None:
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(json.dumps(data) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    @property
+    def counted(self) -> int:
+        return 0 if self._rule is None else self._rule.counted
 
-
-def _read_records(path: Path, agents: Sequence[EngineSpec], limits: Limits, seed: int) -> dict[int, GameRecord]:
-    """Games by index; writes the heading of a new file. A last line that a kill cut off is dropped."""
-    identity = _identity(agents, limits, seed)
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        text = ""
-    lines = text.splitlines()
-    if not lines:
-        _append(path, identity)
-        return {}
-    try:
-        heading = json.loads(lines[0])
-    except ValueError:
-        heading = None
-    if heading != identity:
-        raise UsageError(f"expected records of this match in {path}; they belong to another one: use a new file")
-    if not text.endswith("\n"):
-        # Cut the torn line off, or the next record would be glued to it.
-        whole = "".join(line + "\n" for line in lines[:-1])
-        path.write_text(whole, encoding="utf-8")
-        lines = lines[:-1]
-    games: dict[int, GameRecord] = {}
-    for line in lines[1:]:
-        try:
-            game = GameRecord.from_json(json.loads(line))
-        except (ValueError, TypeError, KeyError) as error:
-            raise UsageError(f"expected one game a line in {path}; a line is none: {line[:60]!r}") from error
-        games[game.index] = game
-    return games
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor()
+    def look_at(self, game: GameRecord) -> None:
+        if self._rule is not None and not self.reason:
+            self.reason = self._rule.add(game.index, result_for(game, 0, self._setup)) or ""

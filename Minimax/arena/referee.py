@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from Minimax.arena.engine import EngineFailure, EngineProcess, EngineSpec, Limits
-from Minimax.arena.rules import SWAP, Action, IllegalAction, Position, Termination
+from Minimax.arena.engine import EngineFailure, EngineSpec, GameOffer, Limits, Spent
+from Minimax.arena.protocols import open_engine
+from Minimax.arena.rules import SIZE, SWAP, Action, IllegalAction, Position, Termination
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,12 @@ class GameRecord:
         faulty: the agent that lost by a fault, or None.
         detail: the fault as a sentence, else empty.
         moves: all actions as (x, y), the swap as (-1, -1); black's first.
-        move_s: seconds each action took.
+        move_s: wall-clock seconds each action took; the last one's too if it was a fault.
+        move_cpu_s: the same in CPU seconds of all the engine's processes, zeros where the system does not tell.
         names: of the agents.
         seed: the game's seed.
+        opening: black's first stone as it was offered to the engines, or None.
+        size: of the board.
     """
 
     index: int
@@ -36,8 +40,11 @@ class GameRecord:
     detail: str
     moves: tuple[Action, ...]
     move_s: tuple[float, ...]
+    move_cpu_s: tuple[float, ...]
     names: tuple[str, str]
     seed: int | None
+    opening: Action | None
+    size: int
     swapped: bool
     seconds: float
 
@@ -54,6 +61,8 @@ class GameRecord:
                 "termination": Termination(data["termination"]),
                 "moves": tuple((int(x), int(y)) for x, y in data["moves"]),
                 "move_s": tuple(float(s) for s in data["move_s"]),
+                "move_cpu_s": tuple(float(s) for s in data["move_cpu_s"]),
+                "opening": None if data["opening"] is None else (int(data["opening"][0]), int(data["opening"][1])),
                 "names": (str(data["names"][0]), str(data["names"][1])),
             }
         )
@@ -73,6 +82,8 @@ def play_game(
     limits: Limits | None = None,
     *,
     seed: int | None = None,
+    opening: Action | None = None,
+    size: int = SIZE,
     index: int = 0,
     black_agent: int = 0,
     on_action: Callable[[Position, Action], None] | None = None,
@@ -82,17 +93,20 @@ def play_game(
 
     Args:
         seed: each seat's GOMOKU_SEED is drawn from it (2 * seed for black, 2 * seed + 1 for white).
+        opening: black's first stone, offered to both; one that plays another plays on.
+        size: of the board.
         index, black_agent: for the record: the game's number in a match, and which agent sits at black.
         on_action: is shown the position after each action.
         stopping: when set, the game ends with MatchStopped and no record.
     """
     started = time.monotonic()
-    position = Position()
-    times: list[float] = []
+    position = Position(size=size)
+    spent: list[Spent] = []
     seeds = (None, None) if seed is None else (2 * seed, 2 * seed + 1)
+    offers = [GameOffer(s, opening, size) for s in seeds]
     winner, termination, faulty, detail = None, Termination.DRAW, None, ""
     limits = limits or Limits()
-    engines = tuple(EngineProcess(spec, limits, s, stopping) for spec, s in zip((black, white), seeds, strict=True))
+    engines = [open_engine(spec, limits, offer, stopping) for spec, offer in zip((black, white), offers, strict=True)]
     try:
         for seat, engine in enumerate(engines):
             try:
@@ -102,13 +116,13 @@ def play_game(
         last: Action = SWAP
         while not position.is_over:
             seat = position.turn
-            asked = time.monotonic()
             try:
-                last = engines[seat].ask(*last)
-                times.append(round(time.monotonic() - asked, 4))
+                last = engines[seat].ask(last)
                 position.play(last)
             except (EngineFailure, IllegalAction) as fault:
                 raise SeatFault(seat, fault.termination, str(fault)) from fault
+            finally:
+                spent.append(engines[seat].spent)
             if on_action is not None:
                 on_action(position, last)
         if position.winner is not None:
@@ -131,9 +145,12 @@ def play_game(
         faulty=agent(faulty),
         detail=detail,
         moves=tuple(position.actions),
-        move_s=tuple(times),
+        move_s=tuple(round(s.wall_s, 4) for s in spent),
+        move_cpu_s=tuple(round(s.cpu_s, 4) for s in spent),
         names=names if black_agent == 0 else (names[1], names[0]),
         seed=seed,
+        opening=opening,
+        size=size,
         swapped=position.swapped,
         seconds=round(time.monotonic() - started, 3),
     )

@@ -1,9 +1,9 @@
-"""The rules of a match game on 15x15 and the one place that knows what `-1 -1` means (handout sections 1 and 4.2).
+"""The rules of a match game and the one place that knows what `-1 -1` means (handout sections 1 and 4.2).
 
 Freestyle Gomoku: five or more in a row win. Black's first stone lies in the central 7x7. White may answer black's second
 stone (at the fourth ply) with a swap in place of a stone: every stone on the board changes its colour and black is to move
 again. Seats do not move: the process that was told `0` answers next and owns the single stone that had been white, which
-is now black.
+is now black. The course's board is 15x15; other sizes are for players that know them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,16 @@ from enum import StrEnum
 
 SIZE = 15
 FIVE = 5
-CENTRE = range(4, 11)
+CENTRE_WIDTH = 7
 SWAP = (-1, -1)
 SWAP_PLY = 4
 Action = tuple[int, int]
+
+
+def centre(size: int = SIZE) -> range:
+    """Rows and columns of black's first stone: 4 to 10 on 15x15."""
+    first = max(0, (size - CENTRE_WIDTH) // 2)
+    return range(first, min(size, first + CENTRE_WIDTH))
 
 
 class Termination(StrEnum):
@@ -50,6 +56,7 @@ class Position:
         actions: all actions so far, the swap as (-1, -1).
         turn: the seat that answers next.
         winner: seat with five or more in a row, or None.
+        size: rows and columns of the board.
     """
 
     stones: dict[Action, int] = field(default_factory=dict)
@@ -57,6 +64,7 @@ class Position:
     turn: int = 0
     winner: int | None = None
     swapped: bool = False
+    size: int = SIZE
 
     @property
     def ply(self) -> int:
@@ -65,7 +73,7 @@ class Position:
 
     @property
     def is_full(self) -> bool:
-        return len(self.stones) == SIZE * SIZE
+        return len(self.stones) == self.size**2
 
     @property
     def is_over(self) -> bool:
@@ -97,15 +105,17 @@ class Position:
 
     def _place(self, point: Action) -> None:
         x, y = point
-        if not (0 <= x < SIZE and 0 <= y < SIZE):
+        size = self.size
+        if not (0 <= x < size and 0 <= y < size):
             raise IllegalAction(
-                Termination.ILLEGAL_MOVE, f'answered "{x} {y}" at ply {self.ply}, which is off the {SIZE}x{SIZE} board'
+                Termination.ILLEGAL_MOVE, f'answered "{x} {y}" at ply {self.ply}, which is off the {size}x{size} board'
             )
         if point in self.stones:
             raise IllegalAction(Termination.ILLEGAL_MOVE, f'answered "{x} {y}" at ply {self.ply}, a point already taken')
-        if self.ply == 1 and not (x in CENTRE and y in CENTRE):
+        middle = centre(size)
+        if self.ply == 1 and not (x in middle and y in middle):
             raise IllegalAction(
-                Termination.ILLEGAL_OPENING, f'opened with "{x} {y}", outside the central 7x7 ({CENTRE[0]} to {CENTRE[-1]})'
+                Termination.ILLEGAL_OPENING, f'opened with "{x} {y}", outside the central 7x7 ({middle[0]} to {middle[-1]})'
             )
         self.stones[point] = self.turn
         if self._completes_five(point):

@@ -1,21 +1,297 @@
-"""What a number of games says: score, interval, move times. Intervals assume independent games."""
+"""What a number of games says about one agent: score, intervals, Elo difference, pairs, move times.
+
+A game gives the agent seen 1 (win), 1/2 (draw) or 0 (loss); their mean is the score rate. The true rate is meant over further
+games of the same kind, with openings and moves not seen yet. So games may depend on each other in two ways: the two games of a
+colour-reversed pair share their opening, and a game that repeats move by move says nothing new. Clusters are the connected
+components of both relations. The interval takes the variance of the mean over clusters, turns it into an effective number of
+games, and gives that to Wilson's interval (Wilson 1927): the way of survey statistics (Korn and Graubard 1998, with Student's
+t for few clusters; Kish 1965 for the bound). `effective_games` says how, step by step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import sqrt
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp, inf, isfinite, lgamma, log, log1p, log10, sqrt
+from typing import Any
 
 Z_95 = 1.959963984540054
 
 
-def wilson_95(successes: float, trials: int) -> tuple[float, float]:
-    """Wilson's 95 % score interval of a proportion (Wilson 1927); (0, 1) without trials."""
+@dataclass(frozen=True)
+class GameResult:
+    """One game seen by one agent.
+
+    Attributes:
+        value: 1 for a win, 0.5 for a draw, 0 for a loss.
+        pair: a key that the two games of a colour-reversed pair (same imposed opening) share; None without pairs. Games
+            2k and 2k + 1 of a match make a pair. An opening that comes again may keep its key: then it is one cluster.
+        identity: equal for games that repeat move by move with the same agent at black; None if it is not known.
+    """
+
+    value: float
+    pair: Hashable = None
+    identity: Hashable = None
+
+    def __post_init__(self) -> None:
+        if self.value not in (0, 0.5, 1):
+            raise ValueError(f"expected 1 (win), 0.5 (draw) or 0 (loss); got {self.value!r}")
+
+
+@dataclass(frozen=True)
+class EloDifference:
+    """The agent's Elo above its opponent's with its 95 % interval; each may be infinite (score rate 0 or 1)."""
+
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """Half the interval's width, as chess tools print it behind a plus-minus sign; infinite if an end is."""
+        return (self.high - self.low) / 2
+
+    def to_json(self) -> dict[str, float | None]:
+        """Plain values; None stands for infinite: minus at `low`, plus at `high` and `error`."""
+        values = {"difference": self.difference, "low": self.low, "high": self.high, "error": self.error}
+        return {name: value if isfinite(value) else None for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class MatchStatistics:
+    """A match seen by one agent.
+
+    Attributes:
+        score_rate: mean of the games' values in [0, 1]; None without a game.
+        naive_95: Wilson's interval as if all games were independent.
+        interval_95: the interval that respects pairs and repeated games.
+        distinct_games: games that differ.
+        clusters: groups of games that do not depend on another group.
+        effective_games: independent games that would tell as much as these do.
+        elo: None without a game.
+        los: likelihood of superiority, see `likelihood_of_superiority`.
+        pairs: pairs in which the agent made 0, 1/2, 1, 3/2, 2 points; None without a pair.
+    """
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    score_rate: float | None
+    naive_95: tuple[float, float]
+    interval_95: tuple[float, float]
+    distinct_games: int
+    clusters: int
+    effective_games: float
+    elo: EloDifference | None
+    los: float
+    pairs: tuple[int, int, int, int, int] | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values without infinities."""
+        return {
+            "games": self.games,
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "score_rate": self.score_rate,
+            "naive_95": list(self.naive_95),
+            "interval_95": list(self.interval_95),
+            "distinct_games": self.distinct_games,
+            "clusters": self.clusters,
+            "effective_games": self.effective_games,
+            "elo": None if self.elo is None else self.elo.to_json(),
+            "los": self.los,
+            "pairs": None if self.pairs is None else list(self.pairs),
+        }
+
+
+def match_statistics(results: Sequence[GameResult]) -> MatchStatistics:
+    """Everything above, of the games of a match in the order of their numbers."""
+    games, total = len(results), sum(result.value for result in results)
+    effective = effective_games(results)
+    interval = wilson_95(total / games * effective, effective) if games else (0.0, 1.0)
+    return MatchStatistics(
+        games=games,
+        wins=sum(result.value == 1 for result in results),
+        draws=sum(result.value == 0.5 for result in results),
+        losses=sum(result.value == 0 for result in results),
+        score_rate=total / games if games else None,
+        naive_95=wilson_95(total, games),
+        interval_95=interval,
+        distinct_games=len(_repetitions(results)),
+        clusters=len(set(clusters(results))),
+        effective_games=effective,
+        elo=EloDifference(elo(total / games), elo(interval[0]), elo(interval[1])) if games else None,
+        los=likelihood_of_superiority(total / games, effective) if games else 0.5,
+        pairs=pair_counts(results),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------- intervals
+
+
+def wilson_95(successes: float, trials: float) -> tuple[float, float]:
+    """Wilson's 95 % score interval of a proportion (Wilson 1927); (0, 1) without trials. Both may be fractions of games."""
     if trials == 0:
         return 0.0, 1.0
-    p, z2 = successes / trials, Z_95 * Z_95
+    p, z2 = min(1.0, successes / trials), Z_95 * Z_95
     middle = (p + z2 / (2 * trials)) / (1 + z2 / trials)
     half = Z_95 * sqrt(p * (1 - p) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # Where all were won or lost, the end is exactly there, whatever rounding says.
+    return 0.0 if p == 0 else max(0.0, middle - half), 1.0 if p == 1 else min(1.0, middle + half)
+
+
+def clusters(results: Sequence[GameResult]) -> list[int]:
+    """For each game the number of the first game of its cluster: games linked by `pair` or `identity`, also by a chain."""
+    parent = list(range(len(results)))
+
+    def root(game: int) -> int:
+        while parent[game] != game:
+            parent[game] = game = parent[parent[game]]
+        return game
+
+    first: dict[tuple[str, Hashable], int] = {}
+    for game, result in enumerate(results):
+        for link in (("pair", result.pair), ("identity", result.identity)):
+            if link[1] is not None:
+                one, other = root(first.setdefault(link, game)), root(game)
+                parent[max(one, other)] = min(one, other)
+    return [root(game) for game in range(len(results))]
+
+
+def effective_games(results: Sequence[GameResult]) -> float:
+    """How many independent games would give as narrow an interval of the score rate as these games do.
+
+    With N games, mean m, G clusters of sizes s_g whose values sum to r_g around m:
+
+    1. All won or all lost: G, since every cluster agreed and no more is known.
+    2. The variance of m when each cluster is left out once (jackknife; CR3 in regressions):
+       V = (G - 1) / G * sum (r_g / (N - s_g))^2. Pairs that balance out lower it, repeated games raise it.
+    3. If all games of a cluster agreed, the mean would be worth N^2 / sum s_g^2 games (Kish 1965): the least possible. Its
+       variance W is mixed into V with the weight of one cluster against the 2 G min(m, 1 - m) that tell something about a
+       variance, so that an estimate from two or three unusual clusters is not believed.
+    4. m (1 - m) / V games, times (z / t)^2 with Student's t for Kish's number of clusters less one.
+    5. Not below Kish's number, nor above twice the same number taken over distinct games: pairs are trusted to halve the
+       variance and no more.
+
+    Assumes that how often a game repeats does not depend on how it ends.
+    """
+    games = len(results)
+    if games == 0:
+        return 0.0
+    mean = sum(result.value for result in results) / games
+    sizes: Counter[int] = Counter()
+    residuals: defaultdict[int, float] = defaultdict(float)
+    for cluster, result in zip(clusters(results), results, strict=True):
+        sizes[cluster] += 1
+        residuals[cluster] += result.value - mean
+    count, spread = len(sizes), mean * (1 - mean)
+    if spread == 0 or count == 1:
+        return float(count)
+    least = games**2 / sum(size**2 for size in sizes.values())
+    most = 2 * games**2 / sum(repeats**2 for repeats in _repetitions(results))
+    variance = (count - 1) / count * sum((residuals[c] / (games - size)) ** 2 for c, size in sizes.items())
+    telling = 2 * count * min(mean, 1 - mean)
+    variance = (telling * variance + spread / least) / (telling + 1)
+    estimate = spread / variance * (Z_95 / t_quantile_975(round(max(1.0, least - 1), 3))) ** 2
+    return max(least, min(estimate, most))
+
+
+def score_interval(results: Sequence[GameResult]) -> tuple[float, float]:
+    """95 % interval of the score rate that respects pairs and repeated games; (0, 1) without a game."""
+    return match_statistics(results).interval_95
+
+
+def pair_counts(results: Sequence[GameResult]) -> tuple[int, int, int, int, int] | None:
+    """Pairs with 0, 1/2, 1, 3/2 and 2 points (the pentanomial of fastchess); None without a pair.
+
+    Games of one key make pairs two by two in their order; a game whose other half is lacking is not counted.
+    """
+    waiting: dict[Hashable, float] = {}
+    counts = [0] * 5
+    for result in results:
+        if result.pair is None:
+            continue
+        if result.pair in waiting:
+            counts[round(2 * (waiting.pop(result.pair) + result.value))] += 1
+        else:
+            waiting[result.pair] = result.value
+    return (counts[0], counts[1], counts[2], counts[3], counts[4]) if any(counts) else None
+
+
+def _repetitions(results: Sequence[GameResult]) -> list[int]:
+    """How often each distinct game was played."""
+    known = Counter(result.identity for result in results if result.identity is not None)
+    return [*known.values(), *(1 for result in results if result.identity is None)]
+
+
+# ------------------------------------------------------------------------------------------------- Elo and LOS
+
+
+def elo(score_rate: float) -> float:
+    """Elo difference of a score rate s, 400 log10(s / (1 - s)) (Elo 1978); minus or plus infinity at 0 and 1."""
+    if not 0 <= score_rate <= 1:
+        raise ValueError(f"expected a score rate from 0 to 1; got {score_rate}")
+    if score_rate in (0, 1):
+        return inf if score_rate else -inf
+    return 400 * log10(score_rate / (1 - score_rate))
+
+
+def expected_score(difference: float) -> float:
+    """Score rate of an agent that is so many Elo above its opponent: the inverse of `elo`."""
+    return 1 / (1 + 10 ** (-difference / 400))
+
+
+def likelihood_of_superiority(score_rate: float, games: float) -> float:
+    """Probability that the true rate is above 1/2: after n independent games with mean s, from a uniform prior of the rate.
+
+    The posterior is Beta(1 + n s, 1 + n (1 - s)); n may be the effective number of games. 1/2 without a game.
+    """
+    return beta_cdf(0.5, 1 + games * (1 - score_rate), 1 + games * score_rate)
+
+
+def beta_cdf(x: float, a: float, b: float) -> float:
+    """Regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz and Stegun 1964, 26.5.8)."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):  # the fraction converges fast on the other side
+        return 1 - beta_cdf(1 - x, b, a)
+    factor = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
+    tiny = 1e-300
+    value, numerator, denominator = 1.0, 1.0, 0.0
+    for step in range(10_000):  # Lentz 1976
+        m = step // 2
+        if step == 0:
+            term = 1.0
+        elif step % 2 == 0:
+            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        else:
+            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        denominator = 1 / (1 + term * denominator or tiny)
+        numerator = 1 + term / numerator or tiny
+        value *= numerator * denominator
+        if step and abs(numerator * denominator - 1) < 1e-14:
+            break
+    return min(1.0, factor * (value - 1))
+
+
+@lru_cache(maxsize=4096)
+def t_quantile_975(freedom: float) -> float:
+    """The value that Student's t exceeds with probability 2.5 %; `freedom` need not be whole."""
+    low, high = Z_95, 1e4
+    for _ in range(80):
+        middle = (low + high) / 2
+        if beta_cdf(freedom / (freedom + middle * middle), freedom / 2, 0.5) / 2 > 0.025:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+# -------------------------------------------------------------------------------------------------- move times
 
 
 def percentile(values: Sequence[float], share: float) -> float:

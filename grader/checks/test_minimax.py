@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,12 +14,15 @@ from grader.checks.conftest import Ruling
 from grader.engine_build import build_engine, build_opponent, engine_sources
 from grader.errors import StudentFault
 from grader.run import Run
+from Minimax.arena.cores import available_cores
 from Minimax.arena.engine import EngineFailure, EngineProcess, EngineSpec, Limits
-from Minimax.arena.match import play_match
+from Minimax.arena.match import ThreadRunner, play_match
+from Minimax.arena.records import Records
 from Minimax.arena.referee import GameRecord, play_game
+from Minimax.arena.rules import centre
+from Minimax.arena.setup import MatchSetup
 
 OPENINGS = 6
-CENTRE = range(4, 11)
 FAULTS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
 
 
@@ -96,7 +98,7 @@ def test_opening(engine: EngineSpec, limits: Limits, verdict: Ruling, rng: Rando
         time.sleep(max(0.0, 1.1 - (time.monotonic() - started)))
     verdict.seen = "First stones: " + ", ".join(f"({x}, {y})" for x, y in stones) + "."
     verdict.evidence["stones"] = stones
-    outside = [stone for stone in stones if stone[0] not in CENTRE or stone[1] not in CENTRE]
+    outside = [stone for stone in stones if stone[0] not in centre() or stone[1] not in centre()]
     verdict.expect(not outside, f"Black's first stone lay outside the central 7x7: {outside[0] if outside else ''}.")
     if len(set(stones)) == 1:
         verdict.partial(0.5, f"The first stone was {stones[0]} in each of {OPENINGS} games; it should vary.")
@@ -106,7 +108,7 @@ def _first_stone(engine: EngineSpec, limits: Limits) -> tuple[int, int]:
     with EngineProcess(engine, limits) as process:
         try:
             process.start(0)
-            return process.ask(-1, -1)
+            return process.ask((-1, -1))
         except EngineFailure as failure:
             raise StudentFault(f"The engine did not open as black ({failure.termination.value}): {failure}") from failure
 
@@ -115,7 +117,7 @@ def _first_stone(engine: EngineSpec, limits: Limits) -> tuple[int, int]:
 def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
     profile, points = run.profile.match, run.assignment.check("minimax.win_rate").points
     verdict.expected = (
-        f"{profile.games} games against the baseline, {profile.limit_s:g} s a move at most; points by the formula "
+        f"{profile.games} games against the baseline, {profile.limit_s:g} s of CPU time a move at most; points by the formula "
         f"{run.assignment.win_rate_formula} of assignment.toml."
     )
     tally: Counter[str] = Counter()
@@ -129,15 +131,9 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
             f"match: {done} of {profile.games} games, {tally['wins']} won, {tally['losses']} lost, about {left:.0f} s left"
         )
 
-    result = play_match(
-        (engine, baseline),
-        profile.games,
-        num_workers=len(os.sched_getaffinity(0)),
-        limits=limits,
-        seed=rng.randrange(2**31),
-        on_game=progress,
-        records_path=run.folder / "games.jsonl",
-    )
+    setup = MatchSetup((engine, baseline), profile.games, rng.randrange(2**31), limits)
+    records = Records(run.folder / "games.jsonl", setup)
+    result = play_match(setup, ThreadRunner(available_cores()), on_game=progress, records=records)
     verdict.evidence["match"] = match = result.to_json()
     given = run.assignment.win_rate_points(match["agents"][0]["wins"], match["agents"][0]["losses"], match["plays"], points)
     verdict.seen = _describe(match)
@@ -149,12 +145,12 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
 
 def _describe(match: dict[str, Any]) -> str:
     own = match["agents"][0]
-    low, high = own["wilson_95"]
+    low, high = own["statistics"]["interval_95"]
     ends = ", ".join(f"{count} {reason}" for reason, count in sorted(match["terminations"].items()))
     faults = {reason: count for reason, count in own["losses_by"].items() if reason in FAULTS}
     own_faults = " Lost by fault: " + ", ".join(f"{c} {r}" for r, c in faults.items()) + "." if faults else ""
     return (
         f"Won {own['wins']}, lost {own['losses']}, drew {match['draws']} of {match['plays']} games "
-        f"({match['distinct_games']} distinct; win rate {own['wins'] / match['plays']:.2f}, 95 % interval "
+        f"({match['distinct_games']} distinct; score rate {own['statistics']['score_rate']:.2f}, 95 % interval "
         f"{low:.2f} to {high:.2f}). Endings: {ends}.{own_faults}"
     )

@@ -1,11 +1,12 @@
 """Every test of this folder must leave no engine behind."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from Minimax.arena.engine import MARK
+from Minimax.arena.guardian import MARK
 
 
 def left_behind():
@@ -26,3 +27,13 @@ def left_behind():
 def nothing_left_running():
     yield
     assert left_behind() == []
+
+
+@pytest.fixture(scope="session")
+def pbrain(tmp_path_factory):
+    """An engine of the Gomocup protocol, built once."""
+    program = tmp_path_factory.mktemp("pbrain") / "pbrain-windows"
+    source = Path(__file__).with_name("pbrain.cpp")
+    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    subprocess.run(["g++", *flags, str(source), "-o", str(program)], check=True)
+    return program

@@ -8,10 +8,21 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 fault = sys.argv[1] if len(sys.argv) > 1 else "none"
 at = int(sys.argv[2]) if len(sys.argv) > 2 else 2
+
+
+THOUGHT_S = 0.4
+BURN = "while True: pass"
+
+
+def think():
+    until = time.process_time() + THOUGHT_S
+    while time.process_time() < until:
+        pass
 
 
 def say(text):
@@ -29,6 +40,16 @@ if fault == "leave_child":
     subprocess.Popen(["sleep", "60"], start_new_session=True)
 if fault == "flood_stderr":
     os.write(2, b"noise\n" * 200_000)
+
+if fault == "ponder":
+    threading.Thread(target=exec, args=(BURN, {}), daemon=True).start()
+if fault == "daemon":
+    # Twice removed and in a session of its own; only its environment still tells whose it is.
+    code = f"import os\nos.setsid()\nif os.fork() == 0: os.execvp({sys.executable!r}, ['py', '-S', '-c', {BURN!r}])"
+    subprocess.run([sys.executable, "-S", "-c", code], check=True)
+if fault == "wiped":
+    # Only its parent still tells whose it is.
+    subprocess.Popen([sys.executable, "-S", "-c", BURN], env={}, start_new_session=True)
 
 side = int(sys.stdin.readline())
 say(fault + "\n" + ("7 7\n" if fault == "early_word" else ""))
@@ -72,6 +93,12 @@ for line in sys.stdin:
             continue
         elif fault in ("late", "ignore_sigterm"):
             time.sleep(60)
+        elif fault == "think":
+            think()
+        elif fault == "child_thinks":
+            subprocess.run([sys.executable, "-S", "-c", f"import time\nwhile time.process_time() < {THOUGHT_S}: pass"])
+        elif fault == "allocate":
+            memory = bytearray(1 << 30)
         elif fault == "exit":
             sys.exit(3)
         elif fault == "abort":

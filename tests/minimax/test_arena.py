@@ -3,16 +3,17 @@
 import json
 import os
 import sys
-import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.match import play_match
+from Minimax.arena.match import ThreadRunner, play_match
+from Minimax.arena.records import Records
 from Minimax.arena.referee import GameRecord, play_game
 from Minimax.arena.rules import SWAP, IllegalAction, Position, Termination, from_line
-from Minimax.arena.statistics import move_times, percentile, wilson_95
+from Minimax.arena.setup import MatchSetup
 
 FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 LIMITS = Limits(move_s=0.6, init_s=3.0)
@@ -103,7 +104,7 @@ def test_lines_that_are_not_two_numbers_are_no_answer(line):
     ],
 )
 def test_a_misbehaving_engine_loses_by_the_right_name(fault, at, black, termination):
-    limits = Limits(move_s=0.6, init_s=1.0)
+    limits = Limits(move_s=0.6, init_s=1.0, wall_cap_s=0.6)
     bad, good = engine(fault, at), engine()
     game = play_game(*((bad, good) if black else (good, bad)), limits)
     seat = 0 if black else 1
@@ -138,7 +139,7 @@ def test_a_record_survives_json():
 
 
 def test_colours_alternate_and_results_are_told_by_agent():
-    result = play_match((engine("win"), engine()), 4, num_workers=2, limits=LIMITS, seed=1)
+    result = play_match(MatchSetup((engine("win"), engine()), 4, 1, LIMITS), ThreadRunner(2))
     data = result.to_json()
     assert [game.black for game in result.games] == [0, 1, 0, 1]
     assert data["agents"][0]["wins"] == 4 and data["agents"][1]["score"] == -1.0
@@ -147,19 +148,17 @@ def test_colours_alternate_and_results_are_told_by_agent():
 
 
 def test_a_killed_match_goes_on_and_repeats_nothing(tmp_path):
-    records, played = tmp_path / "games.jsonl", []
-    arguments = {"num_workers": 1, "limits": LIMITS, "seed": 1, "records_path": records}
-    whole = play_match((engine("win"), engine()), 3, **arguments)
-    lines = records.read_text().splitlines(keepends=True)
-    records.write_text("".join(lines[:2]) + lines[2][:40])  # as a kill in the middle of a write leaves it
-    before = time.monotonic()
-    again = play_match((engine("win"), engine()), 3, **arguments, on_game=played.append)
-    assert time.monotonic() - before < 30
+    file, played = tmp_path / "games.jsonl", []
+    setup = MatchSetup((engine("win"), engine()), 3, 1, LIMITS)
+    whole = play_match(setup, ThreadRunner(1), records=Records(file, setup))
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:2]) + lines[2][:40])  # as a kill in the middle of a write leaves it
+    again = play_match(setup, ThreadRunner(1), records=Records(file, setup), on_game=played.append)
     assert len(played) == 3 and played[0] == whole.games[0]
     assert [g.moves for g in again.games] == [g.moves for g in whole.games]
-    assert len(records.read_text().splitlines()) == 4
+    assert len(file.read_text().splitlines()) == 4
     with pytest.raises(ValueError, match="belong to another one"):
-        play_match((engine("win"), engine()), 3, **{**arguments, "seed": 2})
+        Records(file, replace(setup, seed=2))
 
 
 def test_each_game_and_seat_has_a_seed_of_its_own(tmp_path):
@@ -168,11 +167,11 @@ def test_each_game_and_seat_has_a_seed_of_its_own(tmp_path):
     script.chmod(0o755)
     spec = EngineSpec(path=str(script))
     limits = Limits(move_s=1, told_move_s=0.5)
-    games = play_match((spec, spec), 2, num_workers=1, limits=limits, seed=7).games
+    games = play_match(MatchSetup((spec, spec), 2, 7, limits), ThreadRunner(1)).games
     names = [name for game in games for name in game.names]
     assert len({name.split()[0] for name in names}) == 4
     assert {name.split()[1] for name in names} == {"0.5"}
-    again = play_match((spec, spec), 2, num_workers=1, limits=limits, seed=7).games
+    again = play_match(MatchSetup((spec, spec), 2, 7, limits), ThreadRunner(1)).games
     assert [game.names for game in again] == [game.names for game in games]
 
 
@@ -186,14 +185,3 @@ def test_an_engine_does_not_see_the_environment_of_the_match(tmp_path):
     finally:
         del os.environ["SECRET_OF_THE_TEST"]
     assert game.names[0] == "secret="
-
-
-def test_wilson_interval_is_that_of_the_textbook():
-    assert wilson_95(32, 64) == pytest.approx((0.381, 0.619), abs=1e-3)
-    assert wilson_95(58, 64) == pytest.approx((0.810, 0.956), abs=1e-3)
-    assert wilson_95(0, 0) == (0.0, 1.0)
-
-
-def test_percentiles_are_values_that_occurred():
-    assert percentile([3, 1, 2, 4], 0.5) == 2 and percentile(range(1, 101), 0.95) == 95
-    assert move_times([]) == {"median": None, "p95": None, "max": None}

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from Minimax.arena.engine import EngineProcess, EngineSpec, Limits
-from Minimax.arena.match import play_match
-from Minimax.arena.rules import CENTRE, SWAP
+from Minimax.arena.engine import EngineProcess, EngineSpec, GameOffer, Limits
+from Minimax.arena.match import ThreadRunner, play_match
+from Minimax.arena.rules import SWAP, centre
+from Minimax.arena.setup import MatchSetup
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("sample", "baseline", "reference")
@@ -21,9 +22,9 @@ def path(request, engines):
 
 def dialogue(path, side, lines, seed=1):
     """The engine's answers to given lines."""
-    with EngineProcess(EngineSpec(path=path), LIMITS, seed=seed) as engine:
+    with EngineProcess(EngineSpec(path=path), LIMITS, GameOffer(seed=seed)) as engine:
         engine.start(side)
-        return [engine.ask(*line) for line in lines]
+        return [engine.ask(line) for line in lines]
 
 
 def test_the_end_of_the_input_ends_the_engine(path):
@@ -34,34 +35,42 @@ def test_the_end_of_the_input_ends_the_engine(path):
 
 def test_black_opens_in_the_centre_and_not_always_alike(path):
     stones = {dialogue(path, 0, [SWAP], seed)[0] for seed in range(6)}
-    assert all(x in CENTRE and y in CENTRE for x, y in stones) and len(stones) > 1
+    assert all(x in centre() and y in centre() for x, y in stones) and len(stones) > 1
 
 
 def test_a_seed_repeats_the_opening(path):
     assert dialogue(path, 0, [SWAP], 4) == dialogue(path, 0, [SWAP], 4)
 
 
+def test_an_imposed_opening_is_played_and_one_outside_the_centre_is_not(path):
+    for opening, heeded in (((5, 9), True), ((3, 7), False)):
+        with EngineProcess(EngineSpec(path=path), LIMITS, GameOffer(seed=1, opening=opening)) as engine:
+            engine.start(0)
+            stone = engine.ask(SWAP)
+            assert (stone == opening) == heeded and all(coordinate in centre() for coordinate in stone)
+
+
 def test_the_stones_of_a_swap_are_not_played_over(path):
-    with EngineProcess(EngineSpec(path=path), LIMITS, seed=1) as engine:
+    with EngineProcess(EngineSpec(path=path), LIMITS, GameOffer(seed=1)) as engine:
         engine.start(0)
-        played = {engine.ask(*SWAP), (3, 3)}
-        played.add(engine.ask(3, 3))
+        played = {engine.ask(SWAP), (3, 3)}
+        played.add(engine.ask((3, 3)))
         assert len(played) == 3
-        answer = engine.ask(*SWAP)
+        answer = engine.ask(SWAP)
         assert answer not in played and answer != SWAP
 
 
 @pytest.mark.parametrize("name", ["baseline", "reference"])
 def test_an_open_four_is_completed_and_a_four_is_stopped(engines, name):
     """White is fed a black game: black builds a four on row 7 while white's answers are its own."""
-    with EngineProcess(EngineSpec(path=str(engines / name)), LIMITS, seed=3) as engine:
+    with EngineProcess(EngineSpec(path=str(engines / name)), LIMITS, GameOffer(seed=3)) as engine:
         engine.start(1)
         taken, row = set(), []
         for _ in range(4):
             x = next(x for x in range(4, 11) if (x, 7) not in taken and (not row or abs(x - row[-1]) == 1 or x > row[-1]))
             row.append(x)
             taken.add((x, 7))
-            answer = engine.ask(x, 7)
+            answer = engine.ask((x, 7))
             if answer == SWAP:
                 return  # a swap leaves nothing to stop; other seeds and engines play on
             taken.add(answer)
@@ -71,20 +80,21 @@ def test_an_open_four_is_completed_and_a_four_is_stopped(engines, name):
 
 def test_the_random_engine_wins_nothing_against_the_baseline(engines):
     agents = tuple(EngineSpec(path=str(engines / name)) for name in ("sample", "baseline"))
-    result = play_match(agents, 8, num_workers=2, limits=LIMITS, seed=11)
+    result = play_match(MatchSetup(agents, 8, 11, LIMITS), ThreadRunner(2))
     assert result.wins(1) == 8 and {game.termination.value for game in result.games} == {"five"}
 
 
 def test_baseline_against_itself_is_not_decided_by_forfeits(engines):
     agents = tuple(EngineSpec(path=str(engines / "baseline")) for _ in range(2))
-    result = play_match(agents, 6, num_workers=2, limits=LIMITS, seed=12)
+    result = play_match(MatchSetup(agents, 6, 12, LIMITS), ThreadRunner(2))
     assert all(game.faulty is None for game in result.games) and result.distinct_games == 6
 
 
-def test_the_reference_beats_the_baseline(engines):
+def test_the_reference_is_no_easy_prey_for_the_baseline(engines):
+    """At a fifth of the course's time, where it wins about nine games in ten; that is measured, not tested."""
     agents = tuple(EngineSpec(path=str(engines / name)) for name in ("reference", "baseline"))
-    result = play_match(agents, 4, num_workers=2, limits=LIMITS, seed=13)
-    assert result.wins(0) >= 3 and all(game.faulty is None for game in result.games)
+    result = play_match(MatchSetup(agents, 4, 13, Limits(told_move_s=1.0)), ThreadRunner(2))
+    assert result.wins(0) >= 2 and all(game.faulty is None for game in result.games)
 
 
 def test_an_engine_of_earlier_years_compiles_unmodified(tmp_path):
@@ -121,5 +131,6 @@ def test_sanitizers_find_nothing(tmp_path, engines):
         flags = ["-std=c++17", "-O1", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
         subprocess.run(["g++", *flags, "-I", str(ROOT / "Minimax"), *map(str, files), "-o", str(binary)], check=True)
         built.append(EngineSpec(path=str(binary)))
-    result = play_match(tuple(built), 2, num_workers=2, limits=Limits(move_s=30.0, told_move_s=0.3), seed=5)
+    setup = MatchSetup(tuple(built), 2, 5, Limits(move_s=30.0, told_move_s=0.3))
+    result = play_match(setup, ThreadRunner(2))
     assert [game.detail for game in result.games] == ["", ""]

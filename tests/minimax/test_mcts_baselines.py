@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.match import play_match
-from Minimax.arena.rules import CENTRE, SWAP
+from Minimax.arena.match import ThreadRunner, play_match
+from Minimax.arena.rules import SWAP, centre
+from Minimax.arena.setup import MatchSetup
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "Minimax" / "mcts_baselines").glob("*.cpp"))
@@ -65,7 +66,7 @@ def test_the_plain_rungs_open_in_the_middle_and_the_others_anywhere_in_the_centr
 
     assert stones("mcts_50000") == {(7, 7)}
     varied = stones("mcts_50000_rand")
-    assert len(varied) > 4 and all(x in CENTRE and y in CENTRE for x, y in varied)
+    assert len(varied) > 4 and all(x in centre() and y in centre() for x, y in varied)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_a_five_is_made_at_once(engines):
 def test_fives_are_made_and_stopped_in_every_position_of_games_with_swaps(engines, build):
     """Replayed by rules of this file: an engine that mistook the owner of a stone would miss some."""
     agents = (EngineSpec(path=build(2000, "-DRANDOM_OPENING=1")), EngineSpec(path=str(engines / "baseline")))
-    result = play_match(agents, 4, num_workers=1, limits=Limits(), seed=8)
+    result = play_match(MatchSetup(agents, 4, 8, Limits()), ThreadRunner(1))
     stopped = 0
     for game in result.games:
         assert game.faulty is None
@@ -150,15 +151,15 @@ def test_a_seed_repeats_a_game_and_another_seed_does_not(quick):
 def test_whole_games_are_legal_on_both_sides(build, quick, engines):
     varied = build(2000, "-DRANDOM_OPENING=1")
     agents = (EngineSpec(path=varied), EngineSpec(path=quick))
-    result = play_match(agents, 6, num_workers=1, limits=Limits(), seed=4)
+    result = play_match(MatchSetup(agents, 6, 4, Limits()), ThreadRunner(1))
     assert {game.termination.value for game in result.games} <= {"five", "draw"}
     assert len({tuple(game.moves) for game in result.games}) == 6
-    result = play_match((EngineSpec(path=str(engines / "sample")), agents[0]), 6, num_workers=1, limits=Limits(), seed=5)
+    result = play_match(MatchSetup((EngineSpec(path=str(engines / "sample")), agents[0]), 6, 5, Limits()), ThreadRunner(1))
     assert result.wins(1) == 6 and {game.termination.value for game in result.games} == {"five"}
 
 
 @pytest.mark.slow
 def test_sanitizers_find_nothing(build):
     engine = build(200, "-DRANDOM_OPENING=1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-    result = play_match((EngineSpec(path=engine),) * 2, 2, num_workers=1, limits=Limits(move_s=30.0), seed=5)
+    result = play_match(MatchSetup((EngineSpec(path=engine),) * 2, 2, 5, Limits(move_s=30.0)), ThreadRunner(1))
     assert [game.detail for game in result.games] == ["", ""]

@@ -38,7 +38,7 @@ def test_evaluate_sums_up_and_writes_all_games(engines, tmp_path):
         (["--agents-path", "README.md", "README.md"], "cannot be executed"),
         (["--agents-path", "{sample}", "{sample}", "--num-plays", "0"], "at least 1"),
         (["--agents-path", "{sample}", "{sample}", "--time-limit", "-1"], "seconds above 0"),
-        (["--agents-path", "{sample}", "{sample}", "--records", "x.jsonl"], "--seed with --records"),
+        (["--agents-path", "{sample}", "{sample}", "--records", "README.md"], "expected no file at README.md"),
         (["--agents-path", "{sample}", "{sample}", "--json", "no/folder/x.json"], "expected a folder"),
     ],
 )

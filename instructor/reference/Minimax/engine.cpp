@@ -1,8 +1,8 @@
 // The reference engine: threat-space search and alpha-beta over incremental patterns, behind the course protocol.
 //
 // It plays within eight tenths of the time that a move may take (GOMOKU_MOVE_TIME_S, 5 s unless told) and 3.5 s at most, so that
-// a shared core does not make it late. GOMOKU_SEED repeats its choices in the opening; GOMOKU_DEBUG=1 reports each search on
-// standard error.
+// a shared core does not make it late. GOMOKU_SEED repeats its choices in the opening; GOMOKU_NO_SWAP=1 is for games without a
+// swap; GOMOKU_DEBUG=1 reports each search on standard error.
 
 #include <memory>
 #include <random>
@@ -26,6 +26,7 @@ struct Engine {
     std::mt19937 generator;
     double budget_s = MOST_S;
     bool talks = false;
+    bool may_swap = true;
 };
 
 std::unique_ptr<Engine> engine;
@@ -57,6 +58,7 @@ void init() {
                                            : static_cast<unsigned>(now));
     engine->budget_s = std::min(MOST_S, TIME_SHARE * environment_number("GOMOKU_MOVE_TIME_S", 5.0));
     engine->talks = std::getenv("GOMOKU_DEBUG") != nullptr;
+    engine->may_swap = std::getenv("GOMOKU_NO_SWAP") == nullptr;
 }
 
 std::pair<int, int> action(std::pair<int, int> loc) {
@@ -78,7 +80,7 @@ std::pair<int, int> action(std::pair<int, int> loc) {
         if (engine->talks) {
             report(result, clock.elapsed_s());
         }
-        if (ai_side == 1 && position.stones() == SWAP_STONES && result.score < 0) {
+        if (ai_side == 1 && position.stones() == SWAP_STONES && result.score < 0 && engine->may_swap) {
             position.swap_colours();
             return nothing;
         }

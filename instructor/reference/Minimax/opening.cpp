@@ -1,6 +1,7 @@
 #include "opening.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 namespace {
@@ -31,6 +32,13 @@ int distance_to_stones(const Position &position, int cell) {
 int first_stone(std::mt19937 &generator) {
     const int x = 4 + static_cast<int>(generator() % 7);
     const int y = 4 + static_cast<int>(generator() % 7);
+    const char *imposed = std::getenv("GOMOKU_OPENING");  // so that both colours of a match play from it
+    int column = 0;
+    int row = 0;
+    if (imposed != nullptr && std::sscanf(imposed, "%d %d", &column, &row) == 2 && std::min(column, row) >= 4 &&
+        std::max(column, row) <= 10) {
+        return cell_of(column, row);
+    }
     return cell_of(x, y);
 }
 

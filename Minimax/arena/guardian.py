@@ -1,0 +1,63 @@
+"""Ends the engines of a match whose process is gone, kill -9 included: `python -I -S guardian.py PREFIX`.
+
+It waits for the end of its input, which the match's process holds open, and then kills every process whose mark begins
+with PREFIX. A stopped engine would otherwise stay for ever, since it cannot see that nobody asks it any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+MARK = "GOMOKU_ENGINE_MARK"
+PROC = Path("/proc")
+
+
+def process_ids() -> set[int]:
+    """All processes that the system shows, none where it shows none."""
+    try:
+        return {int(name) for name in os.listdir(PROC) if name.isdigit()}
+    except OSError:
+        return set()
+
+
+def environment_mark(pid: int) -> str:
+    """The mark in a process's environment, empty without one or where it may not be read."""
+    try:
+        variables = (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    wanted = MARK.encode() + b"="
+    return next((v[len(wanted) :].decode("ascii", "replace") for v in variables if v.startswith(wanted)), "")
+
+
+def children(pid: int) -> list[int]:
+    """Children of all threads of a process."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(PROC / str(pid) / "task"):
+            found += map(int, (PROC / str(pid) / "task" / task / "children").read_text().split())
+    return found
+
+
+def main() -> None:
+    """Wait, then kill until none is left."""
+    while os.read(0, 1):
+        pass
+    for _ in range(100):
+        marked = [pid for pid in process_ids() if environment_mark(pid).startswith(sys.argv[1])]
+        if not marked:
+            return
+        for pid in marked:
+            for member in [*children(pid), pid]:
+                with contextlib.suppress(OSError):
+                    os.kill(member, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+if __name__ == "__main__":
+    main()

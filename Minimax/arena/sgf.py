@@ -1,0 +1,52 @@
+"""Games as SGF (FF[4], GM[4]: Gomoku), for viewers.
+
+Columns are letters from the left, rows letters from the top. Where white swaps, the node shows the stones anew in their new
+colours, since SGF knows no move that changes them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from Minimax.arena.match import MatchResult
+from Minimax.arena.referee import GameRecord
+from Minimax.arena.rules import SWAP, Action, Position
+
+
+def game_to_sgf(game: GameRecord) -> str:
+    """One game as one SGF tree."""
+    black, white = (game.names[agent] or f"agent {agent}" for agent in (game.black, 1 - game.black))
+    result = "0" if game.winner is None else ("B" if game.winner == game.black else "W") + "+"
+    if game.faulty is not None:
+        result += "T" if game.termination == "timeout" else "F"
+    comment = _text(f"{game.termination.value} {game.detail}".strip())
+    nodes = [
+        f"(;FF[4]GM[4]CA[UTF-8]AP[gomoku-arena]SZ[{game.size}]GN[{game.index}]"
+        f"PB[{_text(black)}]PW[{_text(white)}]RE[{result}]GC[{comment}]"
+    ]
+    position = Position(size=game.size)
+    for action in game.moves:
+        colour = "BW"[position.turn]
+        position.play(action)
+        if action == SWAP:
+            stones = ["".join(f"[{_point(p, game.size)}]" for p, seat in position.stones.items() if seat == s) for s in (0, 1)]
+            nodes.append(f"C[White swaps]AB{stones[0]}AW{stones[1]}PL[B]")
+        else:
+            nodes.append(f"{colour}[{_point(action, game.size)}]")
+    return "\n;".join(nodes) + ")\n"
+
+
+def _point(point: Action, size: int) -> str:
+    return chr(97 + point[0]) + chr(97 + size - 1 - point[1])
+
+
+def _text(words: str) -> str:
+    return words.replace("\\", "\\\\").replace("]", "\\]").replace("\n", " ")
+
+
+def write_sgf(result: MatchResult, folder: Path) -> int:
+    """Write each game as `game_0007.sgf`; returns how many."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for game in result.games:
+        (folder / f"game_{game.index:04}.sgf").write_text(game_to_sgf(game), encoding="utf-8")
+    return len(result.games)

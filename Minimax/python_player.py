@@ -1,0 +1,251 @@
+"""Part 2 of the assignment as an engine: the search of AlphaZero/ behind the course's line protocol.
+
+    python Minimax/python_player.py alphazero --model model/best_policy.model --playouts 400
+    python Minimax/python_player.py mcts --playouts 1000
+
+AlphaZero/ and Board/ are those of the current folder, or, if it has no AlphaZero/__init__.py, of the tree that this program
+lies in.
+Matches start it for `alphazero:FILE?playouts=N` and `mcts:playouts=N`.
+
+It searches a fixed number of playouts and looks at no clock: choose a number that fits the time for a move.
+
+Black's first stone is the best of the central 7x7 by the same search, which sees no other point for it.
+
+The swap. White's second turn begins with a search for white's best stone. Its value is the mean Q of that stone in the search
+tree, seen by the player who would set it, white, that is by this player. If it is below zero, white is behind: the player
+swaps, and what was against it is for it. A search that keeps its tree from sight (AlphaZero/ is the student's; looked for are
+`mcts._root` and what `mcts.update_with_move` takes away) leaves no value, and the player does not swap.
+
+The environment: GOMOKU_BOARD_SIZE (15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never swap).
+Exit codes: 0 the end of the input, 2 the call was wrong or AlphaZero/ is not written yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, os.getcwd() if os.path.isfile("AlphaZero/__init__.py") else sys.path[0])
+# One core a game; numpy and torch look at these when they are imported.
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
+
+import numpy as np
+
+from Board.game_board import SWAP_STONES, Board
+from Minimax.arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
+from Minimax.arena.usage import UsageError
+from unwritten import first_unwritten
+from weights import load_network
+
+LARGEST = 30
+
+
+class OpeningBoard(Board):
+    """An empty board that offers the centre alone for its first stone, and every point after it."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(width=size, height=size, n_in_row=FIVE)
+        self.init_board()
+        self.availables = [h * size + w for h in centre(size) for w in centre(size)]
+
+    def do_move(self, move: int) -> None:
+        opens = not self.states
+        super().do_move(move)
+        if opens:
+            self.availables = [point for point in range(self.width * self.height) if point != move]
+
+
+class Seat:
+    """A search at one side of a game.
+
+    Args:
+        player: a search of AlphaZero/.
+        side: 0 black, 1 white.
+        size: of the board.
+        opening: black's first stone if it is imposed.
+        may_swap: whether white's second action may be a swap.
+    """
+
+    def __init__(self, player: Any, side: int, size: int, opening: Action | None = None, may_swap: bool = True) -> None:
+        self._player, self._side, self._size = player, side, size
+        self._opening, self._may_swap = opening, may_swap
+        self._board = Board(width=size, height=size, n_in_row=FIVE)
+        self._board.init_board()
+        player.set_player_ind(self._board.players[side])
+        player.reset_player()
+
+    def answer(self, action: Action) -> Action:
+        """Follow the opponent's action and give the own one.
+
+        Raises:
+            ValueError: the opponent's action is not legal.
+        """
+        board = self._board
+        if action != SWAP:
+            board.do_move(board.location_to_move([action[1], action[0]]))
+        elif board.states:
+            board.swap_colours()
+        move = self._choose()
+        if move is None:
+            board.swap_colours()
+            return SWAP
+        board.do_move(move)
+        return move % self._size, move // self._size
+
+    def _choose(self) -> int | None:
+        """The own move, None for a swap."""
+        board = self._board
+        if not board.states:
+            if self._opening is not None:
+                return board.location_to_move([self._opening[1], self._opening[0]])
+            return search(self._player, OpeningBoard(self._size))[0]
+        move, value = search(self._player, board.copy())
+        swaps = self._may_swap and self._side == 1 and len(board.states) == SWAP_STONES
+        return None if swaps and value is not None and value < 0 else move
+
+
+def search(player: Any, board: Board) -> tuple[int, float | None]:
+    """The player's move, and the mean value in [-1, 1] of that move in its tree, seen by who makes it, the side to move.
+
+    The tree is thrown away within get_action, by `mcts.update_with_move`; its root is taken on the way.
+    """
+    mcts = player.mcts
+    roots = []
+    forget = mcts.update_with_move
+
+    def forget_later(last_move: int) -> None:
+        roots.append(mcts._root)
+        forget(last_move)
+
+    mcts.update_with_move = forget_later
+    try:
+        move, _ = player.get_action(board, is_selfplay=False, print_probs_value=0)
+    finally:
+        mcts.update_with_move = forget
+    move = int(move)
+    nodes = [root._children[move] for root in [*roots, mcts._root] if move in root._children]
+    visited = [node for node in nodes if node._n_visits > 0]
+    # A Q is seen by the player who moved into the node: the side to move at its parent, the root.
+    return move, float(np.reshape(visited[-1]._Q, -1)[0]) if visited else None
+
+
+def make_network(model: str, size: int) -> Any:
+    """The network of AlphaZero/ with these weights, on one thread.
+
+    Raises:
+        UsageError: the weights do not fit.
+        NotImplementedError: the network is not written yet.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    return load_network(model, size, size)
+
+
+def make_player(net: Any, playouts: int) -> Any:
+    """The search of AlphaZero/ by this network, or the pure one by None.
+
+    Raises:
+        NotImplementedError: the search is not written yet.
+    """
+    if net is None:
+        from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
+
+        return PureMCTSPlayer(c_puct=5, n_playout=playouts)
+    from AlphaZero.mcts_alphaZero import MCTSPlayer
+
+    return MCTSPlayer(net.policy_value_fn, net.action_fc_test, net.evaluation_fc2_test, c_puct=5, n_playout=playouts)
+
+
+def sow(seed: str) -> None:
+    """Let every choice follow from a seed."""
+    number = int(seed) % 2**32
+    random.seed(number)
+    np.random.seed(number)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(number)
+
+
+def number_from(name: str, otherwise: int, least: int, most: int) -> int:
+    """An integer of the environment.
+
+    Raises:
+        UsageError: it is none, or out of range.
+    """
+    text = os.environ.get(name, str(otherwise))
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
+        raise UsageError(f"expected {name} from {least} to {most}; got {text!r}")
+    return int(text)
+
+
+def opening_from(size: int) -> Action | None:
+    """GOMOKU_OPENING, if it names a point of the centre."""
+    try:
+        x, y = from_line(os.environ.get("GOMOKU_OPENING", ""))
+    except ValueError:
+        return None
+    return (x, y) if x in centre(size) and y in centre(size) else None
+
+
+def converse(name: str, player: Any, size: int, lines: TextIO, say: TextIO) -> None:
+    """The line protocol to the end of the input.
+
+    Raises:
+        UsageError: a line is not of the protocol.
+    """
+    first = lines.readline().strip()
+    if not first:
+        return
+    if first not in ("0", "1"):
+        raise UsageError(f"expected 0 or 1 as the first line; got {first[:40]!r}")
+    seat = Seat(player, int(first), size, opening_from(size), "GOMOKU_NO_SWAP" not in os.environ)
+    say.write(f"{name}\n")
+    say.flush()
+    for line in lines:
+        try:
+            action = from_line(line)
+        except ValueError:
+            raise UsageError(f"expected two numbers such as 7 7; got {line.strip()[:40]!r}") from None
+        say.write(to_line(seat.answer(action)))
+        say.flush()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build the player and talk to the referee."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("kind", choices=("alphazero", "mcts"), help="which search of AlphaZero/")
+    parser.add_argument("--model", metavar="FILE", help="weights, for alphazero")
+    parser.add_argument("--playouts", type=int, default=400, metavar="N", help="playouts a move (default 400)")
+    options = parser.parse_args(arguments)
+    if options.playouts < 2:
+        parser.error(f"expected --playouts of at least 2; got {options.playouts}")
+    if (options.kind == "alphazero") != (options.model is not None):
+        parser.error("expected --model with alphazero, and without mcts")
+    # What the student's code prints must not come between the answers.
+    answers, sys.stdout = sys.stdout, sys.stderr
+    try:
+        size = number_from("GOMOKU_BOARD_SIZE", SIZE, FIVE, LARGEST)
+        seed = number_from("GOMOKU_SEED", 0, 0, 2**63)
+        # A short search of its own: whatever is not written yet shows before the game, and the network is warm.
+        net = None if options.model is None else make_network(options.model, size)
+        search(make_player(net, 2), OpeningBoard(size))
+        player = make_player(net, options.playouts)
+        if "GOMOKU_SEED" in os.environ:
+            sow(str(seed))
+        converse(f"{options.kind} {options.playouts}", player, size, sys.stdin, answers)
+    except NotImplementedError as error:
+        print(f"python_player.py: {first_unwritten(error)}.", file=sys.stderr)
+        return 2
+    except (UsageError, ModuleNotFoundError) as error:
+        print(f"python_player.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

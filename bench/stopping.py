@@ -1,0 +1,149 @@
+"""How many games the stopping rules need, and how often they err: `python bench/stopping.py`.
+
+Every row is one true rate, every cell the mean number of games and the share of wrong verdicts with its 95 % interval (Wilson).
+The same seeded results are given to every rule. Rules:
+
+- match: `--stop decided`. Wrong: the points differ from those that all planned games give. Beside it the share of matches
+  that ended early.
+- rate: the points of the true rate over an interval valid at any time. Wrong: it ended early with other points.
+- sprt: `--sprt ELO0,ELO1,ALPHA,BETA`, until a verdict or `--most` games. Wrong: H1 accepted at a rate not above that of ELO0,
+  or H0 at one not below that of ELO1; between the two neither is wrong. Beside it the share without a verdict.
+
+The last lines are the largest error of the match rule's interval in small matches, exactly counted over all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from Minimax.arena.statistics import GameResult, expected_score, wilson_95
+from Minimax.arena.stopping import Decided, Formula, MatchSequence, Rule, Sprt, formula_named
+
+
+def drawn(rng: Random, rate: float, draws: float) -> GameResult:
+    """One game of this mean; draws are as frequent as the rate allows."""
+    half = min(draws / 2, rate, 1 - rate)
+    luck = rng.random()
+    return GameResult(1.0 if luck < rate - half else 0.5 if luck < rate + half else 0.0)
+
+
+def needed(rule: Rule, games: Sequence[GameResult]) -> int:
+    """After how many of the games the rule ends the match; all of them if it does not."""
+    for number, game in enumerate(games, 1):
+        if rule.add(game) is not None:
+            return number
+    return len(games)
+
+
+def share(count: int, runs: int) -> str:
+    """A share in per cent with its interval."""
+    low, high = wilson_95(count, runs)
+    return f"{100 * count / runs:5.1f} ({100 * low:.1f}-{100 * high:.1f})"
+
+
+def row(rate: float, options: argparse.Namespace, formula: Formula, sprt: Sprt) -> str:
+    """The line of one true rate."""
+    rng = Random(f"{options.seed} {rate} {options.draws}")
+    early = wrong_match = wrong_rate = no_verdict = wrong_sprt = 0
+    used = [0, 0, 0]
+    for _ in range(options.runs):
+        games = [drawn(rng, rate, options.draws) for _ in range(max(options.plays, options.most))]
+        planned = games[: options.plays]
+        wins, losses = (sum(game.value == value for game in planned) for value in (1, 0))
+        rule = Decided(formula, options.points, options.plays, alpha=options.alpha)
+        number = needed(rule, planned)
+        used[0] += number
+        early += number < options.plays
+        wrong_match += rule.points != formula.points(wins, losses, options.plays, options.points)
+        rule = Decided(formula, options.points, options.plays, alpha=options.alpha, about="rate")
+        number = needed(rule, planned)
+        used[1] += number
+        truth = formula.points_at(Fraction(str(rate)), options.points)
+        wrong_rate += number < options.plays and rule.points != truth
+        test = Sprt(sprt.elo0, sprt.elo1, sprt.alpha, sprt.beta)
+        used[2] += needed(test, games[: options.most])
+        no_verdict += test.verdict == "undecided"
+        wrong_sprt += test.verdict == "accept_h1" and rate <= expected_score(sprt.elo0) + 1e-12
+        wrong_sprt += test.verdict == "accept_h0" and rate >= expected_score(sprt.elo1) - 1e-12
+    match, rates, ratio = (f"{total / options.runs:6.1f}" for total in used)
+    runs = options.runs
+    between = expected_score(sprt.elo0) < rate < expected_score(sprt.elo1)
+    errors = "-" if between else share(wrong_sprt, runs)
+    cells = (
+        f"{rate:5.2f}",
+        f"{match} {share(wrong_match, runs):>15} {100 * early / runs:6.1f}",
+        f"{rates} {share(wrong_rate, runs):>15}",
+        f"{ratio} {errors:>15} {100 * no_verdict / runs:6.1f}",
+    )
+    return " | ".join(cells)
+
+
+def largest_error(planned: int, linked: bool, alpha: float) -> float:
+    """The greatest probability, over rates of the two colours, that the match interval ever misses the final mean."""
+    missing = []
+    for outcome in itertools.product((0, 1), repeat=planned):
+        sequence, final = MatchSequence(planned, linked=linked, alpha=alpha), Fraction(sum(outcome), planned)
+        for value in outcome:
+            sequence.add(value)
+            low, high = sequence.interval()
+            if not low <= final <= high:
+                missing.append((sum(outcome[::2]), sum(outcome[1::2])))
+                break
+    sizes = (planned + 1) // 2, planned // 2
+    steps = [i / 40 for i in range(41)]
+    return max(
+        sum(math.prod(r**w * (1 - r) ** (n - w) for r, w, n in zip(rates, wins, sizes, strict=True)) for wins in missing)
+        for rates in itertools.product(steps, repeat=2)
+    )
+
+
+def main() -> int:
+    """Parse the command line, simulate every rate, print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--rates", type=float, nargs="+", default=[0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0])
+    parser.add_argument("--draws", type=float, default=0.0, help="share of draws (default 0)")
+    parser.add_argument("--runs", type=int, default=1000, help="matches of each rate (default 1000)")
+    parser.add_argument("--plays", type=int, default=64, help="planned games (default 64)")
+    parser.add_argument("--points", type=float, default=30, help="full points (default 30)")
+    parser.add_argument("--formula", default="shifted_score")
+    parser.add_argument("--alpha", type=float, default=0.05)
+    parser.add_argument("--sprt", default="0,70,0.05,0.05", metavar="ELO0,ELO1,ALPHA,BETA")
+    parser.add_argument("--most", type=int, default=400, help="games after which the SPRT is given up (default 400)")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    try:
+        formula, sprt = formula_named(options.formula), Sprt.parse(options.sprt)
+    except ValueError as error:
+        print(f"stopping.py: {error}", file=sys.stderr)
+        return 2
+    started = time.process_time()
+    print(f"Python {platform.python_version()}, seed {options.seed}, {options.runs} matches a rate, {options.draws:g} draws")
+    print(
+        f"{options.formula} of {options.points:g} points, {options.plays} games, alpha {options.alpha:g}; sprt {options.sprt}, "
+        f"at most {options.most} games. Shares in per cent with 95 % intervals."
+    )
+    print(" rate |  match           wrong  early |   rate           wrong |   sprt           wrong no verdict")
+    for rate in options.rates:
+        print(row(rate, options, formula, sprt), flush=True)
+    print("Largest probability that the match interval ever misses the final mean (exact, all matches):")
+    for planned, linked in ((8, False), (12, False), (12, True)):
+        kind = "paired" if linked else "single"
+        found = [f"{100 * largest_error(planned, linked, alpha):.1f} at {100 * alpha:g}" for alpha in (0.05, 0.1, 0.25)]
+        print(f"  {planned} {kind} games, per cent: {', '.join(found)}")
+    print(f"{time.process_time() - started:.0f} s of CPU time")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
