@@ -25,6 +25,7 @@ from Minimax.arena.cores import available_cores
 from Minimax.arena.engine import Clock, Limits
 from Minimax.arena.match import MatchResult, Runner, ThreadRunner, play_match
 from Minimax.arena.process import has_cpu_clock
+from Minimax.arena.ray_runner import RayRunner
 from Minimax.arena.records import Records, read_records
 from Minimax.arena.referee import GameRecord
 from Minimax.arena.rules import SIZE
@@ -88,7 +89,9 @@ def parser() -> argparse.ArgumentParser:
     who.add_argument("--agents-path", nargs=2, metavar=("A", "B"), help="two engines; see docs/arena.md for other kinds")
     who.add_argument("--resume", type=Path, metavar="FILE", help="go on with the match of these records")
     main.add_argument("--num-plays", type=int, help="games (default 64, or as recorded)")
-    main.add_argument("--num-workers", type=int, default=available_cores(), help="games at once (default: cores)")
+    main.add_argument("--num-workers", type=int, help="games at once (default: one a core)")
+    main.add_argument("--engine", choices=("threads", "ray"), default="threads", help="ray: games as tasks of a Ray cluster")
+    main.add_argument("--ray-address", metavar="A", help="the cluster, HOST:PORT or auto (default: one on this machine)")
     main.add_argument("--records", type=Path, metavar="FILE", help="write each game at once, so that --resume can go on")
     main.add_argument("--json", type=Path, metavar="FILE", help="write the result with all games")
     main.add_argument("--sgf", type=Path, metavar="DIR", help="write each game for a viewer")
@@ -123,6 +126,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         value = getattr(options, name)
         if value is not None and not 0 < value < 3600:
             command_line.error(f"expected --{name.replace('_', '-')} in seconds above 0; got {value:g}")
+    if options.ray_address is not None and options.engine != "ray":
+        command_line.error(f"expected --engine ray with --ray-address; got --engine {options.engine}")
     if options.board_size > 26:
         command_line.error(f"expected --board-size of at most 26; got {options.board_size}")
     if options.resume is not None:
@@ -203,9 +208,11 @@ def prepare(options: argparse.Namespace) -> tuple[MatchSetup, Records | None]:
 
 def runner_of(options: argparse.Namespace) -> Runner:
     """What plays the games."""
-    runner = ThreadRunner(options.num_workers)
-    if runner.workers < options.num_workers:
-        print(f"{options.num_workers} games at once were asked for; {runner.workers} are played, one a core.")
+    wanted = options.num_workers
+    runner: RayRunner | ThreadRunner
+    runner = RayRunner(wanted, options.ray_address) if options.engine == "ray" else ThreadRunner(wanted or available_cores())
+    if wanted is not None and runner.workers is not None and runner.workers < wanted:
+        print(f"{wanted} games at once were asked for; {runner.workers} are played, one a core.")
     return runner
 
 
@@ -230,8 +237,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Play the match and print its summary."""
     options = parse(arguments)
     try:
+        runner = runner_of(options)  # before a file is begun
         setup, records = prepare(options)
-        runner = runner_of(options)
         clock = f"{setup.limits.clock.value} time"
         if setup.limits.clock == Clock.CPU and not has_cpu_clock():
             clock = "wall time, since this system does not show other programs' CPU time"

@@ -251,7 +251,7 @@ class EngineProcess:
     def _read_line(self, tree: ProcessTree, started: float, cpu_before: float, limit_s: float) -> str:
         """One line of its output within the limits; standard error is drained meanwhile."""
         wall_limit_s = self.limits.wall_limit_s(limit_s)
-        with selectors.DefaultSelector() as selector:
+        with selectors.PollSelector() as selector:
             selector.register(tree.stdout, selectors.EVENT_READ)
             selector.register(tree.stderr, selectors.EVENT_READ)
             cpu_check_s = limit_s  # on one core, CPU time is never ahead of wall-clock time

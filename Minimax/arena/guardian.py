@@ -17,6 +17,18 @@ MARK = "GOMOKU_ENGINE_MARK"
 PROC = Path("/proc")
 
 
+def read_file(path: str) -> bytes:
+    """All of a file of the system's, several times as fast as by a file object; this is done for each move of a game."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        parts = []
+        while part := os.read(handle, 1 << 16):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(handle)
+
+
 def process_ids() -> set[int]:
     """All processes that the system shows, none where it shows none."""
     try:
@@ -28,7 +40,7 @@ def process_ids() -> set[int]:
 def environment_mark(pid: int) -> str:
     """The mark in a process's environment, empty without one or where it may not be read."""
     try:
-        variables = (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+        variables = read_file(f"{PROC}/{pid}/environ").split(b"\0")
     except OSError:
         return ""
     wanted = MARK.encode() + b"="
@@ -39,8 +51,8 @@ def children(pid: int) -> list[int]:
     """Children of all threads of a process."""
     found: list[int] = []
     with contextlib.suppress(OSError):
-        for task in os.listdir(PROC / str(pid) / "task"):
-            found += map(int, (PROC / str(pid) / "task" / task / "children").read_text().split())
+        for task in os.listdir(f"{PROC}/{pid}/task"):
+            found += map(int, read_file(f"{PROC}/{pid}/task/{task}/children").split())
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import resource
 import secrets
@@ -21,16 +22,40 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from Minimax.arena.guardian import MARK, PROC, children, environment_mark, process_ids
+from Minimax.arena.guardian import MARK, PROC, children, environment_mark, process_ids, read_file
 
 KILL_WAIT_S = 1.0
+RESCAN_S = 0.02
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _numbers = itertools.count()
 
 
+@cache
 def has_cpu_clock() -> bool:
     """Whether this system shows the CPU time of other processes."""
     return PROC.is_dir() and sys.platform == "linux"
+
+
+def _newest() -> bytes:
+    """A word that changes whenever a process or thread is created; empty where the system does not tell.
+
+    Linux: the last field of /proc/loadavg, the number given last in this process's namespace and those below it.
+    """
+    handle = _loadavg()
+    return os.pread(handle, 128, 0).rsplit(b" ", 1)[-1] if handle >= 0 else b""
+
+
+@cache
+def _loadavg() -> int:
+    return _open(f"{PROC}/loadavg")
+
+
+def _open(path: str) -> int:
+    """A file of the system's, kept open since it is read at each move; -1 where there is none."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except OSError:
+        return -1
 
 
 @cache
@@ -73,22 +98,40 @@ class ProcessTree:
     ) -> None:
         self.mark = f"{_guarded_prefix(os.getpid())}{next(_numbers)}"
         self._own: set[int] = set()
-        self._foreign: set[int] = set()
+        self._foreign = process_ids()  # before it is started none is its own
         self._stopped: set[int] = set()
+        self._seen, self._settled, self._scanned_s = b"", False, -math.inf
+        before = _newest()
         pipe = subprocess.PIPE
         self.popen = subprocess.Popen(
             argv, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, cwd=cwd, env={**env, MARK: self.mark}, start_new_session=True
         )
         assert self.popen.stdin is not None and self.popen.stdout is not None and self.popen.stderr is not None
+        self._counted = _newest() != before  # not so where /proc is an imitation
         self.stdin, self.stdout, self.stderr = self.popen.stdin, self.popen.stdout, self.popen.stderr
+        self._stat = _open(f"{PROC}/{self.popen.pid}/stat")
         for stream in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(stream.fileno(), False)
         if memory_mib is not None and hasattr(resource, "prlimit"):
             with contextlib.suppress(ProcessLookupError):
                 resource.prlimit(self.popen.pid, resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
 
-    def members(self) -> set[int]:
-        """Process ids of the program and what it started, the dead that nobody has waited for among them."""
+    def members(self, anew: bool = False) -> set[int]:
+        """Process ids of the program and what it started, the dead that nobody has waited for among them.
+
+        Args:
+            anew: look at every process even if none was created since the last look.
+        """
+        newest, now = _newest(), time.monotonic()
+        unchanged = self._counted and newest == self._seen
+        # Two looks in a row, since a number is given out a moment before its process shows. The numbers go round, but not
+        # within RESCAN_S.
+        if anew or not (unchanged and self._settled and now - self._scanned_s < RESCAN_S):
+            self._scan()
+            self._seen, self._settled, self._scanned_s = newest, unchanged, now
+        return set(self._own)
+
+    def _scan(self) -> None:
         running = process_ids()
         self._foreign &= running
         self._own &= running
@@ -101,11 +144,13 @@ class ProcessTree:
             new = set(children(waiting.pop())) - self._own
             self._own |= new
             waiting.extend(new)
-        return set(self._own)
 
     def cpu_s(self) -> float:
         """CPU seconds used so far by all of them, 0 where the system does not tell."""
-        return sum(_cpu_s(pid) for pid in self.members()) if has_cpu_clock() else 0.0
+        if not has_cpu_clock():
+            return 0.0
+        first = self.popen.pid
+        return sum(_cpu_s(pid, self._stat if pid == first else -1) for pid in self.members())
 
     def stop(self) -> None:
         """Let none of them run until `resume`."""
@@ -125,15 +170,19 @@ class ProcessTree:
         for stream in (self.stdin, self.stdout, self.stderr):
             with contextlib.suppress(OSError):
                 stream.close()
+        if self._stat >= 0:
+            os.close(self._stat)
+            self._stat = -1
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.popen.pid, signal.SIGKILL)
-        until = time.monotonic() + KILL_WAIT_S
+        until, pause_s = time.monotonic() + KILL_WAIT_S, 0.0001
         while time.monotonic() < until:
             for pid in self.members():
                 _signal(pid, signal.SIGKILL)
-            if self.popen.poll() is not None and all(is_dead(pid) for pid in self.members()):
+            if self.popen.poll() is not None and all(is_dead(pid) for pid in self.members(anew=True)):
                 return
-            time.sleep(0.001)
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, 0.002)
 
 
 def _signal(pid: int, number: int) -> None:
@@ -144,20 +193,29 @@ def _signal(pid: int, number: int) -> None:
 def is_dead(pid: int) -> bool:
     """Gone, or only not yet waited for by its parent."""
     try:
-        return (PROC / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[0] in (b"Z", b"X")
+        return _fields(read_file(f"{PROC}/{pid}/stat"))[0] in (b"Z", b"X")
     except OSError:
         return True
 
 
-def _cpu_s(pid: int) -> float:
-    """CPU seconds of a process, all its threads, and of those children that it has waited for."""
+def _cpu_s(pid: int, stat: int = -1) -> float:
+    """CPU seconds of a process, all its threads, and of those children that it has waited for.
+
+    Args:
+        stat: its /proc/PID/stat, if that is open.
+    """
     try:
         # The kernel's number for "CPU clock of process pid" (Linux, posix-timers.h: ~pid << 3 | CPUCLOCK_SCHED).
         own = time.clock_gettime(~pid << 3 | 2)
-        fields = (PROC / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()
+        fields = _fields(os.pread(stat, 2048, 0) if stat >= 0 else read_file(f"{PROC}/{pid}/stat"))
     except OSError:
         return 0.0
     return own + (int(fields[13]) + int(fields[14])) * _TICK_S
+
+
+def _fields(stat: bytes) -> list[bytes]:
+    """What stands after the program's name in /proc/PID/stat: from the state on, the third field by proc(5)."""
+    return stat.rsplit(b")", 1)[1].split(maxsplit=15)
 
 
 def signal_name(number: int) -> str:
