@@ -277,6 +277,8 @@ class EngineProcess:
                 ready = selector.select(max(0.0, min(due - passed, STOP_POLL_S)))
                 if self._stopping.is_set():
                     raise MatchStopped
+                if not ready and tree.popen.poll() is not None:  # a child of its may still hold its output open
+                    raise EngineFailure(Termination.CRASH, self._ending(tree))
                 for key, _ in ready:
                     data = os.read(key.fd, LINE_CAP)
                     if key.fileobj is tree.stderr:

@@ -101,6 +101,9 @@ for line in sys.stdin:
             memory = bytearray(1 << 30)
         elif fault == "exit":
             sys.exit(3)
+        elif fault == "exit_but_child":
+            subprocess.Popen(["sleep", "60"])
+            sys.exit(3)
         elif fault == "abort":
             os.abort()
         elif fault == "close_stdout":

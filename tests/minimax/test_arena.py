@@ -97,6 +97,7 @@ def test_lines_that_are_not_two_numbers_are_no_answer(line):
         ("late", 2, True, "timeout"),
         ("ignore_sigterm", 2, True, "timeout"),
         ("exit", 2, False, "crash"),
+        ("exit_but_child", 2, True, "crash"),
         ("abort", 2, True, "crash"),
         ("close_stdout", 2, True, "crash"),
         ("crash_at_init", 1, True, "init_failed"),

@@ -106,7 +106,7 @@ def test_memory_beyond_the_limit_is_refused():
 def test_games_side_by_side_are_given_different_cores():
     cores = sorted(os.sched_getaffinity(0))
     with one_core() as first, one_core() as second:
-        assert first in cores and second != first
+        assert first in [*cores, None] and (second != first or first is None)  # None: another match has them
         assert second is None or os.sched_getaffinity(0) == {second}
     assert sorted(os.sched_getaffinity(0)) == cores
 
