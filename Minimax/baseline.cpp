@@ -33,6 +33,9 @@ constexpr int WIDTH[DEPTH + 1] = {3, 3, 3, 3, 3, 3, 4, 4, 5, 5, 6, 7, 9};  // by
 constexpr std::int64_t FIVE = 1'000'000'000'000;
 constexpr std::int64_t WIN = 1'000'000 * FIVE;
 constexpr std::int64_t LIMIT = 2 * WIN;
+constexpr int FIRST_LOOK = 4;
+constexpr std::size_t LOOKED_AT_AGAIN = 12;
+constexpr std::size_t CHOICES = 4;
 
 // WEIGHT[length][open ends] of the run that a stone would make; a thousandfold apart in length.
 constexpr std::int64_t WEIGHT[6][3] = {
@@ -193,20 +196,26 @@ Choice choose(int colour, int depth) {
     return good[generator() % good.size()];
 }
 
-/// Black's second stone: white may swap, so the best place is where neither side is ahead.
+/// Black's second stone: white may swap, so the best place is where neither side is ahead. All places are looked at briefly
+/// and the most even ones again as deeply as any move is.
 int choose_even() {
     std::vector<Choice> places;
     for (const int cell : points) {
         const auto [x, y] = point_of(cell);
-        if (stone[cell] != EMPTY || x < 2 || y < 2 || x > SIZE - 3 || y > SIZE - 3) {
-            continue;
+        if (stone[cell] == EMPTY && x >= 2 && y >= 2 && x <= SIZE - 3 && y <= SIZE - 3) {
+            places.push_back({0, cell});
         }
-        set_stone(cell, 1);
-        places.push_back({std::abs(negamax(2, 4, -LIMIT, LIMIT)), cell});
-        set_stone(cell, EMPTY);
     }
-    std::sort(places.begin(), places.end(), [](const Choice &a, const Choice &b) { return a.score < b.score; });
-    return places[generator() % std::min<std::size_t>(places.size(), 8)].cell;
+    for (const auto &[depth, kept] : {std::pair(FIRST_LOOK, LOOKED_AT_AGAIN), std::pair(DEPTH - 1, CHOICES)}) {
+        for (auto &[uneven, cell] : places) {
+            set_stone(cell, 1);
+            uneven = std::abs(negamax(2, depth, -LIMIT, LIMIT));
+            set_stone(cell, EMPTY);
+        }
+        std::stable_sort(places.begin(), places.end(), [](const Choice &a, const Choice &b) { return a.score < b.score; });
+        places.resize(std::min(places.size(), kept));
+    }
+    return places[generator() % places.size()].cell;
 }
 
 void swap_colours() {
