@@ -33,8 +33,10 @@ constexpr int WIDTH[DEPTH + 1] = {3, 3, 3, 3, 3, 3, 4, 4, 5, 5, 6, 7, 9};  // by
 constexpr std::int64_t FIVE = 1'000'000'000'000;
 constexpr std::int64_t WIN = 1'000'000 * FIVE;
 constexpr std::int64_t LIMIT = 2 * WIN;
+// Depths and places of the two looks for an even third stone; a second look at depth 11 took up to 0.8 s.
 constexpr int FIRST_LOOK = 4;
-constexpr std::size_t LOOKED_AT_AGAIN = 12;
+constexpr int SECOND_LOOK = 9;
+constexpr std::size_t LOOKED_AT_AGAIN = 16;
 constexpr std::size_t CHOICES = 4;
 
 // WEIGHT[length][open ends] of the run that a stone would make; a thousandfold apart in length.
@@ -197,7 +199,7 @@ Choice choose(int colour, int depth) {
 }
 
 /// Black's second stone: white may swap, so the best place is where neither side is ahead. All places are looked at briefly
-/// and the most even ones again as deeply as any move is.
+/// and the most even ones again, more deeply.
 int choose_even() {
     std::vector<Choice> places;
     for (const int cell : points) {
@@ -206,7 +208,7 @@ int choose_even() {
             places.push_back({0, cell});
         }
     }
-    for (const auto &[depth, kept] : {std::pair(FIRST_LOOK, LOOKED_AT_AGAIN), std::pair(DEPTH - 1, CHOICES)}) {
+    for (const auto &[depth, kept] : {std::pair(FIRST_LOOK, LOOKED_AT_AGAIN), std::pair(SECOND_LOOK, CHOICES)}) {
         for (auto &[uneven, cell] : places) {
             set_stone(cell, 1);
             uneven = std::abs(negamax(2, depth, -LIMIT, LIMIT));
