@@ -167,6 +167,7 @@ class EngineProcess:
         self.spent = Spent()
         self._stopping = stopping or threading.Event()
         self._tree: ProcessTree | None = None
+        self._charged_s = 0.0
         self._output = bytearray()
         self._stderr = b""
 
@@ -225,17 +226,19 @@ class EngineProcess:
         self._read_now(tree)
         if unasked := self._unasked():
             raise EngineFailure(Termination.MALFORMED, f"spoke before it was asked: {unasked[:60]!r}")
-        started, cpu_before = time.monotonic(), tree.cpu_s()
+        started = time.monotonic()
         tree.resume()
         try:
             try:
                 os.write(tree.stdin.fileno(), text.encode("ascii"))
             except (BrokenPipeError, BlockingIOError):
                 raise EngineFailure(Termination.CRASH, self._ending(tree)) from None
-            line = self._read_line(tree, started, cpu_before, limit_s)
+            line = self._read_line(tree, started, limit_s)
         finally:
             tree.stop()
-            self.spent = Spent(time.monotonic() - started, max(0.0, tree.cpu_s() - cpu_before))
+            # It has been stopped since it was charged last, so what came on top since then is this answer's.
+            charged, self._charged_s = self._charged_s, tree.cpu_s()
+            self.spent = Spent(time.monotonic() - started, max(0.0, self._charged_s - charged))
         if self.limits.counts_cpu and self.spent.cpu_s > limit_s:
             raise self._late(limit_s, self.spent.cpu_s, self.spent.wall_s)
         return line
@@ -248,7 +251,7 @@ class EngineProcess:
         """What lies read and is a fault before a question is asked; a protocol with comments takes those away."""
         return bytes(self._output)
 
-    def _read_line(self, tree: ProcessTree, started: float, cpu_before: float, limit_s: float) -> str:
+    def _read_line(self, tree: ProcessTree, started: float, limit_s: float) -> str:
         """One line of its output within the limits; standard error is drained meanwhile."""
         wall_limit_s = self.limits.wall_limit_s(limit_s)
         with selectors.PollSelector() as selector:
@@ -258,7 +261,7 @@ class EngineProcess:
             while True:
                 passed = time.monotonic() - started
                 if passed > wall_limit_s:
-                    raise self._late(limit_s, tree.cpu_s() - cpu_before, passed)
+                    raise self._late(limit_s, tree.cpu_s() - self._charged_s, passed)
                 line, newline, rest = self._output.partition(b"\n")
                 if newline:
                     self._output = bytearray(rest)
@@ -269,7 +272,7 @@ class EngineProcess:
                 if len(self._output) > LINE_CAP:
                     raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
                 if self.limits.counts_cpu and passed > cpu_check_s:
-                    used = tree.cpu_s() - cpu_before
+                    used = tree.cpu_s() - self._charged_s
                     if used > limit_s:
                         raise self._late(limit_s, used, passed)
                     cpu_check_s = passed + max(0.01, limit_s - used)
