@@ -16,9 +16,7 @@ namespace mcts {
 
 constexpr int SIZE = 15;
 constexpr int POINTS = SIZE * SIZE;  // point = x * SIZE + y
-// A candidate is so near to some stone, also diagonally. 1 and 2 win most games against 3, and would make the rungs as strong
-// as the baseline, which they are to lead up to.
-constexpr int REACH = 3;
+constexpr int REACH = 1;             // a candidate is so near to some stone, also diagonally; 2 and 3 lost to 1 in matches
 constexpr int BLACK = 0;
 constexpr int WHITE = 1;
 
