@@ -15,6 +15,7 @@ from pathlib import Path
 
 MARK = "GOMOKU_ENGINE_MARK"
 PROC = Path("/proc")
+CLEAN_LOOKS = 10
 
 
 def read_file(path: str) -> bytes:
@@ -37,14 +38,18 @@ def process_ids() -> set[int]:
         return set()
 
 
-def environment_mark(pid: int) -> str:
-    """The mark in a process's environment, empty without one or where it may not be read."""
+def environment_mark(pid: int) -> str | None:
+    """The mark in a process's environment, empty without one or where it may not be read.
+
+    None for an environment with nothing in it: that of a program which is just being loaded looks so for a moment.
+    """
     try:
-        variables = read_file(f"{PROC}/{pid}/environ").split(b"\0")
+        text = read_file(f"{PROC}/{pid}/environ")
     except OSError:
         return ""
     wanted = MARK.encode() + b"="
-    return next((v[len(wanted) :].decode("ascii", "replace") for v in variables if v.startswith(wanted)), "")
+    found = (v[len(wanted) :].decode("ascii", "replace") for v in text.split(b"\0") if v.startswith(wanted))
+    return next(found, "") if text else None
 
 
 def children(pid: int) -> list[int]:
@@ -57,12 +62,14 @@ def children(pid: int) -> list[int]:
 
 
 def main() -> None:
-    """Wait, then kill until none is left."""
+    """Wait, then kill until none has been left for a while: a program that is just being loaded shows no mark."""
     while os.read(0, 1):
         pass
+    clean = 0
     for _ in range(100):
-        marked = [pid for pid in process_ids() if environment_mark(pid).startswith(sys.argv[1])]
-        if not marked:
+        marked = [pid for pid in process_ids() if (environment_mark(pid) or "").startswith(sys.argv[1])]
+        clean = 0 if marked else clean + 1
+        if clean == CLEAN_LOOKS:
             return
         for pid in marked:
             for member in [*children(pid), pid]:

@@ -26,6 +26,7 @@ from Minimax.arena.guardian import MARK, PROC, children, environment_mark, proce
 
 KILL_WAIT_S = 1.0
 RESCAN_S = 0.02
+LOADING_S = 0.25  # a process without any environment for longer is not one of ours that is just being loaded
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _numbers = itertools.count()
 
@@ -99,6 +100,7 @@ class ProcessTree:
         self.mark = f"{_guarded_prefix(os.getpid())}{next(_numbers)}"
         self._own: set[int] = set()
         self._foreign = process_ids()  # before it is started none is its own
+        self._unclear: dict[int, float] = {}  # first seen when
         self._stopped: set[int] = set()
         self._seen, self._settled, self._scanned_s = b"", False, -math.inf
         before = _newest()
@@ -126,7 +128,7 @@ class ProcessTree:
         unchanged = self._counted and newest == self._seen
         # Two looks in a row, since a number is given out a moment before its process shows. The numbers go round, but not
         # within RESCAN_S.
-        if anew or not (unchanged and self._settled and now - self._scanned_s < RESCAN_S):
+        if anew or self._unclear or not (unchanged and self._settled and now - self._scanned_s < RESCAN_S):
             self._scan()
             self._seen, self._settled, self._scanned_s = newest, unchanged, now
         return set(self._own)
@@ -137,13 +139,19 @@ class ProcessTree:
         self._own &= running
         if self.popen.returncode is None:
             self._own.add(self.popen.pid)
+        unclear, now = {}, time.monotonic()
         for pid in running - self._foreign - self._own:
-            (self._own if environment_mark(pid) == self.mark else self._foreign).add(pid)
+            mark, first_seen_s = environment_mark(pid), self._unclear.get(pid, now)
+            if mark is None and now - first_seen_s < LOADING_S and not is_dead(pid):
+                unclear[pid] = first_seen_s
+            else:
+                (self._own if mark == self.mark else self._foreign).add(pid)
         waiting = list(self._own)
         while waiting:
             new = set(children(waiting.pop())) - self._own
             self._own |= new
             waiting.extend(new)
+        self._unclear = {pid: since for pid, since in unclear.items() if pid not in self._own}
 
     def cpu_s(self) -> float:
         """CPU seconds used so far by all of them, 0 where the system does not tell."""
@@ -154,7 +162,7 @@ class ProcessTree:
 
     def stop(self) -> None:
         """Let none of them run until `resume`."""
-        while new := self.members() - self._stopped:
+        while (new := self.members() - self._stopped) or self._unclear:
             for pid in new:
                 _signal(pid, signal.SIGSTOP)
             self._stopped |= new
@@ -173,13 +181,14 @@ class ProcessTree:
         if self._stat >= 0:
             os.close(self._stat)
             self._stat = -1
+        self.stop()  # known while their parents live, and creating no more
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.popen.pid, signal.SIGKILL)
         until, pause_s = time.monotonic() + KILL_WAIT_S, 0.0001
         while time.monotonic() < until:
             for pid in self.members():
                 _signal(pid, signal.SIGKILL)
-            if self.popen.poll() is not None and all(is_dead(pid) for pid in self.members(anew=True)):
+            if self.popen.poll() is not None and all(is_dead(pid) for pid in self.members(anew=True)) and not self._unclear:
                 return
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, 0.002)

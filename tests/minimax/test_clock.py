@@ -126,13 +126,15 @@ time.sleep(60)
 """
     referee = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert referee.stdout.readline() == b"started\n"
-    marked = [pid for pid in process_ids() if environment_mark(pid).startswith(f"{referee.pid}-")]
-    assert marked
+
+    def engines():
+        return [pid for pid in process_ids() if (environment_mark(pid) or "").startswith(f"{referee.pid}-")]
+
+    assert engines()
     referee.send_signal(signal.SIGKILL)
     referee.communicate()
     for _ in range(200):
-        left = [pid for pid in process_ids() if environment_mark(pid).startswith(f"{referee.pid}-")]
-        if not left:
+        if not engines():
             break
         time.sleep(0.02)
-    assert left == [], MARK
+    assert engines() == [], MARK

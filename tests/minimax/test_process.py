@@ -1,11 +1,13 @@
 """A tree of processes knows all of its members at every look, though it reads the whole list only when one was created."""
 
 import os
+import signal
 import time
 
 import pytest
 
 from Minimax.arena import process
+from Minimax.arena.guardian import read_file
 from Minimax.arena.process import ProcessTree, has_cpu_clock, is_dead
 
 pytestmark = pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show other programs' processes")
@@ -70,3 +72,29 @@ def test_the_kill_finds_a_child_that_no_look_has_seen(tree):
     child = child_of(tree)
     tree.kill()
     assert is_dead(child)
+
+
+def test_one_seen_while_it_is_being_loaded_is_known_later(monkeypatch):
+    """Its environment is empty at that moment, as if it were nobody's."""
+    loading = [True]
+    mark = process.environment_mark
+    monkeypatch.setattr(process, "environment_mark", lambda pid: None if loading[0] else mark(pid))
+    monkeypatch.setattr(process, "children", lambda pid: [])
+    tree = ProcessTree(["/bin/sh", "-c", FORKS.replace("env -i ", "")], env={"PATH": os.defpath})
+    child = child_of(tree)
+    assert child not in tree.members()
+    while not (read_file(f"/proc/{child}/cmdline").startswith(b"sleep") and mark(child)):  # it is loaded three times
+        time.sleep(0.001)
+    loading[0] = False
+    assert child in tree.members()
+    tree.kill()
+    assert is_dead(child)
+
+
+def test_one_that_has_no_environment_for_long_is_not_waited_for(monkeypatch, tree):
+    monkeypatch.setattr(process, "children", lambda pid: [])
+    monkeypatch.setattr(process, "environment_mark", lambda pid: None)
+    child = child_of(tree)
+    tree.stop()
+    assert child not in tree.members() and not is_dead(child)
+    os.kill(child, signal.SIGKILL)

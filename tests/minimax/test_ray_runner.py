@@ -201,7 +201,7 @@ def test_a_killed_worker_leaves_no_engine_and_its_game_is_played_again(cluster, 
             mark = next(filter(None, map(environment_mark, engines_of(tmp_path))))
             killed.append(int(mark.split("-")[0]))
             os.kill(killed[0], signal.SIGKILL)
-            until(lambda: not any(environment_mark(pid).startswith(f"{killed[0]}-") for pid in engines_of(tmp_path)))
+            until(lambda: not any((environment_mark(pid) or "").startswith(f"{killed[0]}-") for pid in engines_of(tmp_path)))
 
     setup = MatchSetup((slow(tmp_path), slow(tmp_path)), 4, 7, LIMITS)
     result = play_match(setup, RayRunner(None, cluster.address), on_game=on_game)
