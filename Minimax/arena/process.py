@@ -175,13 +175,13 @@ class ProcessTree:
 
     def kill(self) -> None:
         """End all of them and wait until they are gone."""
+        self.stop()  # now, while parents still tell of their children; the end of its input may end the first
         for stream in (self.stdin, self.stdout, self.stderr):
             with contextlib.suppress(OSError):
                 stream.close()
         if self._stat >= 0:
             os.close(self._stat)
             self._stat = -1
-        self.stop()  # known while their parents live, and creating no more
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.popen.pid, signal.SIGKILL)
         until, pause_s = time.monotonic() + KILL_WAIT_S, 0.0001
