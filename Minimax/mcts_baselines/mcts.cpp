@@ -8,7 +8,7 @@
 // once every move there has been tried; plays uniformly random moves from the leaf to the end of the game; and adds the
 // result, 1, 1/2 or 0, to every move on its way. The move with the most visits is played, and the tree is thrown away.
 //
-//   Position   position.h: bits of lines. Moves are the empty points next to a stone, in the tree and in rollouts.
+//   Position   position.h: bits of lines. Moves are the empty points near a stone, in the tree and in rollouts.
 //   Search     A leaf gets its moves at its second visit. There, and nowhere in rollouts, the rules' end is looked for one
 //              ply ahead: of moves that make five only one is kept; else, if the opponent threatens to make five, only the
 //              points where. No patterns, no evaluation, no other threats.
@@ -57,7 +57,7 @@ class Random {
 
 // ---------------------------------------------------------------------------------------------------------------- search
 
-constexpr float EXPLORATION = 0.2F;  // C_p; in matches the theorem's 1 / sqrt(2) lost to 0.5, and 0.5 to 0.3; 0.3 is no better
+constexpr float EXPLORATION = 0.3F;  // C_p; in matches the theorem's 1 / sqrt(2) lost to 0.5, and 0.5 to 0.3
 constexpr std::uint32_t GROW_AT = 2;  // visits at which a leaf gets its moves; 1 and 5 lost to it
 constexpr std::size_t ROOM = 16;  // nodes for every simulation, at most; beyond them leaves stay leaves
 
@@ -320,15 +320,17 @@ class Player {
         }
         if (side_ == BLACK && position_.stones() == 2) {
             tree_.plant_wide(position_);
-            return place(report(third_stone(tree_)));
+            const Index third = third_stone(tree_);
+            return place(report(third, 1 - tree_.value_of_answer(third)));
         }
         tree_.plant(position_);
         for (int i = 0; i < simulations_a_move; ++i) {
             tree_.simulate();
         }
         const Index best = tree_.best_child(Tree::ROOT);
-        report(best);
-        if (side_ == WHITE && position_.stones() == 3 && tree_.value_of_answer(Tree::ROOT) < 0.5F) {
+        const float value = tree_.value_of_answer(Tree::ROOT);
+        report(best, value);
+        if (side_ == WHITE && position_.stones() == 3 && value < 0.5F) {
             position_.swap_colours();
             return SWAP;
         }
@@ -343,12 +345,12 @@ class Player {
         return {point / SIZE, point % SIZE};
     }
 
-    /// To standard error, if asked for; gives the move of the child.
-    Point report(Index child) const {
+    /// Write a child of the root and its value to standard error, if asked for; gives its move.
+    Point report(Index child, float value) const {
         const Point move = tree_[child].move;
         if (std::getenv("GOMOKU_VERBOSE") != nullptr) {
             std::cerr << "simulations " << tree_[Tree::ROOT].visits << " nodes " << tree_.size() << " move " << move / SIZE
-                      << " " << move % SIZE << " value " << 1 - tree_.value_of_answer(child) << std::endl;
+                      << " " << move % SIZE << " value " << value << std::endl;
         }
         return move;
     }

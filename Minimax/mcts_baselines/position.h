@@ -16,7 +16,10 @@ namespace mcts {
 
 constexpr int SIZE = 15;
 constexpr int POINTS = SIZE * SIZE;  // point = x * SIZE + y
-constexpr int REACH = 1;             // a candidate is so near to some stone, also diagonally; 2 and 3 lost to 1 in matches
+// A candidate is so near to some stone, also diagonally. A rung is to be an opponent measured to be weaker than the baseline:
+// plain UCT over this neighbourhood won 1 of 20 games against it with 100000 simulations, 4 of 12 with 400000 and 5 of 12 with
+// 800000. With 1, which wins most games against 3, the rungs were as strong as the baseline.
+constexpr int REACH = 3;
 constexpr int BLACK = 0;
 constexpr int WHITE = 1;
 

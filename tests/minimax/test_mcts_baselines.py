@@ -77,19 +77,28 @@ def test_a_first_stone_is_imposed_if_it_lies_in_the_centre(quick, imposed, stone
 
 
 def test_white_swaps_when_its_search_is_against_it_and_then_owns_the_two_stones(engines):
-    """Both black stones side by side are worth more than the single one and the move."""
-    path = str(engines / "mcts_50000")
+    """Black has a pair and white's stone is on its other side; black then leaves the pair alone, and white makes five of it."""
+    path = str(engines / "mcts_400000")
     _, (white,), _ = dialogue(path, 1, [(7, 7)])
-    third = (14 - white[0], 14 - white[1])  # opposite white's stone, beside black's
-    black = [(7, 7), third, (0, 0), (0, 2), (0, 4)]
+    pair = [(7, 7), beside_middle_opposite(white)]
+    black = [*pair, (0, 0), (0, 2), (0, 4), (2, 0)]
     _, answers, notes = dialogue(path, 1, black)
     assert answers[1] == SWAP and float(notes[1][4]) < 0.5
     stones = [*black, white, *answers[2:]]
     assert len(set(stones)) == len(stones) and SWAP not in answers[2:]
+    assert five_in({*pair, *answers[2:]})
 
 
-def test_white_keeps_its_stone_when_black_has_wasted_one(engines):
-    _, answers, notes = dialogue(str(engines / "mcts_50000"), 1, [(4, 4), (14, 14)])
+def beside_middle_opposite(stone):
+    """The neighbour of (7, 7), along the row or the column, that lies farthest from the stone."""
+    neighbours = ((6, 7), (8, 7), (7, 6), (7, 8))
+    return max(neighbours, key=lambda point: (point[0] - stone[0]) ** 2 + (point[1] - stone[1]) ** 2)
+
+
+@pytest.mark.parametrize("waste", [(0, 0), (14, 0)])
+def test_white_keeps_its_stone_when_black_has_wasted_one(engines, waste):
+    """The same black stone and the same answer as above."""
+    _, answers, notes = dialogue(str(engines / "mcts_400000"), 1, [(7, 7), waste])
     assert answers[1] != SWAP and float(notes[1][4]) >= 0.5
 
 
@@ -103,18 +112,22 @@ def test_black_moves_again_after_a_swap_and_plays_over_no_stone(quick):
 def test_a_five_is_made_at_once(engines):
     """Black leaves white alone, which wins with its fifth or sixth stone and leaves no five lying."""
     black = [(4, 4), (14, 14), (14, 0), (0, 14), (0, 0), (14, 7)]
-    _, answers, _ = dialogue(str(engines / "mcts_50000"), 1, black)
+    _, answers, _ = dialogue(str(engines / "mcts_100000"), 1, black)
     assert SWAP not in answers
     won = next(n for n in range(1, 7) if five_in(answers[:n]))
     assert not any(completing(answers[:n], black[: n + 1]) for n in range(won - 1))
 
 
 def test_fives_are_made_and_stopped_in_every_position_of_games_with_swaps(engines, build):
-    """Replayed by rules of this file: an engine that mistook the owner of a stone would miss some."""
-    agents = (EngineSpec(path=build(2000, "-DRANDOM_OPENING=1")), EngineSpec(path=str(engines / "baseline")))
-    result = play_match(MatchSetup(agents, 4, 8, Limits()), ThreadRunner(1))
-    stopped = 0
-    for game in result.games:
+    """Replayed by rules of this file: an engine that mistook the owner of a stone would miss some.
+
+    The baseline swaps as white, and threatens; the rung against itself makes the fives.
+    """
+    rung = EngineSpec(path=build(10000, "-DRANDOM_OPENING=1"))
+    games = play_match(MatchSetup((rung, EngineSpec(path=str(engines / "baseline"))), 8, 2, Limits()), ThreadRunner(1)).games
+    own_games = play_match(MatchSetup((rung, rung), 2, 2, Limits()), ThreadRunner(1)).games
+    made = stopped = 0
+    for game in (*games, *own_games):
         assert game.faulty is None
         stones = ([], [])
         for ply, move in enumerate(game.moves):
@@ -122,12 +135,13 @@ def test_fives_are_made_and_stopped_in_every_position_of_games_with_swaps(engine
             if move == SWAP:
                 stones = stones[::-1]
                 continue
-            if (ply % 2 == 0) == (game.black == 0):
+            if game in own_games or (ply % 2 == 0) == (game.black == 0):
                 wins, losses = completing(own, other), completing(other, own)
                 assert move in (wins or losses or {move})
+                made += bool(wins)
                 stopped += bool(losses and not wins)
             own.append(move)
-    assert stopped > 0 and any(game.swapped for game in result.games)
+    assert made > 0 and stopped > 0 and any(game.swapped for game in games)
 
 
 def five_in(stones):
