@@ -21,7 +21,7 @@ def dialogue(path, side, lines, *, seed=1, **environment):
     """Name, answers to the lines, and notes of an engine that is told them all at once, then the end of its input."""
     text = "".join(f"{x} {y}\n" for x, y in lines)
     environment = {"GOMOKU_SEED": str(seed), "GOMOKU_VERBOSE": "1", **environment}
-    done = subprocess.run([path], input=f"{side}\n{text}", capture_output=True, text=True, env=environment, timeout=60)
+    done = subprocess.run([path], input=f"{side}\n{text}", capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == 0, done.stderr
     name, *answers = done.stdout.splitlines()
     return name, [tuple(map(int, line.split())) for line in answers], NOTE.findall(done.stderr)
