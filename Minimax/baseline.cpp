@@ -267,6 +267,7 @@ void init() {
     const char *seed = std::getenv("GOMOKU_SEED");
     const auto now = std::chrono::high_resolution_clock::now().time_since_epoch().count();
     generator.seed(seed != nullptr ? static_cast<unsigned>(std::strtoul(seed, nullptr, 10)) : static_cast<unsigned>(now));
+    ai_set_stone = [](int x, int y, bool mine) { set_stone(cell_of(x, y), mine ? ai_side + 1 : 2 - ai_side); };
 }
 
 std::pair<int, int> action(std::pair<int, int> loc) {

@@ -16,7 +16,8 @@ tree, seen by the player who would set it, white, that is by this player. If it 
 swaps, and what was against it is for it. A search that keeps its tree from sight (AlphaZero/ is the student's; looked for are
 `mcts._root` and what `mcts.update_with_move` takes away) leaves no value, and the player does not swap.
 
-The environment: GOMOKU_BOARD_SIZE (15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never swap).
+The environment: GOMOKU_BOARD_SIZE (15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never swap),
+GOMOKU_POSITION (stones that lie already).
 Exit codes: 0 the end of the input, 2 the call was wrong or AlphaZero/ is not written yet.
 """
 
@@ -37,6 +38,7 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS
 import numpy as np
 
 from Board.game_board import SWAP_STONES, Board
+from Minimax.arena.engine import POSITION_TAKEN
 from Minimax.arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
 from Minimax.arena.usage import UsageError
 from unwritten import first_unwritten
@@ -78,6 +80,14 @@ class Seat:
         self._board.init_board()
         player.set_player_ind(self._board.players[side])
         player.reset_player()
+
+    def set_stone(self, point: Action) -> None:
+        """Set a stone of a position that is given, for whose turn it is.
+
+        Raises:
+            ValueError: it is not legal.
+        """
+        self._board.do_move(self._board.location_to_move([point[1], point[0]]))
 
     def answer(self, action: Action) -> Action:
         """Follow the opponent's action and give the own one.
@@ -192,6 +202,20 @@ def opening_from(size: int) -> Action | None:
     return (x, y) if x in centre(size) and y in centre(size) else None
 
 
+def position_from() -> list[Action]:
+    """The stones of GOMOKU_POSITION, black's first.
+
+    Raises:
+        UsageError: it is no list of points.
+    """
+    words = os.environ.get("GOMOKU_POSITION", "").split()
+    try:
+        numbers = [int(word) for word in words]
+        return list(zip(numbers[::2], numbers[1::2], strict=True))
+    except ValueError:
+        raise UsageError(f"expected x y of each stone in GOMOKU_POSITION; got {' '.join(words)[:60]!r}") from None
+
+
 def converse(name: str, player: Any, size: int, lines: TextIO, say: TextIO) -> None:
     """The line protocol to the end of the input.
 
@@ -204,7 +228,13 @@ def converse(name: str, player: Any, size: int, lines: TextIO, say: TextIO) -> N
     if first not in ("0", "1"):
         raise UsageError(f"expected 0 or 1 as the first line; got {first[:40]!r}")
     seat = Seat(player, int(first), size, opening_from(size), "GOMOKU_NO_SWAP" not in os.environ)
-    say.write(f"{name}\n")
+    position = position_from()
+    try:
+        for point in position:
+            seat.set_stone(point)
+    except ValueError:
+        raise UsageError(f"expected a position on {size}x{size} in GOMOKU_POSITION; got {position}") from None
+    say.write(f"{name} {POSITION_TAKEN}\n" if position else f"{name}\n")
     say.flush()
     for line in lines:
         try:

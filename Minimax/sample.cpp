@@ -44,6 +44,11 @@ void init() {
     const char *seed = std::getenv("GOMOKU_SEED");
     const auto now = std::chrono::high_resolution_clock::now().time_since_epoch().count();
     generator.seed(seed != nullptr ? static_cast<unsigned>(std::strtoul(seed, nullptr, 10)) : static_cast<unsigned>(now));
+    // Optional: lets judge.py --suite put the engine into positions.
+    ai_set_stone = [](int x, int y, bool mine) {
+        board[x][y] = mine ? 1 : 2;
+        ++stones;
+    };
 }
 
 std::pair<int, int> action(std::pair<int, int> loc) {

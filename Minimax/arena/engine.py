@@ -24,6 +24,8 @@ from Minimax.arena.rules import SIZE, Action, Termination, from_line, to_line
 LINE_CAP = 4096
 STDERR_TAIL = 2048
 STOP_POLL_S = 0.2
+# What an engine that stands in the position of GOMOKU_POSITION says behind its name.
+POSITION_TAKEN = "+position"
 
 
 class MatchStopped(Exception):
@@ -115,11 +117,14 @@ class GameOffer:
         seed: GOMOKU_SEED, from which all its choices follow.
         opening: GOMOKU_OPENING, `x y` of black's first stone.
         size: GOMOKU_BOARD_SIZE.
+        position: GOMOKU_POSITION, stones that lie already when the engine is asked first, black's first and no swap among
+            them; the engine says POSITION_TAKEN behind its name if it has set them.
     """
 
     seed: int | None = None
     opening: Action | None = None
     size: int = SIZE
+    position: tuple[Action, ...] = ()
 
     def environment(self) -> dict[str, str]:
         """Name -> value."""
@@ -128,6 +133,8 @@ class GameOffer:
             found["GOMOKU_SEED"] = str(self.seed)
         if self.opening is not None:
             found["GOMOKU_OPENING"] = to_line(self.opening).strip()
+        if self.position:
+            found["GOMOKU_POSITION"] = "".join(map(to_line, self.position)).replace("\n", " ").strip()
         return found
 
 
@@ -150,6 +157,7 @@ class EngineProcess:
 
     Attributes:
         name: as it called itself, empty before.
+        took_position: whether it said that it has set the stones of the offered position.
         spent: on its last answer, also on one that was no answer.
     """
 
@@ -164,6 +172,7 @@ class EngineProcess:
         self.limits = limits or Limits()
         self.offer = offer or GameOffer()
         self.name = ""
+        self.took_position = False
         self.spent = Spent()
         self._stopping = stopping or threading.Event()
         self._tree: ProcessTree | None = None
@@ -190,9 +199,13 @@ class EngineProcess:
         except OSError as error:
             raise EngineFailure(Termination.INIT_FAILED, f"could not be started: {error.strerror}") from error
         try:
-            self.name = self._introduce(side).strip()[:100]
+            name = self._introduce(side).strip()
         except EngineFailure as failure:
             raise EngineFailure(Termination.INIT_FAILED, f"gave no name: {failure}") from failure
+        if self.offer.position:
+            self.took_position = name.endswith(POSITION_TAKEN)
+            name = name.removesuffix(POSITION_TAKEN).strip()
+        self.name = name[:100]
         if not self.name:
             raise EngineFailure(Termination.INIT_FAILED, "gave an empty line as its name")
         return self.name

@@ -19,7 +19,7 @@ import subprocess
 import threading
 from collections.abc import Collection
 
-from Minimax.arena.engine import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
+from Minimax.arena.engine import POSITION_TAKEN, EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
 from Minimax.arena.rules import SWAP, Action, IllegalAction, Position, Termination, from_line
 
 COMMENTS = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN", "SUGGEST")
@@ -55,8 +55,12 @@ class GomocupEngine(EngineProcess):
         used_s = self.spent.cpu_s if self.limits.counts_cpu else self.spent.wall_s
         about = self._say("ABOUT\n", max(0.1, self.limits.init_s - used_s), REFUSALS)
         self._heralds = self._information()
+        for move in self.offer.position:
+            self._position.play(move)
         named = re.search(r'name\s*=\s*"([^"]*)"', about, re.IGNORECASE)
-        return (named[1].strip() if named else "") or os.path.basename(self.spec.path.rpartition(":")[2])
+        name = (named[1].strip() if named else "") or os.path.basename(self.spec.path.rpartition(":")[2])
+        # BOARD is part of the protocol: it will be told the position with its first question.
+        return f"{name} {POSITION_TAKEN}" if self.offer.position else name
 
     def _start_board(self, command: str) -> None:
         """An empty board; START and RESTART are answered by OK, maybe with words behind it."""
@@ -85,8 +89,9 @@ class GomocupEngine(EngineProcess):
                 engine a point off the board.
         """
         if action != SWAP:
+            given = self._position.actions == list(self.offer.position) != []
             self._position.play(action)
-            question = f"TURN {action[0]},{action[1]}\n"
+            question = self._board() if given else f"TURN {action[0]},{action[1]}\n"
         elif not self._position.actions:
             question = "BEGIN\n"
         else:

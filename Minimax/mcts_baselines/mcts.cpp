@@ -309,6 +309,9 @@ class Player {
    public:
     Player(int side, std::uint64_t seed) : side_(side), random_(seed), tree_(random_) {}
 
+    /// A stone of a position that is given, by whose turn it is.
+    void set_stone(int x, int y) { position_.play(point_at(x, y)); }
+
     std::pair<int, int> answer(std::pair<int, int> opponent) {
         if (opponent != SWAP) {
             position_.play(point_at(opponent.first, opponent.second));
@@ -376,6 +379,9 @@ Player &player() {
 
 std::string ai_name = "mcts_" + std::to_string(mcts::simulations_a_move) + (mcts::opens_randomly ? "_rand" : "");
 
-void init() { mcts::player(); }
+void init() {
+    mcts::player();
+    ai_set_stone = [](int x, int y, bool) { mcts::player().set_stone(x, y); };
+}
 
 std::pair<int, int> action(std::pair<int, int> loc) { return mcts::player().answer(loc); }

@@ -59,6 +59,7 @@ void init() {
     engine->budget_s = std::min(MOST_S, TIME_SHARE * environment_number("GOMOKU_MOVE_TIME_S", 5.0));
     engine->talks = std::getenv("GOMOKU_DEBUG") != nullptr;
     engine->may_swap = std::getenv("GOMOKU_NO_SWAP") == nullptr;
+    ai_set_stone = [](int x, int y, bool mine) { engine->position.put(cell_of(x, y), mine ? ai_side : 1 - ai_side); };
 }
 
 std::pair<int, int> action(std::pair<int, int> loc) {
