@@ -1,7 +1,9 @@
 """One game on the screen: `python Minimax/judge.py AI0|human AI1|human`, AI0 is black.
 
+`--suite ENGINE` asks an engine for its answer in each position of the suite, `--show NAME` draws one of them.
+
 A human types `x y`, or `swap` where the rules allow it; the end of the input leaves the game.
-Exit codes: 0 the game ended or was left, 2 the call was wrong.
+Exit codes: 0 the game ended or was left, or the suite was gone through; 2 the call was wrong, or the engine takes no positions.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from Minimax.arena import suite
 from Minimax.arena.engine import EngineFailure, EngineSpec, GameOffer, Limits
 from Minimax.arena.protocols import open_engine
 from Minimax.arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position
@@ -110,14 +113,41 @@ def play(seats: list[Human | Engine], size: int = SIZE) -> str:
     return f"{COLOURS[position.winner]} {seats[position.winner].name} wins with five in a row."
 
 
+def examine(engine: str | None, shown: str | None, limits: Limits) -> int:
+    """Run an engine on the suite, or draw one of its positions."""
+    try:
+        if shown is not None:
+            position = suite.find_position(shown)
+            print(draw(position.position(), position.moves[-1]))
+            print(suite.describe(position))
+        if engine is not None:
+            for line in suite.table(parse_agent(engine), limits):
+                print(line, flush=True)
+    except UsageError as error:
+        print(f"judge.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Seat the players and play."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("black", metavar="AI0", help="an engine, or human; plays black")
-    parser.add_argument("white", metavar="AI1", help="an engine, or human; plays white")
-    parser.add_argument("--time-limit", type=float, default=5.0, help="seconds a move for engines (default 5)")
+    parser.add_argument("black", metavar="AI0", nargs="?", help="an engine, or human; plays black")
+    parser.add_argument("white", metavar="AI1", nargs="?", help="an engine, or human; plays white")
+    parser.add_argument("--time-limit", type=float, help="seconds a move for engines (default 5, with --suite 1)")
     parser.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that know others than {SIZE}")
+    parser.add_argument("--suite", metavar="ENGINE", help="no game: which positions of the suite the engine solves")
+    parser.add_argument("--show", metavar="NAME", help="no game: draw this position of the suite")
     options = parser.parse_args(arguments)
+    examines = options.suite is not None or options.show is not None
+    if examines != (options.black is None) or (options.black is None) != (options.white is None):
+        parser.error("expected two players, or --suite ENGINE, or --show NAME")
+    if options.time_limit is None:
+        options.time_limit = 1.0 if examines else 5.0
+    if not options.time_limit > 0:
+        parser.error(f"expected --time-limit in seconds above 0; got {options.time_limit:g}")
+    if examines:
+        return examine(options.suite, options.show, Limits(move_s=options.time_limit))
     size = options.board_size
     if not FIVE <= size <= LARGEST:
         parser.error(f"expected --board-size from {FIVE} to {LARGEST}; got {size}")

@@ -1,0 +1,350 @@
+// What continuous fours prove, by exhaustion: the judge of the suite's positions. It shares no code with any engine.
+//
+// A victory by continuous fours (VCF; Allis, "Searching for Solutions in Games and Artificial Intelligence", 1994, chapter 5)
+// is a sequence of stones each of which threatens a five, so that every reply is forced, until a stone threatens two. Its depth
+// is the number of the attacker's stones, the five included; the defender sets one fewer.
+//
+//   Window   Five points in a row, the only thing looked at. Freestyle: whoever owns all five of some window has won, and a
+//            longer row contains such a window. Four own stones and an empty point make that point a five point.
+//   VCF      Every four of the attacker, and to each the one reply that is not lost at once. A five of the defender refutes.
+//   Holding  A stone holds if the opponent has no VCF after it. A stone that makes a four is followed by the forced reply, and
+//            holds if some stone holds after that. Stones that do not hold lose by force, whatever else is on the board.
+//
+// A search that has met more than its allowance of nodes throws Unfinished: nothing is ever concluded from a search cut short.
+
+#ifndef SUITE_FOURS_H
+#define SUITE_FOURS_H
+
+#include <array>
+#include <cstdint>
+#include <random>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace suite {
+
+constexpr int SIZE = 15;
+constexpr int POINTS = SIZE * SIZE;  // point = x * SIZE + y
+constexpr int WINDOW = 5;
+constexpr int BLACK = 0;
+constexpr int WHITE = 1;
+constexpr int EMPTY = 2;
+constexpr int ANY_DEPTH = POINTS;
+
+inline bool on_board(int x, int y) { return 0 <= x && x < SIZE && 0 <= y && y < SIZE; }
+
+/// All windows, and through each point those that contain it.
+struct Windows {
+    std::vector<std::array<int, WINDOW>> points;
+    std::array<std::vector<int>, POINTS> through;
+
+    Windows() {
+        for (int x = 0; x < SIZE; ++x) {
+            for (int y = 0; y < SIZE; ++y) {
+                for (const auto &[dx, dy] : {std::pair(1, 0), std::pair(0, 1), std::pair(1, 1), std::pair(1, -1)}) {
+                    if (on_board(x + (WINDOW - 1) * dx, y + (WINDOW - 1) * dy)) {
+                        std::array<int, WINDOW> window;
+                        for (int i = 0; i < WINDOW; ++i) {
+                            window[i] = (x + i * dx) * SIZE + y + i * dy;
+                            through[window[i]].push_back(static_cast<int>(points.size()));
+                        }
+                        points.push_back(window);
+                    }
+                }
+            }
+        }
+    }
+};
+
+inline const Windows WINDOWS;
+
+/// Stones. Invariant: `count_` holds for each window how many stones of each colour are in it.
+class Board {
+   public:
+    Board() : count_(WINDOWS.points.size(), {0, 0}) {
+        stone_.fill(EMPTY);
+        std::mt19937_64 generator(1);
+        for (auto &pair : key_) {
+            pair = {generator(), generator()};
+        }
+    }
+
+    int stone(int point) const { return stone_[point]; }
+    bool is_empty(int point) const { return stone_[point] == EMPTY; }
+    int stones() const { return stones_; }
+    std::uint64_t hash() const { return hash_; }
+    int count(int window, int colour) const { return count_[window][colour]; }
+
+    /// True if the stone makes five or more.
+    bool put(int point, int colour) {
+        stone_[point] = colour;
+        hash_ ^= key_[point][colour];
+        ++stones_;
+        bool five = false;
+        for (const int window : WINDOWS.through[point]) {
+            five |= ++count_[window][colour] == WINDOW;
+        }
+        return five;
+    }
+
+    void take(int point) {
+        const int colour = stone_[point];
+        for (const int window : WINDOWS.through[point]) {
+            --count_[window][colour];
+        }
+        --stones_;
+        hash_ ^= key_[point][colour];
+        stone_[point] = EMPTY;
+    }
+
+    /// Whether the window holds exactly `own` stones of the colour and none of the other.
+    bool has(std::size_t window, int colour, int own) const {
+        return count_[window][colour] == own && count_[window][1 - colour] == 0;
+    }
+
+    /// Points where the colour makes five or more.
+    std::vector<int> five_points(int colour) const {
+        std::vector<int> found;
+        for (std::size_t window = 0; window < count_.size(); ++window) {
+            if (has(window, colour, WINDOW - 1)) {
+                add_empty(window, found);
+            }
+        }
+        return found;
+    }
+
+    /// Points where the colour makes a four: a window with four stones and one empty point.
+    std::vector<int> four_points(int colour) const {
+        std::vector<int> found;
+        for (std::size_t window = 0; window < count_.size(); ++window) {
+            if (has(window, colour, WINDOW - 2)) {
+                add_empty(window, found);
+            }
+        }
+        return found;
+    }
+
+   private:
+    void add_empty(std::size_t window, std::vector<int> &found) const {
+        for (const int point : WINDOWS.points[window]) {
+            bool fresh = is_empty(point);
+            for (const int known : found) {
+                fresh = fresh && known != point;
+            }
+            if (fresh) {
+                found.push_back(point);
+            }
+        }
+    }
+
+    std::array<int, POINTS> stone_;
+    std::vector<std::array<std::uint8_t, 2>> count_;
+    std::array<std::array<std::uint64_t, 2>, POINTS> key_;
+    std::uint64_t hash_ = 0;
+    int stones_ = 0;
+};
+
+struct Unfinished : std::runtime_error {
+    Unfinished() : std::runtime_error("more nodes than allowed") {}
+};
+
+/// Questions about one board, which each of them leaves as it found it.
+class Judge {
+   public:
+    Judge(Board &board, long allowance) : board_(board), left_(allowance) {}
+
+    /// Whether `colour`, to move, has a VCF of at most `limit` stones of its own.
+    bool wins(int colour, int limit = ANY_DEPTH) {
+        std::vector<int> line;
+        return search(colour, limit, line);
+    }
+
+    /// Stones of the shortest VCF, 0 without one; `line` becomes the attacker's stones of one.
+    int depth(int colour, std::vector<int> &line) {
+        if (!search(colour, ANY_DEPTH, line)) {
+            return 0;
+        }
+        const int most = static_cast<int>(line.size());
+        for (int limit = 1; limit < most; ++limit) {
+            std::vector<int> shorter;
+            if (search(colour, limit, shorter)) {
+                line = shorter;
+                return limit;
+            }
+        }
+        return most;
+    }
+
+    /// Whether the stone begins a VCF, or makes five.
+    bool begins_win(int colour, int point) {
+        std::vector<int> line;
+        return begins(colour, point, ANY_DEPTH, line);
+    }
+
+    /// All points whose stone holds; where every other loses by force.
+    std::vector<int> holding(int colour) {
+        std::vector<int> found;
+        std::vector<int> known;
+        for (int point = 0; point < POINTS; ++point) {
+            if (board_.is_empty(point) && holds(colour, point, known)) {
+                found.push_back(point);
+            }
+        }
+        return found;
+    }
+
+    bool holds(int colour, int point) {
+        std::vector<int> known;
+        return holds(colour, point, known);
+    }
+
+   private:
+    struct Key {
+        std::uint64_t hash;
+        int colour;
+        bool operator==(const Key &other) const { return hash == other.hash && colour == other.colour; }
+    };
+    struct Hash {
+        std::size_t operator()(const Key &key) const { return key.hash ^ static_cast<std::uint64_t>(key.colour); }
+    };
+
+    bool search(int colour, int limit, std::vector<int> &line) {
+        if (--left_ < 0) {
+            throw Unfinished();
+        }
+        if (limit <= 0) {
+            return false;
+        }
+        const std::vector<int> fives = board_.five_points(colour);
+        if (!fives.empty()) {
+            line = {fives.front()};
+            return true;
+        }
+        if (limit == 1) {
+            return false;
+        }
+        const Key key{board_.hash(), colour};
+        const auto known = failed_.find(key);
+        if (known != failed_.end() && known->second >= limit) {
+            return false;
+        }
+        const std::vector<int> must = board_.five_points(1 - colour);
+        if (must.size() < 2) {
+            for (const int point : board_.four_points(colour)) {
+                if ((must.empty() || must.front() == point) && begins(colour, point, limit, line)) {
+                    return true;
+                }
+            }
+        }
+        failed_[key] = limit;
+        return false;
+    }
+
+    /// Whether this stone makes five or is the first of a VCF of at most `limit` stones.
+    bool begins(int colour, int point, int limit, std::vector<int> &line) {
+        if (board_.put(point, colour)) {
+            board_.take(point);
+            line = {point};
+            return true;
+        }
+        bool won = false;
+        const std::vector<int> fives = board_.five_points(colour);
+        if (!fives.empty() && board_.five_points(1 - colour).empty()) {
+            std::vector<int> rest;
+            if (fives.size() > 1) {
+                won = limit >= 2;
+                rest = {fives.front()};
+            } else {
+                board_.put(fives.front(), 1 - colour);  // no five, since there was no five point
+                won = search(colour, limit - 1, rest);
+                board_.take(fives.front());
+            }
+            if (won) {
+                line = {point};
+                line.insert(line.end(), rest.begin(), rest.end());
+            }
+        }
+        board_.take(point);
+        return won;
+    }
+
+    /// Whether these stones of the colour, who is to move, are a VCF here; a stone that is none of a VCF ends it.
+    bool follows(int colour, const std::vector<int> &line, std::size_t from = 0) {
+        if (from == line.size() || !board_.is_empty(line[from])) {
+            return false;
+        }
+        bool won = board_.put(line[from], colour);
+        if (!won && board_.five_points(1 - colour).empty()) {
+            const std::vector<int> fives = board_.five_points(colour);
+            won = fives.size() > 1;
+            if (fives.size() == 1) {
+                board_.put(fives.front(), 1 - colour);
+                won = follows(colour, line, from + 1);
+                board_.take(fives.front());
+            }
+        }
+        board_.take(line[from]);
+        return won;
+    }
+
+    /// `known` is a VCF of the opponent that refuted the last stone: it refutes most, and is tried before a search.
+    bool holds(int colour, int point, std::vector<int> &known) {
+        const int other = 1 - colour;
+        if (board_.put(point, colour)) {
+            board_.take(point);
+            return true;
+        }
+        bool held = false;
+        if (board_.five_points(other).empty()) {
+            const std::vector<int> fives = board_.five_points(colour);
+            if (fives.size() > 1) {
+                held = true;
+            } else if (fives.size() == 1) {
+                board_.put(fives.front(), other);
+                held = !lost(colour);
+                board_.take(fives.front());
+            } else {
+                std::vector<int> line;
+                if (!follows(other, known)) {
+                    held = !search(other, ANY_DEPTH, line);
+                    if (!held) {
+                        known = line;
+                    }
+                }
+            }
+        }
+        board_.take(point);
+        return held;
+    }
+
+    /// Whether no stone of the colour, who is to move, holds.
+    bool lost(int colour) {
+        if (--left_ < 0) {
+            throw Unfinished();
+        }
+        const Key key{board_.hash(), colour};
+        const auto seen = lost_.find(key);
+        if (seen != lost_.end()) {
+            return seen->second;
+        }
+        bool none = !wins(colour);
+        std::vector<int> known;
+        // A full board is a draw, which this game's positions are far from.
+        for (int point = 0; none && point < POINTS; ++point) {
+            none = !board_.is_empty(point) || !holds(colour, point, known);
+        }
+        lost_[key] = none;
+        return none;
+    }
+
+    Board &board_;
+    long left_;
+    std::unordered_map<Key, int, Hash> failed_;   // the most stones within which there is no VCF
+    std::unordered_map<Key, bool, Hash> lost_;
+};
+
+}  // namespace suite
+
+#endif
