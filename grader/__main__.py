@@ -119,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
 
     # A student's kit has none of these.
     if find_spec("grader.author"):
-        import_module("grader.author").add_commands(commands)
+        import_module("grader.author").add_commands(commands, Screen())
     return main
 
 

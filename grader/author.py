@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from grader import gradebook, handout, notebook, release, stubs
+from grader import gradebook, handout, notebook, release, stubs, trust
+from grader.grading import Announce
 
 
 def stubs_command(options: argparse.Namespace) -> int:
@@ -34,8 +35,18 @@ def release_command(options: argparse.Namespace) -> int:
     return release.main(options.out)
 
 
-def add_commands(commands: Any) -> None:
-    """Add these commands to the subparsers of `python -m grader`."""
+def trust_command(options: argparse.Namespace, announce: Announce) -> int:
+    """Grade the samples whose outcome is known, and compare."""
+    kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
+    return trust.main(options.only, kinds, options.seed, options.out, announce, long=options.long)
+
+
+def add_commands(commands: Any, announce: Announce) -> None:
+    """Add these commands to the subparsers of `python -m grader`.
+
+    Args:
+        announce: shows a line to the caller.
+    """
     stubs = commands.add_parser("stubs", help="generate the student stubs from instructor/reference")
     stubs.add_argument("--check", action="store_true", help="only say which stubs differ")
     stubs.set_defaults(run=stubs_command)
@@ -60,3 +71,11 @@ def add_commands(commands: Any) -> None:
     gradebook.add_argument("--db", help="file or URL of the database (default: gradebook.db in the course)")
     gradebook.add_argument("--students", type=Path, metavar="CSV", help="roster with the columns id, submission, ...")
     gradebook.set_defaults(run=gradebook_command)
+
+    trusting = commands.add_parser("trust", help="grade the samples whose outcome is known (instructor/submissions)")
+    trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples whose name fits, such as 'pure-*'")
+    trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of samples (default: all)")
+    trusting.add_argument("--seed", type=int, default=1, help="of positions and games (default: 1)")
+    trusting.add_argument("--out", type=Path, default=trust.OUT, help=f"folder for results (default: {trust.OUT})")
+    trusting.add_argument("--long", action="store_true", help="also the match and the training, minutes a sample")
+    trusting.set_defaults(run=lambda options: trust_command(options, announce))

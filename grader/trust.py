@@ -1,0 +1,250 @@
+"""`python -m grader trust`: the grader itself put to the test, on submissions whose outcome is known.
+
+Each kind of sample lies in `instructor/submissions/`: mutants are the reference with one typical bug (`mutants.toml`), which
+must fail exactly the checks named there, with a message that names the misconception; variants are right solutions that
+differ from the reference (`variants/NAME/` over it), which must get full marks or the share that their `expected.toml` names.
+A sample is graded like any submission, by the checks that its files can fell (`checks.toml`), with one seed; what is decided
+stays decided until the sample or the grader changes. Checks that take minutes are left out unless they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import tomllib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from grader.assignment import ROOT, Assignment, Check, load_assignment
+from grader.errors import UsageError
+from grader.grading import Announce, grade
+from grader.run import AWAITING_MARKS, PASSED, run_identity
+from grader.sandbox import Sandbox, find_sandbox
+from grader.submission import read_submission
+
+REFERENCE = Path("instructor", "reference")
+SAMPLES = Path("instructor", "submissions")
+OUT = Path("results", "trust")
+BRIEF_PROFILE, LONG_PROFILE = "smoke", "quick"
+EXPECTED = "expected.toml"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A submission and what the grader must make of it.
+
+    Attributes:
+        why: the misconception, or what makes a right solution differ.
+        files: what is laid over the reference, by relative path.
+        without: files and folders of the reference that are left out.
+        expected: check -> share of its points in [0, 1), or None for anything short of full; all others must give full.
+        luck: checks that may fall short or not, because dice decide.
+        says: words that the message of the first expected check must hold.
+    """
+
+    kind: str
+    name: str
+    why: str
+    files: dict[str, bytes]
+    without: tuple[str, ...] = ()
+    expected: dict[str, float | None] = field(default_factory=dict)
+    luck: tuple[str, ...] = ()
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A sample's outcome: `failed` holds the message of each check that gave less than full points; `wrong` is empty if
+    all is as it must be."""
+
+    kind: str
+    name: str
+    expected: dict[str, float | None]
+    failed: dict[str, str]
+    not_run: tuple[str, ...]
+    wrong: str
+    seconds: float
+
+
+def load_mutants(root: Path) -> list[Sample]:
+    """The mutants of `mutants.toml`; UsageError for one whose old text does not stand in the reference exactly once."""
+    found = []
+    for mutant in _read_toml(root / SAMPLES / "mutants.toml").get("mutant", []):
+        try:
+            name, path, old = mutant["name"], mutant["file"], mutant["old"]
+            text = (root / REFERENCE / path).read_text(encoding="utf-8")
+            if text.count(old) != 1:
+                raise UsageError(f"mutant {name}: expected its old text exactly once in {path}; it is there {text.count(old)} times")
+            found.append(
+                Sample(
+                    kind="mutants",
+                    name=name,
+                    why=mutant["misconception"],
+                    files={path: text.replace(old, mutant["new"]).encode()},
+                    expected=dict.fromkeys(mutant["fails"]),
+                    luck=tuple(mutant.get("luck", ())),
+                    says=mutant["says"],
+                )
+            )
+        except (KeyError, OSError) as error:
+            raise UsageError(f"mutant {mutant.get('name', '?')}: {error} is missing") from error
+    return found
+
+
+def load_variants(root: Path) -> list[Sample]:
+    """The folders of `variants/`, each with an `expected.toml`: `why`, and if need be `without` and `[share]`."""
+    found = []
+    for place in sorted(path for path in (root / SAMPLES / "variants").iterdir() if path.is_dir()):
+        told = _read_toml(place / EXPECTED)
+        if unknown := set(told) - {"why", "without", "share"}:
+            raise UsageError(f"{place / EXPECTED}: unknown {', '.join(sorted(unknown))}")
+        files = {p.relative_to(place).as_posix(): p.read_bytes() for p in sorted(place.rglob("*")) if p.is_file()}
+        files.pop(EXPECTED)
+        found.append(
+            Sample(
+                kind="variants",
+                name=place.name,
+                why=told.get("why", ""),
+                files={path: content for path, content in files.items() if "__pycache__" not in path},
+                without=tuple(told.get("without", ())),
+                expected=told.get("share", {}),
+            )
+        )
+    return found
+
+
+KINDS: dict[str, Callable[[Path], list[Sample]]] = {"mutants": load_mutants, "variants": load_variants}
+
+
+def load_samples(kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: Path = ROOT) -> list[Sample]:
+    """The samples of these kinds whose name fits the pattern; UsageError for doubled names, unknown checks, or none."""
+    samples = [sample for kind in kinds for sample in KINDS[kind](root)]
+    known = {check.id for check in load_assignment().checks}
+    names = [(sample.kind, sample.name) for sample in samples]
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"expected samples of different names; twice: {doubled}")
+    for sample in samples:
+        if unknown := {*sample.expected, *sample.luck} - known:
+            raise UsageError(f"{sample.kind} {sample.name}: unknown checks {', '.join(sorted(unknown))}")
+    chosen = [sample for sample in samples if fnmatchcase(sample.name, only)]
+    if not chosen:
+        raise UsageError(f"expected a pattern that fits the name of a sample, such as {samples[0].name if samples else '*'}; got {only!r}")
+    return chosen
+
+
+def checks_for(sample: Sample, assignment: Assignment, *, long: bool = False, root: Path = ROOT) -> tuple[list[Check], list[str]]:
+    """The checks to run on a sample, and the ids of those that its files can fell but that take too long."""
+    places = _read_toml(root / SAMPLES / "checks.toml")
+    groups: set[str] = set()
+    for path in (*sample.files, *sample.without):
+        fitting = [groups for place, groups in places.items() if f"{path}/".startswith(f"{place}/")]
+        groups.update(fitting[0] if fitting else {check.id.split(".")[0] for check in assignment.checks})
+    able = [check for check in assignment.checks if check.id.split(".")[0] in groups]
+    slow = {i for ids in assignment.long_checks.values() for i in ids}
+    left_out = [check.id for check in able if not long and check.id in slow and check.id not in sample.expected]
+    return [check for check in able if check.id not in left_out], left_out
+
+
+def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: bool = False, root: Path = ROOT) -> Row:
+    """Grade one sample into `out/KIND/NAME`, or take what an earlier run of exactly this work has found."""
+    assignment = load_assignment()
+    checks, not_run = checks_for(sample, assignment, long=long, root=root)
+    assignment = replace(assignment, checks=tuple(checks))
+    folder = out / "submissions" / sample.kind / sample.name
+    _lay_out(sample, folder, root)
+    profile = LONG_PROFILE if long else BRIEF_PROFILE
+    done = out / sample.kind / sample.name
+    results = _earlier(done, run_identity(read_submission(folder, assignment), assignment, profile, sandbox), seed)
+    if results is None:
+        results = grade(folder, assignment, profile, out / sample.kind, sandbox, seed=seed, announce=lambda _: None)
+    verdicts = {check["id"]: check for check in results["checks"] if check["status"] != AWAITING_MARKS}
+    return Row(
+        kind=sample.kind,
+        name=sample.name,
+        expected=sample.expected,
+        failed={i: check["message"] for i, check in verdicts.items() if check["status"] != PASSED},
+        not_run=tuple(not_run),
+        wrong=_wrong(sample, verdicts),
+        seconds=results["seconds"],
+    )
+
+
+def _wrong(sample: Sample, verdicts: dict[str, Any]) -> str:
+    """What is not as expected, empty for nothing."""
+    faults = []
+    for i, check in verdicts.items():
+        share = check["points"] / check["max_points"]
+        if check["status"] == "could_not_grade":
+            faults.append(f"{i} could not be graded")
+        elif i in sample.luck:
+            continue
+        elif i not in sample.expected:
+            faults += [f"{i} gave {share:.0%}"] * (check["status"] != PASSED)
+        elif check["status"] == PASSED:
+            faults.append(f"{i} noticed nothing")
+        elif sample.expected[i] is not None and abs(share - sample.expected[i]) > 0.005:
+            faults.append(f"{i} gave {share:.0%} in place of {sample.expected[i]:.0%}")
+    faults += [f"{i} did not run" for i in sample.expected if i not in verdicts]
+    if sample.says and not faults and sample.says not in verdicts[next(iter(sample.expected))]["message"]:
+        faults.append(f"no message says {sample.says!r}")
+    return "; ".join(faults)
+
+
+def _lay_out(sample: Sample, folder: Path, root: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(root / REFERENCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in sample.without:
+        if not (folder / path).exists():
+            raise UsageError(f"{sample.kind} {sample.name}: the reference has no {path} that could be left out")
+        if (folder / path).is_dir():
+            shutil.rmtree(folder / path)
+        else:
+            (folder / path).unlink()
+    for path, content in sample.files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+
+
+def _earlier(folder: Path, identity: dict[str, Any], seed: int) -> dict[str, Any] | None:
+    """The results of a finished run of this work, if there is one."""
+    try:
+        data = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        if data["identity"] == identity and data["seed"] == seed:
+            return json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError):
+        pass
+    return None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def main(only: str, kinds: tuple[str, ...], seed: int, out: Path, announce: Announce, *, long: bool = False) -> int:
+    """Run the samples and print the table; 0 if every row is as it must be, else 1."""
+    samples, sandbox = load_samples(kinds, only), find_sandbox()
+    announce(f"{sandbox.sentence} Seed {seed}.")
+    width = max(len(sample.name) for sample in samples)
+    started, rows = time.monotonic(), []
+    announce(f"{'kind':8}  {'name':{width}}  expected | failed | ok")
+    for number, sample in enumerate(samples, 1):
+        left = (time.monotonic() - started) / max(1, number - 1) * (len(samples) - number + 1)
+        announce(f"\r{number} of {len(samples)}: {sample.name}" + (f", about {left:.0f} s left" if rows else ""))
+        row = run_sample(sample, out.resolve(), sandbox, seed, long=long)
+        rows.append(row)
+        expected = ", ".join(i if share is None else f"{i} {share:.0%}" for i, share in row.expected.items())
+        verdict = f"NO: {row.wrong}" if row.wrong else "yes"
+        announce(f"{row.kind:8}  {row.name:{width}}  {expected or 'none'} | {', '.join(row.failed) or 'none'} | {verdict}")
+        (out / "rows.json").write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
+    as_expected = sum(not row.wrong for row in rows)
+    announce(f"{as_expected} of {len(rows)} as expected; the messages stand in {out / 'rows.json'}.")
+    if not_run := sorted({i for row in rows for i in row.not_run}):
+        announce(f"Not run, since they take minutes (--long runs them): {', '.join(not_run)}.")
+    return 0 if as_expected == len(rows) else 1
