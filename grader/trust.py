@@ -29,7 +29,7 @@ from grader.submission import read_submission
 REFERENCE = Path("instructor", "reference")
 SAMPLES = Path("instructor", "submissions")
 OUT = Path("results", "trust")
-BRIEF_PROFILE, LONG_PROFILE = "smoke", "quick"
+BRIEF_PROFILE, LONG_PROFILE = "trust", "quick"
 EXPECTED = "expected.toml"
 
 
@@ -78,7 +78,9 @@ def load_mutants(root: Path) -> list[Sample]:
             name, path, old = mutant["name"], mutant["file"], mutant["old"]
             text = (root / REFERENCE / path).read_text(encoding="utf-8")
             if text.count(old) != 1:
-                raise UsageError(f"mutant {name}: expected its old text exactly once in {path}; it is there {text.count(old)} times")
+                raise UsageError(
+                    f"mutant {name}: expected its old text exactly once in {path}; it is there {text.count(old)} times"
+                )
             found.append(
                 Sample(
                     kind="mutants",
@@ -132,11 +134,15 @@ def load_samples(kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: P
             raise UsageError(f"{sample.kind} {sample.name}: unknown checks {', '.join(sorted(unknown))}")
     chosen = [sample for sample in samples if fnmatchcase(sample.name, only)]
     if not chosen:
-        raise UsageError(f"expected a pattern that fits the name of a sample, such as {samples[0].name if samples else '*'}; got {only!r}")
+        raise UsageError(
+            f"expected a pattern that fits the name of a sample, such as {samples[0].name if samples else '*'}; got {only!r}"
+        )
     return chosen
 
 
-def checks_for(sample: Sample, assignment: Assignment, *, long: bool = False, root: Path = ROOT) -> tuple[list[Check], list[str]]:
+def checks_for(
+    sample: Sample, assignment: Assignment, *, long: bool = False, root: Path = ROOT
+) -> tuple[list[Check], list[str]]:
     """The checks to run on a sample, and the ids of those that its files can fell but that take too long."""
     places = _read_toml(root / SAMPLES / "checks.toml")
     groups: set[str] = set()
@@ -232,7 +238,8 @@ def main(only: str, kinds: tuple[str, ...], seed: int, out: Path, announce: Anno
     samples, sandbox = load_samples(kinds, only), find_sandbox()
     announce(f"{sandbox.sentence} Seed {seed}.")
     width = max(len(sample.name) for sample in samples)
-    started, rows = time.monotonic(), []
+    started = time.monotonic()
+    rows: list[Row] = []
     announce(f"{'kind':8}  {'name':{width}}  expected | failed | ok")
     for number, sample in enumerate(samples, 1):
         left = (time.monotonic() - started) / max(1, number - 1) * (len(samples) - number + 1)

@@ -1,7 +1,8 @@
 """The policy-value network computed from its weights alone, apart from any student's code (interface section 6).
 
 Used to judge: what a network must output for given weights, and what a trained network says about a position. Values are
-seen by the side to move. Board size and block count are read from the shapes.
+seen by the side to move. Board size and block count are read from the shapes. torch, slow to load, is imported only where a
+network is computed: the checks of a search need none.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import warnings
 from collections.abc import Mapping
 from math import isqrt
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-import torch.nn.functional as F
+
+if TYPE_CHECKING:
+    import torch
 
 CHANNELS = 64
 PLANES = 9
@@ -81,6 +84,8 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
     Raises:
         ValueError: the file is missing, too large, no plain state_dict, or holds NaN or infinity; one sentence.
     """
+    import torch
+
     if not path.is_file():
         raise ValueError(f"expected a weights file at {path}; nothing is there")
     if path.stat().st_size > MAX_WEIGHTS_BYTES:
@@ -140,6 +145,9 @@ def forward(
     Returns:
         log_probs [N, W*H] float32 in order of moves, value [N, 1] float32 in [-1, 1] for the side to move.
     """
+    import torch
+    import torch.nn.functional as F
+
     _, _, block = read_sizes(weights, width, height)
     tensors = {key: torch.as_tensor(np.asarray(value)).float() for key, value in weights.items()}
 

@@ -14,6 +14,8 @@ from Board.game_board import Board
 
 Evaluation = tuple[Iterable[tuple[int, float]], float]
 """Priors of the legal moves, and the value for the side to move."""
+Rule = Callable[["Node", "Node"], float]
+"""Selection value of a child (second) of a node (first), where another than the right one is to be tried."""
 
 
 class Node:
@@ -31,7 +33,7 @@ class Node:
 
 
 def playouts(
-    board: Board, n_playout: int, c_puct: float, count_parent_itself: bool = True
+    board: Board, n_playout: int, c_puct: float, count_parent_itself: bool = True, rule: Rule | None = None
 ) -> Generator[Board, Evaluation, Node]:
     """The search as a dialogue: yields each leaf's position, is sent its evaluation, returns the root.
 
@@ -42,7 +44,7 @@ def playouts(
     for _ in range(n_playout):
         node, path = root, [root]
         while node.children:
-            parent, (move, node) = node, _select(node, c_puct, count_parent_itself)
+            parent, (move, node) = node, _select(node, c_puct, count_parent_itself, rule)
             path.append(node)
         if node.board is None:
             assert parent.board is not None
@@ -62,7 +64,9 @@ def playouts(
     return root
 
 
-def _select(node: Node, c_puct: float, count_parent_itself: bool) -> tuple[int, Node]:
+def _select(node: Node, c_puct: float, count_parent_itself: bool, rule: Rule | None) -> tuple[int, Node]:
+    if rule is not None:
+        return max(node.children.items(), key=lambda item: rule(node, item[1]))
     scale = c_puct * sqrt(node.visits if count_parent_itself else node.visits - 1)
     best, best_score = (-1, node), float("-inf")
     for item in node.children.items():
@@ -88,6 +92,7 @@ def search(
     c_puct: float,
     *,
     count_parent_itself: bool = True,
+    rule: Rule | None = None,
 ) -> Node:
     """The tree after `n_playout` playouts from `board`, which is left as it was.
 
@@ -95,8 +100,9 @@ def search(
         evaluate: of positions that are not over; a finished game is worth its result.
         count_parent_itself: whether N_parent is the node's own visits (with the one that expanded it) or the sum of its
             children's. Right solutions differ in this.
+        rule: by which children are selected in place of the right one, to see what a slip would give.
     """
-    return search_many([board], lambda leaves: [evaluate(leaves[0])], n_playout, c_puct, count_parent_itself)[0]
+    return search_many([board], lambda leaves: [evaluate(leaves[0])], n_playout, c_puct, count_parent_itself, rule)[0]
 
 
 def search_many(
@@ -105,6 +111,7 @@ def search_many(
     n_playout: int,
     c_puct: float,
     count_parent_itself: bool = True,
+    rule: Rule | None = None,
 ) -> list[Node]:
     """Independent searches side by side, their leaves evaluated together; the trees are those of `search`."""
     roots: list[Node | None] = [None] * len(boards)
@@ -118,7 +125,7 @@ def search_many(
             roots[number] = stop.value
 
     for number, board in enumerate(boards):
-        advance(number, playouts(board, n_playout, c_puct, count_parent_itself), None)
+        advance(number, playouts(board, n_playout, c_puct, count_parent_itself, rule), None)
     while waiting:
         asked, answers = waiting, evaluate([leaf for _, _, leaf in waiting])
         waiting = []

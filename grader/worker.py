@@ -11,6 +11,7 @@ A position is `{"width", "height", "n_in_row", "moves"}`, moves in order of play
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import importlib
 import json
@@ -219,7 +220,12 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     roots = watch_roots(player.mcts)
     if hasattr(player, "set_player_ind"):
         player.set_player_ind(board.get_current_player())
-    move, probs = player.get_action(board, is_selfplay, 0)
+    before = list(board.states.items())
+    try:
+        move, probs = player.get_action(board, is_selfplay, 0)
+    finally:
+        if list(board.states.items()) != before:
+            raise ValueError("get_action plays on the board that it was given, which must stay as it is")
     return {
         "move": int(move),
         "probs": None if probs is None else np.asarray(probs, dtype=float).reshape(-1),
@@ -248,15 +254,18 @@ def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[int]
     return moves
 
 
-def self_play(position: dict[str, Any], plies: int, **player_args: Any) -> list[dict[str, Any]]:
-    """Up to `plies` moves of one player against itself in self-play mode, each with its probabilities and tree."""
-    player, _ = make_player(is_selfplay=1, **player_args)
+def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **player_args: Any) -> list[dict[str, Any]]:
+    """Up to `plies` moves of one player, each with its probabilities and tree: against itself in self-play mode, or in play
+    against an opponent who always answers at the lowest empty point."""
+    player, _ = make_player(is_selfplay=int(not in_play), **player_args)
     board = board_at(position)
     steps = []
     for _ in range(plies):
-        done = act(player, board, 1)
+        done = act(player, board, int(not in_play))
         steps.append({"move": done["move"], "probs": done["probs"], "tree": dump_tree(done["root"])})
         board.do_move(done["move"])
+        if in_play and not board.game_end()[0]:
+            board.do_move(min(board.availables))
         if board.game_end()[0]:
             break
     return steps
@@ -330,13 +339,13 @@ def net_create(
     STATE["net"] = module.PolicyValueNet(width, height, block, init_model=path)
 
 
-def net_forward(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The bare model's forward in eval mode: log probabilities and value."""
+def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The bare model's forward, of a copy that takes the mode: log probabilities and value."""
     torch = torch_module()
-    net = STATE["net"]
-    net.model.eval()
+    model = copy.deepcopy(STATE["net"].model)
+    model.train(train_mode)
     with torch.no_grad():
-        log_probs, value = net.model(torch.as_tensor(states))
+        log_probs, value = model(torch.as_tensor(states))
     return log_probs.cpu().numpy(), value.cpu().numpy()
 
 
@@ -345,8 +354,10 @@ def net_policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(probs), np.asarray(value)
 
 
-def net_policy_value_fn(position: dict[str, Any]) -> tuple[list[tuple[int, float]], float]:
-    pairs, value = STATE["net"].policy_value_fn(board_at(position), 2, 3)
+def net_policy_value_fn(position: dict[str, Any], turned: bool = False) -> tuple[list[tuple[int, float]], float]:
+    """The network's moves and value, seen through a random symmetry if `turned`."""
+    net = STATE["net"]
+    pairs, value = (net.policy_value_fn_random if turned else net.policy_value_fn)(board_at(position), 2, 3)
     return [(int(move), number(prior)) for move, prior in pairs], number(value)
 
 
@@ -357,6 +368,12 @@ def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: fl
         loss, entropy = STATE["net"].train_step(list(states), list(probs), winners, lr)
         done.append([number(loss), number(entropy)])
     return done
+
+
+def net_gradients() -> dict[str, np.ndarray]:
+    """What the last step left in the parameters' gradients; empty where it left none."""
+    parameters = STATE["net"].model.named_parameters()
+    return {name: w.grad.detach().cpu().numpy() for name, w in parameters if w.grad is not None}
 
 
 def net_weights() -> dict[str, np.ndarray]:
@@ -418,6 +435,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         net_policy_value,
         net_policy_value_fn,
         net_train,
+        net_gradients,
         net_weights,
         net_evaluate,
         train_start,

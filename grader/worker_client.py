@@ -57,6 +57,7 @@ REPLIES: dict[str, Any] = {
     "net_policy_value": _HEADS,
     "net_policy_value_fn": ([(int, _NUMBER)], _NUMBER),
     "net_train": [(_NUMBER, _NUMBER)],
+    "net_gradients": {str: np.ndarray},
     "net_weights": {str: np.ndarray},
     "net_evaluate": _HEADS,
     "train_start": type(None),

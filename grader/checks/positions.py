@@ -76,6 +76,26 @@ def block_position(rng: Random) -> tuple[Position, int]:
             return position, threats[0]
 
 
+def drawn_position(rng: Random) -> Position:
+    """A tic-tac-toe position with three empty points from which some line of play ends in a draw."""
+    while True:
+        position = random_position(rng, 3, 3, 3, 6)
+        board = board_at(position)
+        if len(board.availables) == 3 and -1 in _results(board, (), {}):
+            return position
+
+
+def draw_share(rng: Random, position: Position, games: int) -> float:
+    """How many of so many random games from the position are drawn."""
+    draws = 0
+    for _ in range(games):
+        board = board_at(position)
+        while not board.game_end()[0]:
+            board.do_move(rng.choice(board.availables))
+        draws += board.game_end()[1] == -1
+    return draws / games
+
+
 def _after(board: Board, move: int) -> list[int]:
     """Stones by point (0 empty) after the move, then the side to move."""
     points = [board.states.get(p, 0) for p in range(9)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,10 +21,12 @@ from Minimax.arena.engine import EngineFailure, EngineProcess, EngineSpec, Limit
 from Minimax.arena.match import ThreadRunner, play_match
 from Minimax.arena.records import Records
 from Minimax.arena.referee import GameRecord, play_game
-from Minimax.arena.rules import centre
+from Minimax.arena.rules import SWAP, Position, centre
 from Minimax.arena.setup import MatchSetup
 
 OPENINGS = 6
+EDGE_PLAYER = Path(__file__).with_name("edge_player.py")
+TAME_MOVE_S = 1.0  # what an engine is told against an opponent that does not resist
 FAULTS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
 
 
@@ -68,22 +72,56 @@ def test_build(built: tuple[Path | None, str, str], verdict: Ruling) -> None:
 
 @pytest.mark.points("minimax.protocol")
 def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
-    """One game on each side: what counts is how they end, not who wins."""
+    """Two games on each side, against the baseline and one that swaps and plays at the edges: what counts is how they end."""
     verdict.expected = "As black and as white: a name, then a legal answer to every line within the limit, to the end."
+    edges = EngineSpec(path="edges", command=(sys.executable, "-I", str(EDGE_PLAYER)))
+    tame = replace(limits, told_move_s=min(limits.told_s, TAME_MOVE_S))
+    # Offered again and again: an engine that takes the swap for a new game opens a second time on its own stone.
+    opening = (rng.choice(centre()), rng.choice(centre()))
     games = [
-        play_game(engine, baseline, limits, seed=rng.randrange(2**31)),
-        play_game(baseline, engine, limits, seed=rng.randrange(2**31)),
+        [
+            play_game(engine, baseline, limits, seed=rng.randrange(2**31)),
+            play_game(engine, edges, tame, seed=rng.randrange(2**31), opening=opening),
+        ],
+        [
+            play_game(baseline, engine, limits, seed=rng.randrange(2**31)),
+            play_game(edges, engine, tame, seed=rng.randrange(2**31)),
+        ],
     ]
-    verdict.evidence["games"] = [game.to_json() for game in games]
+    verdict.evidence["games"] = [game.to_json() for side in games for game in side]
     broken = []
-    for seat, game in enumerate(games):
-        side = ("black", "white")[seat]
-        if game.faulty == seat:
-            broken.append(f"As {side} it lost by {game.termination.value}: {game.detail}")
-        verdict.seen += f"As {side}: {game.termination.value} after {len(game.moves)} plies. "
+    for seat, side in enumerate(("black", "white")):
+        faults = [game for game in games[seat] if game.faulty == seat]
+        if faults:
+            after = " after a swap" if faults[0].swapped and seat == 0 else ""
+            broken.append(f"As {side} it lost{after} by {faults[0].termination.value}: {faults[0].detail}")
+        elif seat == 0 and goes_on_with_lost_stones(games[0][1]):
+            broken.append(
+                "As black, told of a swap, it went on as if no stone had changed hands: it completed five with stones that "
+                "had become white's."
+            )
+        ends = ", ".join(f"{game.termination.value} after {len(game.moves)} plies" for game in games[seat])
+        verdict.seen += f"As {side}: {ends}. "
     verdict.expect(len(broken) < 2, " ".join(broken))
     if broken:
         verdict.partial(0.5, broken[0])
+
+
+def goes_on_with_lost_stones(game: GameRecord) -> bool:
+    """Whether black's stones make five with those that it lost by the swap, and the game goes on for more than a move.
+
+    A right engine may lay four stones of its own beside one that it lost; with the next move it wins.
+    """
+    if not game.swapped:
+        return False
+    believed = Position()
+    for ply, action in enumerate(game.moves):
+        if action != SWAP:
+            believed.turn = ply % 2
+            believed.play(action)
+        if believed.winner == 0:
+            return ply + 2 < len(game.moves) - 1
+    return False
 
 
 @pytest.mark.points("minimax.opening")

@@ -101,8 +101,25 @@ def _expect_close(seen: Any, expected: np.ndarray, what: str) -> float:
         )
         if np.abs(flat - reference).max() <= OUTPUT_TOLERANCE:
             raise StudentFault(f"{what} are the right numbers in the wrong order: mind rows, columns and the permute.")
-        raise StudentFault(f"{what} differs from the reference by up to {worst:.2g} for the same weights.")
+        raise StudentFault(
+            f"{what} differs from the reference by up to {worst:.2g} for the same weights.{_slip(seen, expected)}"
+        )
     return worst
+
+
+def _slip(seen: np.ndarray, expected: np.ndarray) -> str:
+    """A sentence that names a typical slip, or nothing; the policy's outputs alone have more than one column."""
+    if seen.shape[1] == 1:
+        return " Values beyond 1 or -1 are none." if np.abs(seen).max() > 1 + OUTPUT_TOLERANCE else ""
+    logarithms = bool((expected <= 0).all())
+    probs = np.exp(seen) if logarithms else seen
+    if len(seen) > 1 and np.allclose(probs.sum(axis=0), 1, atol=1e-3):
+        return " It looks as if probabilities were shared out over the batch in place of the moves."
+    if logarithms and np.allclose(np.exp(expected), seen, atol=OUTPUT_TOLERANCE):
+        return " They are probabilities, not their logarithms."
+    if not logarithms and np.allclose(expected, np.exp(seen), atol=OUTPUT_TOLERANCE):
+        return " They are logarithms of probabilities."
+    return ""
 
 
 @pytest.mark.points("network.legal_moves")
@@ -114,22 +131,66 @@ def test_legal_moves(worker: Worker, verdict: Ruling, rng: Random) -> None:
         position = random_position(rng, 5, 4, 4, plies)
         board = board_at(position)
         state = np.asarray(board.current_state(), dtype=np.float32)[None]
-        log_probs, value = forward(weights, state, width=5, height=4)
+        # Held against the network's own answer: whether that is right, network.outputs decides.
+        probs, value = (np.asarray(head, dtype=float) for head in worker.call("net_policy_value", states=state))
+        verdict.expect(
+            probs.size == 20 and value.size == 1,
+            f"policy_value gives shapes {list(probs.shape)} and {list(value.shape)} for one state of 5x4.",
+        )
         pairs, seen_value = worker.call("net_policy_value_fn", position=position)
         seen = {int(move): float(prior) for move, prior in pairs}
         verdict.expect(
             len(pairs) == len(seen) and set(seen) == set(board.availables),
             f"policy_value_fn after moves {position['moves']} should give exactly the legal moves.",
         )
-        expected = {move: float(np.exp(log_probs[0, move])) for move in board.availables}
-        # Probabilities of the legal moves may be normalised again or not.
-        for scale in (1.0, sum(expected.values())):
-            if all(abs(seen[m] - expected[m] / scale) <= OUTPUT_TOLERANCE for m in expected):
-                break
-        else:
-            raise StudentFault("policy_value_fn gives legal moves other probabilities than the network's.")
         verdict.expect(
-            abs(seen_value - float(value[0, 0])) <= OUTPUT_TOLERANCE,
-            f"policy_value_fn's value is {seen_value:.4f}; the network says {float(value[0, 0]):.4f}.",
+            _same_priors(seen, probs.reshape(-1)), "policy_value_fn gives legal moves other probabilities than the network's."
         )
-    verdict.seen = "Three positions, all legal moves, all probabilities."
+        verdict.expect(
+            abs(seen_value - float(value.reshape(-1)[0])) <= OUTPUT_TOLERANCE,
+            f"policy_value_fn's value is {seen_value:.4f}; the network says {float(value.reshape(-1)[0]):.4f}.",
+        )
+    for width, height in ((4, 4), (5, 4)):
+        _expect_symmetries(worker, verdict, rng, width, height)
+    verdict.seen = "Three positions, all legal moves, all probabilities; and two through random symmetries of the board."
+
+
+def _same_priors(seen: dict[int, float], probs: np.ndarray) -> bool:
+    """Whether these are the probabilities of these moves; normalised again over the legal ones or not."""
+    legal = sum(float(probs[move]) for move in seen) or 1.0
+    return any(
+        all(abs(p - float(probs[move]) / scale) <= OUTPUT_TOLERANCE for move, p in seen.items()) for scale in (1.0, legal)
+    )
+
+
+def _expect_symmetries(worker: Worker, verdict: Ruling, rng: Random, width: int, height: int) -> None:
+    """policy_value_fn_random must be what the network says of the turned board, its moves turned back."""
+    worker.call(
+        "net_create", width=width, height=height, block=1, weights=random_weights(width, height, 1, rng.randrange(2**31))
+    )
+    position = random_position(rng, width, height, 4, 5)
+    board = board_at(position)
+    state = np.asarray(board.current_state(), dtype=np.float32)
+    turns = range(4) if width == height else (0, 2)
+    # A symmetry as what it makes of a picture; moves count rows from the bottom, states from the top.
+    symmetries = [lambda a, k=k, m=m: np.rot90(a, k, (-2, -1))[..., :: -1 if m else 1] for k in turns for m in (False, True)]
+    probs, _ = worker.call("net_policy_value", states=np.stack([np.ascontiguousarray(turn(state)) for turn in symmetries]))
+    verdict.expect(
+        np.shape(probs) == (len(symmetries), width * height),
+        f"policy_value gives shape {list(np.shape(probs))} for {len(symmetries)} states of {width}x{height}.",
+    )
+    points = np.arange(width * height).reshape(height, width)
+    accepted = []
+    for turn, row in zip(symmetries, np.asarray(probs, dtype=float), strict=True):
+        moved_to = turn(points[::-1])[::-1].reshape(-1)  # which move of the board lies at each move of the turned board
+        back = np.empty(width * height)
+        back[moved_to] = row
+        accepted.append(back)
+    for _ in range(8):
+        pairs, _ = worker.call("net_policy_value_fn", position=position, turned=True)
+        seen = {int(move): float(prior) for move, prior in pairs}
+        verdict.expect(
+            set(seen) == set(board.availables) and any(_same_priors(seen, probs) for probs in accepted),
+            f"policy_value_fn_random on {width}x{height} (width x height) gives moves other probabilities than the network "
+            "gives them on any turned or mirrored board: the symmetry is not undone on the moves.",
+        )

@@ -105,7 +105,7 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
 
 
 def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
-    """StudentFault unless the root's and its best child's children are the legal moves."""
+    """StudentFault unless the root's and its best child's children are the legal moves, and no finished game has any."""
     most = int(max(tree.children(0), key=lambda i: tree.visits[i]))
     for node in (0, most):
         board = board_at(position, tree.path(node))
@@ -117,6 +117,9 @@ def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
             raise StudentFault(
                 f"The children after moves {tree.path(node)} should be exactly the legal moves; they differ at {wrong}."
             )
+    for node in np.unique(tree.parent[1:]):
+        if board_at(position, tree.path(node)).game_end()[0]:
+            raise StudentFault(f"The node after moves {tree.path(node)} was expanded, though the game is over there.")
 
 
 def expect_values_add_up(
@@ -139,8 +142,8 @@ def expect_values_add_up(
     below = np.bincount(tree.parent[1:], weights=total[1:], minlength=len(tree.parent))
     counts = np.bincount(tree.parent[1:], weights=tree.visits[1:], minlength=len(tree.parent))
     nodes = [i for i in range(1, len(tree.parent)) if tree.visits[i] > 0]
-    errors = {+1: 0.0, -1: 0.0}
-    unturned = 0.0
+    errors, errors_over = {+1: 0.0, -1: 0.0}, {+1: 0.0, -1: 0.0}
+    unturned, finished, draws = 0.0, 0.0, 0.0
     for node in nodes:
         board = board_at(position, tree.path(node))
         ended, winner = board.game_end()
@@ -151,6 +154,10 @@ def expect_values_add_up(
             # The side to move has not made the last move, so a winner is the other one.
             expected = 0.0 if winner == -1 else float(tree.visits[node])
             rest = total[node]
+            miss = min(abs(rest - expected), abs(rest + expected)) / slack
+            draws, finished = (max(draws, miss), finished) if winner == -1 else (draws, max(finished, miss))
+            errors_over = {sign: max(error, abs(rest - sign * expected) / slack) for sign, error in errors_over.items()}
+            continue
         elif own_value is None:
             nearest = float(np.clip(np.round(rest), -own, own))
             miss = abs(rest - nearest) / slack
@@ -161,9 +168,16 @@ def expect_values_add_up(
             expected = -own_value(board) * own
             unturned = max(unturned, abs(total[node] - below[node] - expected) / slack)
         errors = {sign: max(error, abs(rest - sign * expected) / slack) for sign, error in errors.items()}
-    sign = min(errors, key=errors.__getitem__)
-    if errors[sign] <= 1:
+    together = {sign: max(errors[sign], errors_over[sign]) for sign in errors}
+    sign = min(together, key=together.__getitem__)
+    if together[sign] <= 1:
         return "" if sign > 0 else "Q is stored for the player to move, which is accepted."
+    if finished > 1:
+        raise StudentFault("A finished game that has a winner is not worth 1 or -1 in the tree: its result alone counts there.")
+    if draws > 1:
+        raise StudentFault("A draw is not worth 0 in the tree.")
+    if min(errors.values()) <= 1 and min(errors_over.values()) <= 1:
+        raise StudentFault("The result of a finished game enters the tree as seen by the wrong player.")
     if unturned <= 1:
         raise StudentFault(
             "The values do not change sign from one level of the tree to the next: what is good for one player must "
@@ -171,8 +185,18 @@ def expect_values_add_up(
         )
     raise StudentFault(
         "The values in the tree do not add up: a node's visits times its Q should be its own evaluation less those of "
-        f"its children (off by {errors[sign] * tolerance:.2g} a visit at the worst node)."
+        f"its children (off by {together[sign] * tolerance:.2g} a visit at the worst node)."
     )
+
+
+def undecided_share(tree: Tree) -> float:
+    """Of the nodes below the root that were evaluated once, the share whose evaluation was 0."""
+    total = tree.visits * np.nan_to_num(tree.value)
+    below = np.bincount(tree.parent[1:], weights=total[1:], minlength=len(tree.parent))
+    counts = np.bincount(tree.parent[1:], weights=tree.visits[1:], minlength=len(tree.parent))
+    once = np.flatnonzero(tree.visits - counts == 1)
+    once = once[once > 0]
+    return float(np.mean(np.abs(total[once] + below[once]) < 0.5)) if once.size else 0.0
 
 
 def _off_integer(value: float, most: float) -> float:
