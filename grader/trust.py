@@ -100,7 +100,7 @@ def load_mutants(root: Path) -> list[Sample]:
 def load_variants(root: Path) -> list[Sample]:
     """The folders of `variants/`, each with an `expected.toml`: `why`, and if need be `without` and `[share]`."""
     found = []
-    for place in sorted(path for path in (root / SAMPLES / "variants").iterdir() if path.is_dir()):
+    for place in sorted(path for path in (root / SAMPLES / "variants").glob("*") if path.is_dir()):
         told = _read_toml(place / EXPECTED)
         if unknown := set(told) - {"why", "without", "share"}:
             raise UsageError(f"{place / EXPECTED}: unknown {', '.join(sorted(unknown))}")
