@@ -118,11 +118,14 @@ def _value(points: tuple[int, ...]) -> int:
     return max(-_value((*points[:p], side, *points[p + 1 : 9], 3 - side)) for p in empty)
 
 
-def certain_position(rng: Random) -> tuple[Position, dict[tuple[int, ...], float]]:
+def certain_position(rng: Random, mover: int | None = None) -> tuple[Position, dict[tuple[int, ...], float]]:
     """A late position in which every rollout that a search could throw has one possible result.
 
     Then pure MCTS is deterministic and can be compared visit by visit. The root itself may be uncertain (its value is
     nobody's input), and the results of its moves are not all the same.
+
+    Args:
+        mover: if given, a rollout from some leaf where this player is to move would end otherwise if the other one began.
 
     Returns:
         The position, and the value for the side to move of every unfinished position below it, by the moves from there.
@@ -137,8 +140,23 @@ def certain_position(rng: Random) -> tuple[Position, dict[tuple[int, ...], float
         values: dict[tuple[int, ...], float] = {}
         results = _results(board, (), values)
         first = {values.get((int(move),)) for move in board.availables}
-        if len(results) > 1 and values.keys() >= {(int(m),) for m in board.availables if _open(board, m)} and len(first) > 1:
+        certain = values.keys() >= {(int(m),) for m in board.availables if _open(board, m)}
+        if not certain or len(results) < 2 or len(first) < 2:
+            continue
+        if mover is None or any(_beginner_counts(board, path, mover) for path in values if path):
             return position, values
+
+
+def _beginner_counts(board: Board, path: tuple[int, ...], mover: int) -> bool:
+    """Whether `mover` is to move after the path, and random play from there can end otherwise if the opponent begins."""
+    after = board.copy()
+    for move in path:
+        after.do_move(move)
+    if after.get_current_player() != mover:
+        return False
+    right = _results(after, (), {})
+    after.current_player = 3 - mover
+    return _results(after, (), {}) != right
 
 
 def _open(board: Board, move: int) -> bool:

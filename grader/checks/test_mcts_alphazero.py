@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from Board.game_board import Board
+from grader.checks.agreement import Search, expect_agreement
 from grader.checks.conftest import Ruling
 from grader.checks.positions import random_position
-from grader.checks.slips import AGREEMENT_TOLERANCE, likely_slip
 from grader.checks.test_mcts_pure import (
     C_PUCT,
     expect_priors,
     expect_reuse,
     expect_tactics,
-    smallest_difference,
     tree_positions,
 )
 from grader.checks.trees import Tree, board_at, expect_legal_children, expect_values_add_up, expect_visits_add_up
@@ -83,20 +82,15 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
 @pytest.mark.points("mcts_alphazero.agreement")
 def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
     verdict.expected = "Under a fixed evaluator the root's children are visited as by the reference."
-    worst = 0.0
+    searches = []
     for width, height, n_in_row in ((3, 3, 3), (3, 3, 3), (4, 3, 3), (5, 5, 4), (6, 6, 4), (6, 5, 4)):
         position = random_position(rng, width, height, n_in_row, rng.randrange(0, 6))
         seed, n_playout = rng.randrange(2**31), rng.choice((100, 200, 400))
         reply = call_search(worker, position, seed, n_playout)
         seen = Tree.from_reply(reply["tree"]).root_visits
-        worst = max(worst, smallest_difference(seen, position, hash_evaluate(seed), n_playout, C_PUCT))
+        searches.append(Search(seen, position, hash_evaluate(seed), n_playout, C_PUCT))
         verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
-        if worst > AGREEMENT_TOLERANCE:
-            raise StudentFault(
-                f"After moves {position['moves']} on {width}x{height} ({n_playout} playouts) {worst:.0%} of the visits went "
-                "to other moves than by Q + c_puct * P * sqrt(N_parent) / (1 + n)."
-                + likely_slip(seen, position, hash_evaluate(seed), n_playout, C_PUCT)
-            )
+    worst = expect_agreement(searches)
     verdict.seen = f"6 positions; at most {worst:.1%} of the visits differ."
 
 

@@ -125,15 +125,17 @@ def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
 def expect_values_add_up(
     tree: Tree,
     position: dict[str, Any],
-    own_value: Callable[[Board], float] | None,
+    own_value: Callable[[Board], float | None],
     *,
     tolerance: float = VALUE_TOLERANCE,
+    hint: str = "",
 ) -> str:
     """StudentFault unless the values were backed up with the sign turned at every level.
 
     Args:
-        own_value: the evaluator's value of a position, seen by the side to move; None for rollouts, whose single
-            outcome is not known but is -1, 0 or 1.
+        own_value: the evaluator's value of a position, seen by the side to move; None for a rollout whose outcome is
+            not known but is -1, 0 or 1.
+        hint: a sentence for whom the sums are wrong in no way that is known.
 
     Returns:
         A remark on an accepted deviation, or the empty string.
@@ -158,15 +160,15 @@ def expect_values_add_up(
             draws, finished = (max(draws, miss), finished) if winner == -1 else (draws, max(finished, miss))
             errors_over = {sign: max(error, abs(rest - sign * expected) / slack) for sign, error in errors_over.items()}
             continue
-        elif own_value is None:
+        value = own_value(board)
+        if value is None:
             nearest = float(np.clip(np.round(rest), -own, own))
             miss = abs(rest - nearest) / slack
             errors = {sign: max(error, miss) for sign, error in errors.items()}
             unturned = max(unturned, _off_integer(total[node] - below[node], own) / slack)
             continue
-        else:
-            expected = -own_value(board) * own
-            unturned = max(unturned, abs(total[node] - below[node] - expected) / slack)
+        expected = -value * own
+        unturned = max(unturned, abs(total[node] - below[node] - expected) / slack)
         errors = {sign: max(error, abs(rest - sign * expected) / slack) for sign, error in errors.items()}
     together = {sign: max(errors[sign], errors_over[sign]) for sign in errors}
     sign = min(together, key=together.__getitem__)
@@ -185,7 +187,7 @@ def expect_values_add_up(
         )
     raise StudentFault(
         "The values in the tree do not add up: a node's visits times its Q should be its own evaluation less those of "
-        f"its children (off by {together[sign] * tolerance:.2g} a visit at the worst node)."
+        f"its children (off by {together[sign] * tolerance:.2g} a visit at the worst node).{hint and ' '}{hint}"
     )
 
 

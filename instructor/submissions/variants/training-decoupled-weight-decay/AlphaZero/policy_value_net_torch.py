@@ -1,0 +1,249 @@
+"""The policy-value network and its training step in PyTorch (handout sections 5.2 and 5.3).
+
+After Silver et al. 2017: one residual tower, a policy head that gives log probabilities of all moves and a value head that
+gives the expected result in [-1, 1], both for the side to move. States are float32 [N, 9, H, W] as Board.current_state gives
+them (row 0 is the top row); moves are numbered h * width + w from the bottom row, and the policy head learns that order.
+"""
+
+import os
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import torch.optim as optim
+
+L2_CONST = 1e-4
+
+
+class PolicyValueNetModel(nn.Module):
+    """The layers, named as the published weights name them.
+
+    With A = (board_height + 4) * (board_width + 4):
+
+        conv2d_1          1x1, planes_num -> 64; the input is padded with 2 zeros on each side BEFORE it
+        resnet.{i}        `block` residual blocks of 64 channels: 0 conv 3x3 padding 1, 1 batch norm, 2 relu,
+                          3 conv 3x3 padding 1, 4 batch norm; then the block's input is added and relu taken
+        conv2d_2, bn_1    1x1, 64 -> 2, batch norm, relu, permute to NHWC, flatten
+        dense_layer_1     2A -> board_width * board_height, log softmax                       (policy head)
+        conv2d_3, bn_2    1x1, 64 -> 1, batch norm, relu, permute to NHWC, flatten
+        dense_layer_2     A -> 256, relu
+        flatten_layer_3   256 -> 1, tanh                                                      (value head)
+
+    The permute matters: weights published for a network that flattens in the order row, column, channel fit no other order.
+
+    Args:
+        board_width, board_height: of the board.
+        block: number of residual blocks.
+        planes_num: number of feature planes (9).
+    """
+
+    def __init__(self, board_width, board_height, block, planes_num):
+        super().__init__()
+        area = (board_height + 4) * (board_width + 4)
+        self.pad = nn.ZeroPad2d(2)
+        self.conv2d_1 = nn.Conv2d(planes_num, 64, 1)
+        self.resnet = nn.Sequential(*[self._residual_layers() for _ in range(block)])
+        self.conv2d_2 = nn.Conv2d(64, 2, (1, 1))
+        self.bn_1 = nn.BatchNorm2d(2, eps=1e-5)
+        self.dense_layer_1 = nn.Linear(area * 2, board_height * board_width)
+        self.conv2d_3 = nn.Conv2d(64, 1, (1, 1))
+        self.bn_2 = nn.BatchNorm2d(1, eps=1e-5)
+        self.dense_layer_2 = nn.Linear(area, 256)
+        self.flatten_layer_3 = nn.Linear(256, 1)
+
+    def _residual_layers(self):
+        """What one residual block computes before its input is added: conv, batch norm, relu, conv, batch norm."""
+        layers = []
+        for _ in range(2):
+            layers += [nn.Conv2d(64, 64, 3, 1, 1), nn.BatchNorm2d(64), nn.ReLU()]
+        return nn.Sequential(*layers[:-1])
+
+    def forward(self, x):
+        """Both heads.
+
+        Args:
+            x: float32 [N, planes_num, board_height, board_width].
+
+        Returns:
+            (log_probs [N, board_width * board_height], value [N, 1] in [-1, 1])
+        """
+        x = self.conv2d_1(self.pad(x))
+        for i in range(len(self.resnet)):
+            skipped = x
+            x = torch.relu(self.resnet[i](x) + skipped)
+        n = x.shape[0]
+        p = torch.relu(self.bn_1(self.conv2d_2(x))).movedim(1, 3).reshape(n, -1)
+        log_probs = torch.log_softmax(self.dense_layer_1(p), -1)
+        v = torch.relu(self.bn_2(self.conv2d_3(x))).reshape(n, -1)  # one channel: the order is the same
+        v = self.flatten_layer_3(torch.relu(self.dense_layer_2(v)))
+        return log_probs, v.tanh()
+
+
+class PolicyValueNet:
+    """The network together with its optimiser, as training and search use it.
+
+    Args:
+        board_width, board_height: of the board.
+        block: number of residual blocks (published: 1 for 3x3, 19 for 11x11 and 15x15).
+        init_model: a weights file to start from; it must fit in every layer.
+        transfer_model: a weights file of another board size; only layers that fit are taken.
+        cuda: whether to compute on the GPU.
+
+    Attributes:
+        planes_num, nb_block: feature planes (9) and residual blocks.
+        model: PolicyValueNetModel; optimizer: of its parameters; device: where both live.
+        action_fc_train, evaluation_fc2_train, action_fc_test, evaluation_fc2_test: handles 0 to 3. In an earlier version
+            they chose between two copies of the network; here they are accepted and all mean the same network.
+    """
+
+    def __init__(self, board_width, board_height, block, init_model=None, transfer_model=None, cuda=False):
+        if cuda and not torch.cuda.is_available():
+            raise ValueError("expected a GPU for cuda=True, and torch finds none; use cuda=False")
+        self.board_width = board_width
+        self.board_height = board_height
+        self.planes_num = 9
+        self.nb_block = block
+        self.device = torch.device("cuda" if cuda else "cpu")
+        self.action_fc_train = 0
+        self.evaluation_fc2_train = 1
+        self.action_fc_test = 2
+        self.evaluation_fc2_test = 3
+        self.model = PolicyValueNetModel(board_width, board_height, block, self.planes_num).to(self.device)
+        self.model.eval()
+        named = list(self.model.named_parameters())
+        self.optimizer = optim.AdamW(
+            [
+                {"params": [w for name, w in named if not name.endswith(".bias")], "weight_decay": 1e-4},
+                {"params": [w for name, w in named if name.endswith(".bias")], "weight_decay": 0.0},
+            ],
+            lr=1e-3,
+        )
+        if init_model:
+            self.restore_model(init_model)
+        elif transfer_model:
+            self._transfer(transfer_model)
+
+    def policy_value(self, state_batch, actin_fc, evaluation_fc):
+        """Both heads on a batch of states, with batch norm in eval mode, also after a train_step.
+
+        Args:
+            state_batch: [N, 9, H, W], an array or a list of states.
+            actin_fc, evaluation_fc: handles, see the class.
+
+        Returns:
+            (probs [N, W*H], value [N, 1]) as numpy arrays: probabilities, not their logarithms.
+        """
+        self.model.eval()
+        with torch.no_grad():
+            x = torch.as_tensor(np.array(state_batch), dtype=torch.float32, device=self.device)
+            log_probs, value = self.model(x)
+        return np.exp(log_probs.cpu().numpy()), value.cpu().numpy()
+
+    def policy_value_fn(self, board, actin_fc, evaluation_fc):
+        """What the network says about a position (provided).
+
+        Returns:
+            (iterable of (legal move, probability), value): value is a (1, 1) array for the side to move.
+        """
+        legal_moves = board.availables
+        probs, value = self.policy_value(board.current_state()[np.newaxis], actin_fc, evaluation_fc)
+        return zip(legal_moves, probs[0][legal_moves]), value
+
+    def policy_value_fn_random(self, board, actin_fc, evaluation_fc):
+        """As policy_value_fn, seen through one random symmetry of the board, which is undone on the moves (provided).
+
+        A square board has eight symmetries, another one four.
+        """
+        height, width = board.height, board.width
+        state = board.current_state()
+        if height == width:
+            turns, mirror = np.random.randint(4), np.random.randint(2)
+        else:
+            turns, mirror = 2 * np.random.randint(2), np.random.randint(2)
+        turned = np.rot90(state, turns, axes=(1, 2))
+        if mirror:
+            turned = turned[:, :, ::-1]
+        probs, value = self.policy_value(np.ascontiguousarray(turned)[np.newaxis], actin_fc, evaluation_fc)
+        # Moves count rows from the bottom, states from the top: turn the picture back in the states' orientation.
+        picture = probs[0].reshape(height, width)[::-1]
+        if mirror:
+            picture = picture[:, ::-1]
+        picture = np.rot90(picture, -turns)
+        probs = picture[::-1].reshape(-1)
+        legal_moves = board.availables
+        return zip(legal_moves, probs[legal_moves]), value
+
+    def train_step(self, state_batch, mcts_probs, winner_batch, lr):
+        """One step of the optimiser on
+
+            mean (z - v)^2  -  mean sum_a pi(a) log p(a)  +  1e-4 / 2 * ||w||^2
+
+        where w are all parameters that are no biases (batch norm's scales among them). The network is in train mode, so
+        that batch norm uses and learns the batch's statistics. Gradients of earlier steps must not remain.
+
+        Args:
+            state_batch: [N, 9, H, W], array or list.
+            mcts_probs: pi, [N, W*H], array or list.
+            winner_batch: z in {1, 0, -1}, [N], for the side to move.
+            lr: learning rate of this step.
+
+        Returns:
+            (loss, entropy): floats; the entropy is that of the network's policy on this batch, in nats.
+        """
+        states = torch.from_numpy(np.stack(state_batch)).float().to(self.device)
+        pi = torch.from_numpy(np.stack(mcts_probs)).float().to(self.device)
+        z = torch.as_tensor(np.asarray(winner_batch), dtype=torch.float32).to(self.device)
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        self.model.train()
+        self.model.zero_grad()
+        log_p, v = self.model(states)
+        loss = F.mse_loss(v[:, 0], z) + F.cross_entropy(log_p, pi)  # the regularisation is the optimiser's
+        loss.backward()
+        self.optimizer.step()
+        with torch.no_grad():
+            entropy = -(log_p * log_p.exp()).sum() / len(log_p)
+        return loss.item(), entropy.item()
+
+    def save_model(self, path):
+        """Write the weights as a bare state_dict; the folder is made if it is missing, an old file replaced as a whole (provided)."""
+        folder = os.path.dirname(path)
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        unfinished = f"{path}.part"
+        torch.save(self.model.state_dict(), unfinished)
+        os.replace(unfinished, path)
+
+    def restore_model(self, path):
+        """Load a weights file that fits in every layer (provided).
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            RuntimeError: a layer is missing, unknown or of another shape; the message names it.
+        """
+        self.model.load_state_dict(self._read(path), strict=True)
+
+    def print_params(self):
+        """Print each layer's name and shape and the number of parameters (provided)."""
+        total = 0
+        for name, parameter in self.model.named_parameters():
+            print(f"{name:40} {list(parameter.shape)}")
+            total += parameter.numel()
+        print(f"{total} parameters")
+
+    def _read(self, path):
+        """A weights file as a state_dict, wherever it was saved; converted files may lack num_batches_tracked (provided)."""
+        if not os.path.isfile(path):
+            raise FileNotFoundError(f"expected a weights file at {path}; nothing is there")
+        state = torch.load(path, map_location=self.device, weights_only=True)
+        for name in self.model.state_dict():
+            if name.endswith("num_batches_tracked"):
+                state.setdefault(name, torch.tensor(0))
+        return state
+
+    def _transfer(self, path):
+        """Take the layers of another network that fit by name and shape (provided)."""
+        own = self.model.state_dict()
+        fitting = {name: w for name, w in self._read(path).items() if name in own and w.shape == own[name].shape}
+        self.model.load_state_dict({**own, **fitting})
