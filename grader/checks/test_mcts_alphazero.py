@@ -20,7 +20,14 @@ from grader.checks.test_mcts_pure import (
     expect_tactics,
     tree_positions,
 )
-from grader.checks.trees import Tree, board_at, expect_legal_children, expect_values_add_up, expect_visits_add_up
+from grader.checks.trees import (
+    Tree,
+    board_at,
+    expect_finished_games_to_end,
+    expect_legal_children,
+    expect_values_add_up,
+    expect_visits_add_up,
+)
 from grader.errors import StudentFault
 from grader.worker import hash_priors_and_value
 from grader.worker_client import Worker
@@ -76,6 +83,7 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         expect_priors(tree, position, seed)
         evaluate = hash_evaluate(seed)
         remark = expect_values_add_up(tree, position, lambda board, evaluate=evaluate: evaluate(board)[1])
+        expect_finished_games_to_end(tree, position)
     verdict.seen = f"Four trees, all nodes. {remark}"
 
 

@@ -26,6 +26,7 @@ from grader.checks.positions import (
 from grader.checks.trees import (
     Tree,
     board_at,
+    expect_finished_games_to_end,
     expect_legal_children,
     expect_values_add_up,
     expect_visits_add_up,
@@ -36,6 +37,7 @@ from grader.worker import hash_priors_and_value
 from grader.worker_client import Worker
 
 C_PUCT = 5.0
+ROLLOUTS = "Mind who is to move where a rollout begins, and who sees its result."
 
 
 @pytest.mark.points("mcts_pure.tree")
@@ -55,7 +57,8 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         expect_visits_add_up(tree, n_playout)
         expect_legal_children(tree, position)
         expect_priors(tree, position, seed)
-        remark = expect_values_add_up(tree, position, lambda board: None)
+        remark = expect_values_add_up(tree, position, lambda board: None, hint=ROLLOUTS)
+        expect_finished_games_to_end(tree, position)
         most = max(tree.root_visits.values())
         verdict.expect(
             tree.root_visits.get(reply["move"]) == most, "get_action should return the most visited move of the root."
@@ -126,14 +129,10 @@ def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
         searches.append(Search(seen, position, evaluate, n_playout, c_puct))
         verdict.evidence.setdefault("positions", []).append({**position, "n_playout": n_playout, "c_puct": c_puct})
         trees.append((tree, position, value_of))
-    worst = expect_agreement(searches)
     for tree, position, value_of in trees:
-        expect_values_add_up(
-            tree,
-            position,
-            value_of,
-            hint="Here each rollout can end in one way only: mind who is to move where it begins, and who sees its result.",
-        )
+        expect_legal_children(tree, position)
+        expect_values_add_up(tree, position, value_of, hint=f"Each rollout can end in one way only here. {ROLLOUTS}")
+    worst = expect_agreement(searches)
     verdict.seen = f"12 positions; at most {worst:.1%} of the visits differ."
 
 

@@ -89,7 +89,8 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
     if sums[0] not in (n_playout - 1, n_playout):
         raise StudentFault(
             f"{n_playout} playouts were asked for; the root's children were visited {sums[0]:g} times together, "
-            f"expected {n_playout - 1} (the first playout expands the root) or {n_playout}."
+            f"expected {n_playout - 1} (the first playout expands the root) or {n_playout}: each playout counts as a visit "
+            "on its whole path."
         )
     if abs(tree.visits[0] - n_playout) > 1:
         raise StudentFault(f"After {n_playout} playouts the root's _n_visits is {tree.visits[0]:g}.")
@@ -104,21 +105,39 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
             )
 
 
-def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
-    """StudentFault unless the root's and its best child's children are the legal moves, and no finished game has any."""
-    most = int(max(tree.children(0), key=lambda i: tree.visits[i]))
-    for node in (0, most):
-        board = board_at(position, tree.path(node))
-        moves = {int(tree.move[i]) for i in tree.children(node)}
-        if not moves or board.game_end()[0]:
+def boards_of(tree: Tree, position: dict[str, Any]) -> dict[int, Board]:
+    """Node -> its position, for all nodes but those below a finished game; StudentFault for an illegal move."""
+    boards = {0: board_at(position)}
+    for node in range(1, len(tree.parent)):
+        parent = boards.get(int(tree.parent[node]))
+        if parent is None or parent.game_end()[0]:
             continue
-        if moves != set(board.availables):
+        if tree.move[node] not in parent.availables:
+            raise StudentFault(f"The node after moves {tree.path(node)} is reached by an illegal move.")
+        boards[node] = parent.copy()
+        boards[node].do_move(int(tree.move[node]))
+    return boards
+
+
+def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
+    """StudentFault unless the children of every node are the legal moves; a finished game's are not looked at."""
+    children: dict[int, set[int]] = {}
+    for parent, move in zip(tree.parent[1:].tolist(), tree.move[1:].tolist(), strict=True):
+        children.setdefault(parent, set()).add(move)
+    for node, board in boards_of(tree, position).items():
+        moves = children.get(node, set())
+        if moves and moves != set(board.availables) and not board.game_end()[0]:
             wrong = sorted(moves ^ set(board.availables))
             raise StudentFault(
                 f"The children after moves {tree.path(node)} should be exactly the legal moves; they differ at {wrong}."
             )
-    for node in np.unique(tree.parent[1:]):
-        if board_at(position, tree.path(node)).game_end()[0]:
+
+
+def expect_finished_games_to_end(tree: Tree, position: dict[str, Any]) -> None:
+    """StudentFault for a finished game that has children."""
+    expanded = set(tree.parent[1:].tolist())
+    for node, board in boards_of(tree, position).items():
+        if node in expanded and board.game_end()[0]:
             raise StudentFault(f"The node after moves {tree.path(node)} was expanded, though the game is over there.")
 
 
@@ -143,11 +162,11 @@ def expect_values_add_up(
     total = np.where(tree.visits > 0, tree.visits * np.nan_to_num(tree.value), 0.0)
     below = np.bincount(tree.parent[1:], weights=total[1:], minlength=len(tree.parent))
     counts = np.bincount(tree.parent[1:], weights=tree.visits[1:], minlength=len(tree.parent))
-    nodes = [i for i in range(1, len(tree.parent)) if tree.visits[i] > 0]
     errors, errors_over = {+1: 0.0, -1: 0.0}, {+1: 0.0, -1: 0.0}
     unturned, finished, draws = 0.0, 0.0, 0.0
-    for node in nodes:
-        board = board_at(position, tree.path(node))
+    for node, board in boards_of(tree, position).items():
+        if node == 0 or tree.visits[node] <= 0:
+            continue
         ended, winner = board.game_end()
         slack = tolerance * max(1.0, tree.visits[node])
         own = tree.visits[node] - counts[node]
