@@ -9,7 +9,7 @@ ENGINES := build/engines
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
-.PHONY: grade test engines stubs train play clean tools
+.PHONY: grade test trust engines stubs train play clean tools
 
 grade: $(VENV)/run.stamp engines
 	$(RUN) -m grader grade instructor/reference --profile quick --out results
@@ -19,6 +19,10 @@ test: $(VENV)/test.stamp engines
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(RUN) -m pytest
+
+# The grader itself: samples of instructor/submissions, and the grade that each must get.
+trust: $(VENV)/run.stamp tools $(ENGINES)/baseline
+	$(RUN) -m grader trust $(ARGS)
 
 # A student's tree has no reference.
 engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES)/reference) $(RUNGS:%=$(ENGINES)/mcts_%)

@@ -1,0 +1,97 @@
+"""The grader on a few samples of each kind; `make trust` runs them all."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader import trust
+from grader.assignment import load_assignment
+from grader.errors import UsageError
+from grader.sandbox import find_sandbox
+
+ROOT = Path(__file__).resolve().parents[2]
+MUTANTS = (
+    "pure-rollout-starts-with-player-one",
+    "pure-terminal-node-expanded",
+    "wrong-view",
+    "tree-kept-in-play",
+    "temperature-after-the-choice",
+    "symmetry-undone-the-wrong-way",
+    "no-zero-grad",
+    "engine-swaps-too-early",
+)
+VARIANTS = ("pure-q-for-the-player-to-move", "search-follows-the-game", "training-weight-decay")
+
+
+def sample(kind, name):
+    (found,) = trust.load_samples((kind,), name)
+    return found
+
+
+@pytest.mark.parametrize(("kind", "name"), [*(("mutants", n) for n in MUTANTS), *(("variants", n) for n in VARIANTS)])
+def test_a_sample_gets_what_it_must(kind, name, tmp_path, engines):
+    row = trust.run_sample(sample(kind, name), tmp_path, find_sandbox(), seed=1)
+    assert row.wrong == "", row.failed
+
+
+def test_there_are_enough_samples_and_each_names_its_misconception():
+    samples = trust.load_samples()
+    assert sum(s.kind == "mutants" for s in samples) >= 40 and sum(s.kind == "variants" for s in samples) >= 12
+    assert all(s.why.endswith(".") for s in samples)
+    assert all(s.expected and s.says for s in samples if s.kind == "mutants")
+
+
+def test_a_sample_is_given_the_checks_that_its_files_can_fell_and_the_long_ones_when_asked():
+    assignment = load_assignment()
+    search = sample("mutants", "wrong-view")
+    checks, left_out = trust.checks_for(search, assignment)
+    assert {check.id.split(".")[0] for check in checks} == {"mcts_alphazero"}
+    assert left_out == ["training.never_loses", "training.own_search"]
+    checks, left_out = trust.checks_for(search, assignment, long=True)
+    assert "training.own_search" in {check.id for check in checks} and left_out == []
+
+
+def test_what_is_decided_is_not_decided_again(tmp_path, monkeypatch, engines):
+    mutant = sample("mutants", "pure-root-keeps-its-parent")
+    first = trust.run_sample(mutant, tmp_path, find_sandbox(), seed=1)
+    monkeypatch.setattr(trust, "grade", lambda *_, **__: pytest.fail("graded again"))
+    assert trust.run_sample(mutant, tmp_path, find_sandbox(), seed=1) == first
+
+
+def test_a_row_that_is_not_as_expected_is_told_and_ends_with_1(tmp_path, monkeypatch):
+    checks = {"a.one": ("failed", 0.0), "a.two": ("partial", 0.5), "a.three": ("passed", 1.0)}
+    verdicts = {i: {"status": s, "points": p, "max_points": 1.0, "message": "said"} for i, (s, p) in checks.items()}
+
+    def wrong(expected, **more):
+        return trust._wrong(trust.Sample("mutants", "m", "", {}, expected=expected, **more), verdicts)
+
+    assert wrong({"a.one": None, "a.two": 0.5}) == ""
+    assert wrong({"a.one": None}, luck=("a.two",)) == ""
+    assert wrong({"a.one": None}) == "a.two gave 50%"
+    assert wrong({"a.one": None, "a.two": None, "a.three": None}) == "a.three noticed nothing"
+    assert wrong({"a.one": None, "a.two": 0.25}) == "a.two gave 50% in place of 25%"
+    assert wrong({"a.one": None, "a.two": None, "a.four": None}) == "a.four did not run"
+    assert wrong({"a.one": None, "a.two": None}, says="the sign") == "no message says 'the sign'"
+    row = trust.Row("mutants", "m", {}, {}, ("a.long",), "a.three noticed nothing", 1.0)
+    monkeypatch.setattr(trust, "run_sample", lambda *_, **__: row)
+    lines = []
+    assert trust.main("wrong-view", ("mutants",), 1, tmp_path, lines.append) == 1
+    assert any(line.endswith("NO: a.three noticed nothing") for line in lines) and "a.long" in lines[-1]
+    assert json.loads((tmp_path / "rows.json").read_text())[0]["wrong"] == row.wrong
+
+
+def test_a_mutant_whose_text_is_not_there_once_is_fatal(tmp_path):
+    shutil.copytree(ROOT / "instructor" / "reference", tmp_path / "instructor" / "reference")
+    shutil.copytree(ROOT / "instructor" / "submissions", tmp_path / "instructor" / "submissions")
+    shutil.copyfile(ROOT / "assignment.toml", tmp_path / "assignment.toml")
+    path = tmp_path / "instructor/reference/AlphaZero/mcts_pure.py"
+    path.write_text(path.read_text().replace("leaf_value = -leaf_value", "leaf_value = 0 - leaf_value"))
+    with pytest.raises(UsageError, match="mutant pure-sign-not-turned: expected its old text exactly once .* there 0 times"):
+        trust.load_samples(("mutants",), root=tmp_path)
+
+
+def test_a_pattern_that_fits_nothing_is_a_wrong_call():
+    with pytest.raises(UsageError, match="expected a pattern that fits the name of a sample"):
+        trust.load_samples(only="nobody")
