@@ -88,7 +88,7 @@ def test_a_mutant_whose_text_is_not_there_once_is_fatal(tmp_path):
     shutil.copyfile(ROOT / "assignment.toml", tmp_path / "assignment.toml")
     path = tmp_path / "instructor/reference/AlphaZero/mcts_pure.py"
     path.write_text(path.read_text().replace("leaf_value = -leaf_value", "leaf_value = 0 - leaf_value"))
-    with pytest.raises(UsageError, match="mutant pure-sign-not-turned: expected its old text exactly once .* there 0 times"):
+    with pytest.raises(UsageError, match=r"mutant pure-sign-not-turned: expected its old text exactly once .* there 0 times"):
         trust.load_samples(("mutants",), root=tmp_path)
 
 
