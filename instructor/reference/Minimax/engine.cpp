@@ -1,4 +1,5 @@
 // The reference engine: threat-space search and alpha-beta over incremental patterns, behind the course protocol.
+// `reference bench [DEPTH]` and `reference bench --seconds SECONDS` measure it instead (bench.h).
 //
 // It plays within eight tenths of the time that a move may take (GOMOKU_MOVE_TIME_S, 5 s unless told) and 3.5 s at most, so that
 // a shared core does not make it late. GOMOKU_SEED repeats its choices in the opening; GOMOKU_NO_SWAP=1 is for games without a
@@ -7,7 +8,12 @@
 #include <memory>
 #include <random>
 
+// A `main` of its own, for the bench, starts the one of the header.
+#define main protocol_main
 #include "AIController.h"
+#undef main
+
+#include "bench.h"
 #include "opening.h"
 #include "position.h"
 #include "search.h"
@@ -22,7 +28,7 @@ constexpr int SWAP_STONES = 3;
 
 struct Engine {
     Position position;
-    Search search{position};
+    Search search{position, Options{}};
     std::mt19937 generator;
     double budget_s = MOST_S;
     bool talks = false;
@@ -45,6 +51,27 @@ void report(const Result &result, double seconds) {
         std::cerr << " " << x_of(cell) << "," << y_of(cell);
     }
     std::cerr << std::endl;
+}
+
+/// Whether the arguments ask for a bench, and for which.
+bool bench_terms(const std::vector<std::string> &arguments, BenchTerms &terms) {
+    if (arguments[0] != "bench" || arguments.size() > 3) {
+        return false;
+    }
+    if (arguments.size() == 1) {
+        return true;
+    }
+    char *end = nullptr;
+    const double number = std::strtod(arguments.back().c_str(), &end);
+    if (*end != '\0' || !(number > 0 && number <= 3600)) {
+        return false;
+    }
+    if (arguments.size() == 3) {
+        terms.seconds = number;
+        return arguments[1] == "--seconds";
+    }
+    terms.depth = static_cast<int>(number);
+    return terms.depth == number && terms.depth <= MAX_PLY;
 }
 
 }  // namespace
@@ -76,10 +103,9 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     } else if (ai_side == 0 && position.stones() == 2) {
         cell = balanced_stone(position, engine->search, engine->budget_s, engine->generator);
     } else {
-        const Clock clock(engine->budget_s);
-        const Result result = engine->search.run(ai_side, engine->budget_s);
+        const Result result = engine->search.run(ai_side, Limits::of_time(engine->budget_s));
         if (engine->talks) {
-            report(result, clock.elapsed_s());
+            report(result, result.seconds);
         }
         if (ai_side == 1 && position.stones() == SWAP_STONES && result.score < 0 && engine->may_swap) {
             position.swap_colours();
@@ -89,4 +115,18 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     }
     position.put(cell, ai_side);
     return {x_of(cell), y_of(cell)};
+}
+
+int main(int argc, char **argv) {
+    if (argc == 1) {
+        return protocol_main();
+    }
+    BenchTerms terms;
+    if (!bench_terms({argv + 1, argv + argc}, terms)) {
+        std::cerr << "Expected no arguments, or: bench [DEPTH from 1 to " << MAX_PLY << "], or: bench --seconds SECONDS." << std::endl;
+        return 2;
+    }
+    init_patterns();
+    run_bench(terms, Options{});
+    return 0;
 }

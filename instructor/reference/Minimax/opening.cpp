@@ -59,7 +59,7 @@ int balanced_stone(Position &position, Search &search, double budget_s, std::mt1
                 break;
             }
             position.put(cell, BLACK);
-            uneven = std::abs(search.run(WHITE, share_s, depth).score);
+            uneven = std::abs(search.run(WHITE, Limits::of_time(share_s, depth)).score);
             position.take(cell);
         }
         std::sort(places.begin(), places.end());

@@ -21,30 +21,38 @@ int from_table(int score, int ply) { return score > SURE_WIN ? score - ply : sco
 
 }  // namespace
 
-Search::Search(Position &position) : position_(position), threats_(position), table_(TABLE_SIZE) {}
+Limits Limits::of_time(double budget_s, int max_depth) {
+    return {budget_s, max_depth, static_cast<int>(std::min(1e9, budget_s * THREAT_NODES_A_SECOND))};
+}
 
-Result Search::run(int side, double budget_s, int max_depth) {
-    const Clock clock(budget_s);
+Search::Search(Position &position, const Options &options)
+    : position_(position), threats_(position), table_(TABLE_SIZE), options_(options) {}
+
+Result Search::run(int side, const Limits &limits) {
+    const Clock clock(limits.budget_s);
     clock_ = &clock;
     nodes_ = 0;
+    const std::uint64_t threat_nodes = threats_.nodes();
     history_ = {};
     killers_ = {};
     Result best;
     int win = threats_.winning_move(side, ROOT_VCF_NODES);
     if (win == NO_CELL) {
-        win = threats_.winning_threat(side, static_cast<int>(budget_s * THREAT_NODES_A_SECOND));
+        win = threats_.winning_threat(side, limits.threat_nodes);
     }
     if (win != NO_CELL) {
         best.cell = win;
         best.score = WIN - 1;
         best.line = {win};
+        best.nodes = threats_.nodes() - threat_nodes;
+        best.seconds = clock.elapsed_s();
         return best;
     }
     find_moves(side, NO_CELL, 0, moves_[0]);
     best.cell = moves_[0].front().cell;
     const Position before = position_;
     try {
-        for (int depth = 1; depth <= max_depth; ++depth) {
+        for (int depth = 1; depth <= limits.max_depth; ++depth) {
             const int score = negamax(side, depth, -WIN, WIN, 0);
             const Entry &root = table_[position_.hash(side) % TABLE_SIZE];
             best.cell = root.cell;
@@ -64,7 +72,8 @@ Result Search::run(int side, double budget_s, int max_depth) {
             best.cell = root.cell;
         }
     }
-    best.nodes = nodes_ + threats_.nodes();
+    best.nodes = nodes_ + threats_.nodes() - threat_nodes;
+    best.seconds = clock.elapsed_s();
     clock_ = nullptr;
     return best;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "clock.h"
+#include "options.h"
 #include "position.h"
 #include "threats.h"
 
@@ -15,20 +16,30 @@ constexpr int WIN = 1'000'000;     // less the plies to the five
 constexpr int SURE_WIN = 900'000;  // scores beyond it are proven
 constexpr int MAX_PLY = 64;
 
+/// When a search ends: by whatever comes first.
+struct Limits {
+    double budget_s;
+    int max_depth;
+    int threat_nodes;  // of the search for threats at the root
+
+    static Limits of_time(double budget_s, int max_depth = MAX_PLY);
+};
+
 struct Result {
     int cell = NO_CELL;
     int score = 0;  // for the side to move
-    int depth = 0;
+    int depth = 0;  // 0: the search for threats has found a win
     std::uint64_t nodes = 0;
+    double seconds = 0.0;
     std::vector<int> line;  // principal variation
 };
 
 class Search {
   public:
-    explicit Search(Position &position);
+    Search(Position &position, const Options &options);
 
-    /// The best move for `side` within the budget, or by `max_depth` if that comes first.
-    Result run(int side, double budget_s, int max_depth = MAX_PLY);
+    /// The best move for `side` within the limits.
+    Result run(int side, const Limits &limits);
 
   private:
     enum Bound : std::uint8_t { UPPER, LOWER, EXACT };
@@ -58,6 +69,7 @@ class Search {
     std::array<std::vector<Move>, MAX_PLY + 1> moves_;
     const Clock *clock_ = nullptr;
     std::uint64_t nodes_ = 0;
+    Options options_;
 };
 
 #endif
