@@ -3,7 +3,9 @@
 //
 // It plays within eight tenths of the time that a move may take (GOMOKU_MOVE_TIME_S, 5 s unless told) and 3.5 s at most, so that
 // a shared core does not make it late. GOMOKU_SEED repeats its choices in the opening; GOMOKU_NO_SWAP=1 is for games without a
-// swap; GOMOKU_DEBUG=1 reports each search on standard error.
+// swap. GOMOKU_REPORT=1 reports on standard error: a line for each completed iteration, of depth 0 where the search for
+// threats has found a win and nothing else was searched; scores beyond 900000 are proven. GOMOKU_WITHOUT switches ideas off, a
+// comma-separated list of names from options.h.
 
 #include <memory>
 #include <random>
@@ -27,14 +29,17 @@ constexpr double MOST_S = 3.5;
 constexpr int SWAP_STONES = 3;
 
 struct Engine {
+    explicit Engine(const Options &options) : search(position, options) {}
+
     Position position;
-    Search search{position, Options{}};
+    Search search;
     std::mt19937 generator;
     double budget_s = MOST_S;
     bool talks = false;
     bool may_swap = true;
 };
 
+Options options;  // as main() finds them
 std::unique_ptr<Engine> engine;
 
 double environment_number(const char *name, double otherwise) {
@@ -44,9 +49,10 @@ double environment_number(const char *name, double otherwise) {
     return text == nullptr || end == text || number <= 0 ? otherwise : number;
 }
 
-void report(const Result &result, double seconds) {
-    std::cerr << "depth " << result.depth << " score " << result.score << " nodes " << result.nodes << " nps "
-              << static_cast<long>(static_cast<double>(result.nodes) / std::max(seconds, 1e-6)) << " pv";
+void report(const Result &result) {
+    std::cerr << "depth " << result.depth << " nodes " << result.nodes << " nps "
+              << static_cast<long>(static_cast<double>(result.nodes) / std::max(result.seconds, 1e-6)) << " score " << result.score
+              << " pv";
     for (const int cell : result.line) {
         std::cerr << " " << x_of(cell) << "," << y_of(cell);
     }
@@ -78,13 +84,13 @@ bool bench_terms(const std::vector<std::string> &arguments, BenchTerms &terms) {
 
 void init() {
     init_patterns();
-    engine = std::make_unique<Engine>();
+    engine = std::make_unique<Engine>(options);
     const char *seed = std::getenv("GOMOKU_SEED");
     const auto now = std::chrono::high_resolution_clock::now().time_since_epoch().count();
     engine->generator.seed(seed != nullptr ? static_cast<unsigned>(std::strtoul(seed, nullptr, 10))
                                            : static_cast<unsigned>(now));
     engine->budget_s = std::min(MOST_S, TIME_SHARE * environment_number("GOMOKU_MOVE_TIME_S", 5.0));
-    engine->talks = std::getenv("GOMOKU_DEBUG") != nullptr;
+    engine->talks = std::getenv("GOMOKU_REPORT") != nullptr;
     engine->may_swap = std::getenv("GOMOKU_NO_SWAP") == nullptr;
     ai_set_stone = [](int x, int y, bool mine) { engine->position.put(cell_of(x, y), mine ? ai_side : 1 - ai_side); };
 }
@@ -100,13 +106,10 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     int cell = NO_CELL;
     if (position.stones() == 0) {
         cell = first_stone(engine->generator);
-    } else if (ai_side == 0 && position.stones() == 2) {
+    } else if (ai_side == 0 && position.stones() == 2 && options.balance) {
         cell = balanced_stone(position, engine->search, engine->budget_s, engine->generator);
     } else {
-        const Result result = engine->search.run(ai_side, Limits::of_time(engine->budget_s));
-        if (engine->talks) {
-            report(result, result.seconds);
-        }
+        const Result result = engine->search.run(ai_side, Limits::of_time(engine->budget_s), engine->talks ? report : Observer());
         if (ai_side == 1 && position.stones() == SWAP_STONES && result.score < 0 && engine->may_swap) {
             position.swap_colours();
             return nothing;
@@ -118,6 +121,12 @@ std::pair<int, int> action(std::pair<int, int> loc) {
 }
 
 int main(int argc, char **argv) {
+    const char *without = std::getenv("GOMOKU_WITHOUT");
+    const std::string complaint = switch_off(without == nullptr ? "" : without, options);
+    if (!complaint.empty()) {
+        std::cerr << "GOMOKU_WITHOUT: " << complaint << std::endl;
+        return 2;
+    }
     if (argc == 1) {
         return protocol_main();
     }
@@ -127,6 +136,6 @@ int main(int argc, char **argv) {
         return 2;
     }
     init_patterns();
-    run_bench(terms, Options{});
+    run_bench(terms, options);
     return 0;
 }

@@ -1,10 +1,56 @@
-// Which ideas of the engine are used: each can be switched off, to see what it is worth.
+// The ideas of the engine, each of which can be switched off, to see what it is worth.
 
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
+#include <array>
 #include <string>
 
-struct Options {};
+struct Options {
+    bool table = true;
+    bool pvs = true;
+    bool lmr = true;
+    bool killers = true;
+    bool history = true;
+    bool vcf = true;
+    bool root_vcf = true;
+    bool root_vct = true;
+    bool extension = true;
+    bool danger = true;
+    bool forced = true;
+    bool width = true;
+    bool distance = true;
+    bool wins = true;
+    bool balance = true;
+};
+
+struct Idea {
+    const char *name;
+    bool Options::*flag;
+    const char *what;
+};
+
+constexpr std::array<Idea, 15> IDEAS = {{
+    {"table", &Options::table, "transposition table: cut-offs, and the best move known is looked at first"},
+    {"pvs", &Options::pvs, "principal variation search: all moves but the first with a window that only asks whether they are better"},
+    {"lmr", &Options::lmr, "late move reductions: quiet moves far back in the order are first looked at less deeply"},
+    {"killers", &Options::killers, "quiet moves that refuted a neighbour are looked at sooner"},
+    {"history", &Options::history, "and those that refuted often, anywhere"},
+    {"vcf", &Options::vcf, "victory by continuous fours, at the leaves"},
+    {"rootvcf", &Options::root_vcf, "the same before the search"},
+    {"rootvct", &Options::root_vct, "victory by continuous threats before the search"},
+    {"extension", &Options::extension, "the answer to a four costs no depth"},
+    {"danger", &Options::danger, "a position with a four or an open three to answer is no leaf"},
+    {"forced", &Options::forced, "only moves that make or stop a five, stop an open four or make a four, where one of these must be"},
+    {"width", &Options::width, "a limit to the quiet moves of a node"},
+    {"distance", &Options::distance, "no line is followed that is longer than a win already found"},
+    {"wins", &Options::wins, "two fours, or an open one, are a win without a search"},
+    {"balance", &Options::balance, "black's second stone where neither side is ahead, since white may swap"},
+}};
+
+/// Switch off the ideas of a comma-separated list.
+///
+/// Returns: empty, or the sentence for whoever wrote a list with an unknown name.
+std::string switch_off(const std::string &names, Options &options);
 
 #endif

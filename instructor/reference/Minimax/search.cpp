@@ -9,6 +9,7 @@ constexpr int ROOT_VCF_NODES = 20'000;
 constexpr int LEAF_VCF_NODES = 300;
 constexpr int THREAT_NODES_A_SECOND = 100'000;  // of the time of a move: about a tenth of it
 constexpr int QUIET_WIDTH = 24;  // quiet points looked at in a node
+constexpr std::size_t LINE_LENGTH = 12;
 constexpr int TEMPO = 20;
 constexpr int FOUR_THREE_NOW = 400;
 constexpr int FOUR_THREE_LATER = 150;
@@ -26,54 +27,56 @@ Limits Limits::of_time(double budget_s, int max_depth) {
 }
 
 Search::Search(Position &position, const Options &options)
-    : position_(position), threats_(position), table_(TABLE_SIZE), options_(options) {}
+    : options_(options), position_(position), threats_(position), table_(TABLE_SIZE) {}
 
-Result Search::run(int side, const Limits &limits) {
+Result Search::run(int side, const Limits &limits, const Observer &observer) {
     const Clock clock(limits.budget_s);
     clock_ = &clock;
     nodes_ = 0;
-    const std::uint64_t threat_nodes = threats_.nodes();
+    const std::uint64_t earlier = threats_.nodes();
     history_ = {};
     killers_ = {};
     Result best;
-    int win = threats_.winning_move(side, ROOT_VCF_NODES);
-    if (win == NO_CELL) {
+    const auto account = [&] {
+        best.nodes = nodes_ + threats_.nodes() - earlier;
+        best.seconds = clock.elapsed_s();
+    };
+    const auto tell = [&] {
+        account();
+        if (observer) {
+            observer(best);
+        }
+    };
+    int win = options_.root_vcf ? threats_.winning_move(side, ROOT_VCF_NODES) : NO_CELL;
+    if (win == NO_CELL && options_.root_vct) {
         win = threats_.winning_threat(side, limits.threat_nodes);
     }
     if (win != NO_CELL) {
         best.cell = win;
-        best.score = WIN - 1;
+        best.score = SURE_WIN + 1;
         best.line = {win};
-        best.nodes = threats_.nodes() - threat_nodes;
-        best.seconds = clock.elapsed_s();
+        tell();
         return best;
     }
     find_moves(side, NO_CELL, 0, moves_[0]);
-    best.cell = moves_[0].front().cell;
+    root_cell_ = moves_[0].front().cell;
     const Position before = position_;
     try {
         for (int depth = 1; depth <= limits.max_depth; ++depth) {
-            const int score = negamax(side, depth, -WIN, WIN, 0);
-            const Entry &root = table_[position_.hash(side) % TABLE_SIZE];
-            best.cell = root.cell;
-            best.score = score;
+            best.score = negamax(side, depth, -WIN, WIN, 0);
             best.depth = depth;
             best.line = principal_variation(side);
+            tell();
             const bool only_move = moves_[0].size() == 1;
-            if (std::abs(score) > SURE_WIN || only_move || !clock.allows_another()) {
+            if (std::abs(best.score) > SURE_WIN || only_move || !clock.allows_another()) {
                 break;
             }
         }
     } catch (const Stopped &) {
         position_ = before;  // the stones of the line that was being looked at are still on the board
-        // An unfinished iteration is dropped, but its best move so far stands in the table if it had raised alpha.
-        const Entry &root = table_[position_.hash(side) % TABLE_SIZE];
-        if (root.hash == position_.hash(side) && root.cell != NO_CELL) {
-            best.cell = root.cell;
-        }
     }
-    best.nodes = nodes_ + threats_.nodes() - threat_nodes;
-    best.seconds = clock.elapsed_s();
+    best.cell = root_cell_;  // of an unfinished iteration too: it looks first at the best move of the one before
+    account();
     clock_ = nullptr;
     return best;
 }
@@ -102,21 +105,22 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
         if (position_.count(side, MAKES_FIVE) > 0) {
             return WIN - ply - 1;
         }
-        if (threatened > 1) {
+        if (options_.wins && threatened > 1) {
             return -(WIN - ply - 2);
         }
-        if (threatened == 0 && position_.count(side, WIN_FOUR) > 0) {
+        if (options_.wins && threatened == 0 && position_.count(side, WIN_FOUR) > 0) {
             return WIN - ply - 3;
         }
-        // No five is further away than the one just found elsewhere.
-        alpha = std::max(alpha, -(WIN - ply));
-        beta = std::min(beta, WIN - ply - 1);
-        if (alpha >= beta) {
-            return alpha;
+        if (options_.distance) {  // no five is further away than the one just found elsewhere
+            alpha = std::max(alpha, -(WIN - ply));
+            beta = std::min(beta, WIN - ply - 1);
+            if (alpha >= beta) {
+                return alpha;
+            }
         }
     }
     Entry &entry = table_[position_.hash(side) % TABLE_SIZE];
-    const bool known = entry.hash == position_.hash(side);
+    const bool known = options_.table && entry.hash == position_.hash(side);
     if (known && !at_root && entry.depth >= depth) {
         const int score = from_table(entry.score, ply);
         if (entry.bound == EXACT || (entry.bound == LOWER && score >= beta) || (entry.bound == UPPER && score <= alpha)) {
@@ -125,8 +129,9 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
     }
     // A forced answer costs no depth, and a position with a four in the air is no leaf.
     const bool in_danger = threatened > 0 || position_.count(other, WIN_FOUR) > 0;
-    if (depth <= 0 && (!in_danger || depth <= -4 || ply >= MAX_PLY - 1)) {
-        if (threatened == 0 && threats_.winning_move(side, LEAF_VCF_NODES) != NO_CELL) {
+    const bool is_leaf = depth <= 0 && (!in_danger || !options_.danger || depth <= -4);
+    if (is_leaf || ply >= MAX_PLY) {
+        if (options_.vcf && threatened == 0 && threats_.winning_move(side, LEAF_VCF_NODES) != NO_CELL) {
             return WIN - ply - 5;
         }
         return evaluate(side);
@@ -139,24 +144,24 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
     for (std::size_t i = 0; i < moves.size(); ++i) {
         const int cell = moves[i].cell;
         const bool quiet = position_.point_class(side, cell) < MAKES_FOUR && !in_danger;
-        int next = depth - (threatened == 1 ? 0 : 1);
+        int next = depth - (threatened == 1 && options_.extension ? 0 : 1);
         if (ply >= MAX_PLY - 8) {
             next = std::min(next, depth - 1);
         }
+        // Late quiet moves are first looked at less deeply, and all but the first with a window that only asks whether they
+        // are better; whatever surprises is searched again.
+        const int less = options_.lmr && quiet && depth >= 3 && i >= 4 ? (i >= 10 ? 2 : 1) : 0;
+        const int narrow = options_.pvs && i > 0 ? alpha + 1 : beta;
+        int score = alpha + 1;
         position_.put(cell, side);
-        int score;
-        if (i == 0) {
+        if (less > 0) {
+            score = -negamax(other, next - less, -narrow, -alpha, ply + 1);
+        }
+        if (score > alpha) {
+            score = -negamax(other, next, -narrow, -alpha, ply + 1);
+        }
+        if (score > alpha && score < beta && narrow < beta) {
             score = -negamax(other, next, -beta, -alpha, ply + 1);
-        } else {
-            // Late quiet moves are first looked at less deeply; whatever surprises is searched again.
-            const int less = quiet && depth >= 3 && i >= 4 ? (i >= 10 ? 2 : 1) : 0;
-            score = -negamax(other, next - less, -alpha - 1, -alpha, ply + 1);
-            if (score > alpha && less > 0) {
-                score = -negamax(other, next, -alpha - 1, -alpha, ply + 1);
-            }
-            if (score > alpha && score < beta) {
-                score = -negamax(other, next, -beta, -alpha, ply + 1);
-            }
         }
         position_.take(cell);
         if (score > best) {
@@ -166,25 +171,33 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
         if (best > alpha) {
             alpha = best;
             if (at_root) {
-                entry = {position_.hash(side), to_table(best, 0), static_cast<std::int16_t>(best_cell),
-                         static_cast<std::int8_t>(0), LOWER};
+                root_cell_ = cell;
             }
         }
         if (alpha >= beta) {
             if (quiet) {
-                history_[side][cell] += depth * depth;
-                if (killers_[ply][0] != cell) {
-                    killers_[ply][1] = killers_[ply][0];
-                    killers_[ply][0] = cell;
-                }
+                remember(side, cell, depth, ply);
             }
             break;
         }
     }
-    const Bound bound = best <= first_alpha ? UPPER : best >= beta ? LOWER : EXACT;
-    table_[position_.hash(side) % TABLE_SIZE] = {position_.hash(side), to_table(best, ply), static_cast<std::int16_t>(best_cell),
-                                                 static_cast<std::int8_t>(std::max(depth, -1)), bound};
+    if (options_.table) {
+        const Bound bound = best <= first_alpha ? UPPER : best >= beta ? LOWER : EXACT;
+        table_[position_.hash(side) % TABLE_SIZE] = {position_.hash(side), to_table(best, ply), static_cast<std::int16_t>(best_cell),
+                                                     static_cast<std::int8_t>(std::max(depth, -1)), bound};
+    }
     return best;
+}
+
+/// A quiet move that was too good for the opponent to allow is likely to be so again.
+void Search::remember(int side, int cell, int depth, int ply) {
+    if (options_.history) {
+        history_[side][cell] += depth * depth;
+    }
+    if (options_.killers && killers_[ply][0] != cell) {
+        killers_[ply][1] = killers_[ply][0];
+        killers_[ply][0] = cell;
+    }
 }
 
 /// Moves worth looking at, best first: a five is made or stopped; an open four is stopped or answered by fours; else points
@@ -193,12 +206,12 @@ void Search::find_moves(int side, int preferred, int ply, std::vector<Move> &mov
     moves.clear();
     const int other = 1 - side;
     for (const int colour : {side, other}) {
-        if (position_.count(colour, MAKES_FIVE) > 0) {
+        if (options_.forced && position_.count(colour, MAKES_FIVE) > 0) {
             moves.push_back({position_.find(colour, MAKES_FIVE), 0});
             return;
         }
     }
-    const bool must_stop = position_.count(side, WIN_FOUR) == 0 && position_.count(other, WIN_FOUR) > 0;
+    const bool must_stop = options_.forced && position_.count(side, WIN_FOUR) == 0 && position_.count(other, WIN_FOUR) > 0;
     for (const int cell : position_.points()) {
         if (!position_.is_empty(cell) || !position_.is_near(cell)) {
             continue;
@@ -218,7 +231,7 @@ void Search::find_moves(int side, int preferred, int ply, std::vector<Move> &mov
         moves.push_back({cell, key});
     }
     std::sort(moves.begin(), moves.end(), [](const Move &a, const Move &b) { return a.key > b.key; });
-    if (!must_stop && moves.size() > QUIET_WIDTH) {
+    if (options_.width && !must_stop && moves.size() > QUIET_WIDTH) {
         moves.resize(QUIET_WIDTH);
     }
     if (moves.empty()) {  // nothing near: the board holds no stone, or only far ones are free
@@ -230,19 +243,19 @@ void Search::find_moves(int side, int preferred, int ply, std::vector<Move> &mov
     }
 }
 
+/// The best move and, by the table, what follows it.
 std::vector<int> Search::principal_variation(int side) {
     std::vector<int> line;
-    while (line.size() < 12) {
-        const Entry &entry = table_[position_.hash(side) % TABLE_SIZE];
-        if (entry.hash != position_.hash(side) || entry.cell == NO_CELL || !position_.is_empty(entry.cell)) {
-            break;
-        }
-        line.push_back(entry.cell);
-        position_.put(entry.cell, side);
+    int cell = root_cell_;
+    while (cell != NO_CELL && position_.is_empty(cell) && line.size() < LINE_LENGTH) {
+        line.push_back(cell);
+        position_.put(cell, side);
         side = 1 - side;
+        const Entry &entry = table_[position_.hash(side) % TABLE_SIZE];
+        cell = entry.hash == position_.hash(side) ? entry.cell : NO_CELL;
     }
-    for (auto cell = line.rbegin(); cell != line.rend(); ++cell) {
-        position_.take(*cell);
+    for (auto placed = line.rbegin(); placed != line.rend(); ++placed) {
+        position_.take(*placed);
     }
     return line;
 }

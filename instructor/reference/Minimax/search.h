@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "clock.h"
@@ -34,12 +35,15 @@ struct Result {
     std::vector<int> line;  // principal variation
 };
 
+/// What is told of each iteration that was completed.
+using Observer = std::function<void(const Result &)>;
+
 class Search {
   public:
     Search(Position &position, const Options &options);
 
     /// The best move for `side` within the limits.
-    Result run(int side, const Limits &limits);
+    Result run(int side, const Limits &limits, const Observer &observer = nullptr);
 
   private:
     enum Bound : std::uint8_t { UPPER, LOWER, EXACT };
@@ -58,9 +62,11 @@ class Search {
 
     int negamax(int side, int depth, int alpha, int beta, int ply);
     int evaluate(int side) const;
+    void remember(int side, int cell, int depth, int ply);
     void find_moves(int side, int preferred, int ply, std::vector<Move> &moves) const;
     std::vector<int> principal_variation(int side);
 
+    const Options options_;
     Position &position_;
     ThreatSearch threats_;
     std::vector<Entry> table_;
@@ -69,7 +75,7 @@ class Search {
     std::array<std::vector<Move>, MAX_PLY + 1> moves_;
     const Clock *clock_ = nullptr;
     std::uint64_t nodes_ = 0;
-    Options options_;
+    int root_cell_ = NO_CELL;  // best so far of the iteration
 };
 
 #endif
