@@ -172,6 +172,17 @@ void count_fives(Position &position, int side, int depth, Fives &fives) {
     }
 }
 
+/// A search that its clock stops in the middle of a line takes its stones back.
+void expect_stopped(Position &position, const Placed &placed) {
+    Options options;
+    switch_off("rootvcf,rootvct", options);
+    Search search(position, options);
+    for (int side = 0; side < 2; ++side) {
+        search.run(side, {0.003, MAX_PLY, 0});
+        expect_equal(position, built(placed), "stopped search");
+    }
+}
+
 /// A point near the last ones mostly, so that lines grow.
 int random_cell(const Position &position, std::mt19937 &generator) {
     for (;;) {
@@ -206,6 +217,9 @@ int main() {
                 placed.emplace_back(cell, colour);
             }
             expect_equal(position, built(placed), "walk");
+            if (placed.size() == 6 && walk % 3 == 0) {
+                expect_stopped(position, placed);
+            }
             if (++steps % 20 == 0) {
                 expect_defined(position);
                 ++definitions;
@@ -217,9 +231,6 @@ int main() {
             }
             expect_equal(position, built(placed), "lines of play");
             expect(fives.by_class == fives.by_stones, "lines of play: fives");
-            Search search(position, Options{});
-            search.run(walk % 2, Limits::of_time(0.01));  // stopped in the middle of a line
-            expect_equal(position, built(placed), "search");
         }
         position.swap_colours();
         for (auto &[cell, colour] : placed) {
