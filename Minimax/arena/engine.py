@@ -176,6 +176,7 @@ class EngineProcess:
         self.spent = Spent()
         self._stopping = stopping or threading.Event()
         self._tree: ProcessTree | None = None
+        self._selector = selectors.PollSelector()
         self._charged_s = 0.0
         self._output = bytearray()
         self._stderr = b""
@@ -198,6 +199,9 @@ class EngineProcess:
             self._tree = ProcessTree(self.spec.argv, env=environment, cwd=self.spec.cwd, memory_mib=self.limits.memory_mib)
         except OSError as error:
             raise EngineFailure(Termination.INIT_FAILED, f"could not be started: {error.strerror}") from error
+        self._selector = selectors.PollSelector()  # a program that is started again has other pipes
+        for stream in (self._tree.stdout, self._tree.stderr):
+            self._selector.register(stream, selectors.EVENT_READ)
         try:
             name = self._introduce(side).strip()
         except EngineFailure as failure:
@@ -228,6 +232,7 @@ class EngineProcess:
     def close(self) -> None:
         """End the program and everything it started."""
         tree, self._tree = self._tree, None
+        self._selector.close()
         if tree is not None:
             tree.kill()
 
@@ -267,44 +272,41 @@ class EngineProcess:
     def _read_line(self, tree: ProcessTree, started: float, limit_s: float) -> str:
         """One line of its output within the limits; standard error is drained meanwhile."""
         wall_limit_s = self.limits.wall_limit_s(limit_s)
-        with selectors.PollSelector() as selector:
-            selector.register(tree.stdout, selectors.EVENT_READ)
-            selector.register(tree.stderr, selectors.EVENT_READ)
-            cpu_check_s = limit_s  # on one core, CPU time is never ahead of wall-clock time
-            while True:
-                passed = time.monotonic() - started
-                if passed > wall_limit_s:
-                    raise self._late(limit_s, tree.cpu_s() - self._charged_s, passed)
-                line, newline, rest = self._output.partition(b"\n")
-                if newline:
-                    self._output = bytearray(rest)
-                    text = line.decode("utf-8", "replace")
-                    if self._is_answer(text):
-                        return text
-                    continue
-                if len(self._output) > LINE_CAP:
-                    raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
-                if self.limits.counts_cpu and passed > cpu_check_s:
-                    used = tree.cpu_s() - self._charged_s
-                    if used > limit_s:
-                        raise self._late(limit_s, used, passed)
-                    cpu_check_s = passed + max(0.01, limit_s - used)
-                due = min(wall_limit_s, cpu_check_s if self.limits.counts_cpu else math.inf)
-                ready = selector.select(max(0.0, min(due - passed, STOP_POLL_S)))
-                if self._stopping.is_set():
-                    raise MatchStopped
-                if not ready and tree.popen.poll() is not None:  # a child of its may still hold its output open
+        cpu_check_s = limit_s  # on one core, CPU time is never ahead of wall-clock time
+        while True:
+            passed = time.monotonic() - started
+            if passed > wall_limit_s:
+                raise self._late(limit_s, tree.cpu_s() - self._charged_s, passed)
+            line, newline, rest = self._output.partition(b"\n")
+            if newline:
+                self._output = bytearray(rest)
+                text = line.decode("utf-8", "replace")
+                if self._is_answer(text):
+                    return text
+                continue
+            if len(self._output) > LINE_CAP:
+                raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
+            if self.limits.counts_cpu and passed > cpu_check_s:
+                used = tree.cpu_s() - self._charged_s
+                if used > limit_s:
+                    raise self._late(limit_s, used, passed)
+                cpu_check_s = passed + max(0.01, limit_s - used)
+            due = min(wall_limit_s, cpu_check_s if self.limits.counts_cpu else math.inf)
+            ready = self._selector.select(max(0.0, min(due - passed, STOP_POLL_S)))
+            if self._stopping.is_set():
+                raise MatchStopped
+            if not ready and tree.popen.poll() is not None:  # a child of its may still hold its output open
+                raise EngineFailure(Termination.CRASH, self._ending(tree))
+            for key, _ in ready:
+                data = os.read(key.fd, LINE_CAP)
+                if key.fileobj is tree.stderr:
+                    self._stderr = (self._stderr + data)[-STDERR_TAIL:]
+                    if not data:
+                        self._selector.unregister(tree.stderr)
+                elif data:
+                    self._output += data
+                else:
                     raise EngineFailure(Termination.CRASH, self._ending(tree))
-                for key, _ in ready:
-                    data = os.read(key.fd, LINE_CAP)
-                    if key.fileobj is tree.stderr:
-                        self._stderr = (self._stderr + data)[-STDERR_TAIL:]
-                        if not data:
-                            selector.unregister(tree.stderr)
-                    elif data:
-                        self._output += data
-                    else:
-                        raise EngineFailure(Termination.CRASH, self._ending(tree))
 
     def _late(self, limit_s: float, cpu_s: float, wall_s: float) -> EngineFailure:
         if not self.limits.counts_cpu:

@@ -1,0 +1,171 @@
+"""How strong the engines are: `python bench/ladder.py FOLDER` plays a round robin and prints Elo with errors.
+
+The engines are named from the weakest to the strongest, as the ladder is meant to be. Neighbours play more games than
+others, since their differences are what the ladder promises. Each pair is a match of the arena with its records in FOLDER:
+what was killed goes on, and the same command with more games adds to them.
+
+Ratings are the maximum of the likelihood of Bradley and Terry (1952) over all pairs together, each match weighed by its
+effective games (Minimax.arena.statistics), with one drawn game added to each pair, so that a match without a point lost has
+a finite answer. Errors are 95 % by the inverse of the observed information. The first engine is at 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import log
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+from tqdm import tqdm
+
+from Minimax.arena.engine import Limits
+from Minimax.arena.match import MatchResult, ThreadRunner, play_match
+from Minimax.arena.records import Records, machine
+from Minimax.arena.setup import MatchSetup
+from Minimax.arena.specs import engine_at
+from Minimax.arena.statistics import Z_95, percentile
+from Minimax.arena.usage import UsageError
+
+ENGINES = Path("build/engines")
+LADDER = ("sample", "mcts_50000", "mcts_100000", "mcts_400000", "baseline", "reference")
+ELO_PER_NAT = 400 / log(10)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a match says: the stronger's points among the effective games, by the order of the ladder."""
+
+    weaker: int
+    stronger: int
+    points: float
+    games: float
+
+
+def pairs_in_order(count: int) -> Iterator[tuple[int, int]]:
+    """Neighbours first, from the top, since these take longest to be known."""
+    yield from sorted(combinations(range(count), 2), key=lambda pair: (pair[1] - pair[0], -pair[0]))
+
+
+def ratings(count: int, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
+    """Elo [count] with the first at 0, and its covariance [count, count], by Newton's method.
+
+    Args:
+        pairs: must connect all engines.
+    """
+    strength = np.zeros(count)
+    for _ in range(100):
+        gradient, information = np.zeros(count), np.zeros((count, count))
+        for pair in pairs:
+            low, high, games = pair.weaker, pair.stronger, pair.games + 1
+            expected = 1 / (1 + np.exp(strength[low] - strength[high]))
+            surplus = pair.points + 0.5 - games * expected
+            gradient[high] += surplus
+            gradient[low] -= surplus
+            weight = games * expected * (1 - expected)
+            information[[low, high], [low, high]] += weight
+            information[[low, high], [high, low]] -= weight
+        step = np.zeros(count)
+        step[1:] = np.linalg.solve(information[1:, 1:], gradient[1:])
+        strength += np.clip(step, -1, 1)
+        if np.abs(step).max() < 1e-9:
+            break
+    covariance = np.zeros((count, count))
+    covariance[1:, 1:] = np.linalg.inv(information[1:, 1:])
+    return strength * ELO_PER_NAT, covariance * ELO_PER_NAT**2
+
+
+def play_pair(names: tuple[str, str], games: int, options: argparse.Namespace) -> MatchResult:
+    """One match, its first agent the stronger one by the order of the ladder; games of its records are not played again."""
+    weaker, stronger = names
+    agents = (engine_at(str(options.engines_path / stronger)), engine_at(str(options.engines_path / weaker)))
+    setup = MatchSetup(agents=agents, plays=games, seed=options.seed, limits=Limits(move_s=options.time_limit))
+    records = Records(options.folder / f"{stronger}-{weaker}.jsonl", setup)
+    with tqdm(total=games, unit="game", disable=None, desc=f"{stronger} - {weaker}") as bar:
+        return play_match(setup, ThreadRunner(options.num_workers), on_game=lambda game: bar.update() and None, records=records)
+
+
+def report(names: Sequence[str], results: dict[tuple[int, int], MatchResult]) -> Iterator[str]:
+    """Matches, move times and ratings, in lines of Markdown."""
+    yield "| stronger | weaker | games | distinct | won : lost | score rate, 95 % | lost by other than five |"
+    yield "|---|---|---|---|---|---|---|"
+    pairs = []
+    for (weak, strong), result in sorted(results.items(), key=lambda item: (item[0][1], -item[0][0])):
+        found = result.statistics(0)
+        pairs.append(Pair(weak, strong, (found.score_rate or 0) * found.effective_games, found.effective_games))
+        low, high = found.interval_95
+        others = sum(game.termination.value not in ("five", "draw") for game in result.games)
+        cells = (names[strong], names[weak], found.games, found.distinct_games, f"{found.wins} : {found.losses}")
+        yield "| " + " | ".join(map(str, cells)) + f" | {found.score_rate:.3f}, {low:.3f} to {high:.3f} | {others} |"
+    elo, covariance = ratings(len(names), pairs)
+    yield ""
+    yield "| engine | Elo | above the one before | CPU s a move: median | p95 | max |"
+    yield "|---|---|---|---|---|---|"
+    for number, name in enumerate(names):
+        times = list(cpu_times(number, results))
+        above = "-"
+        if number:
+            error = (
+                Z_95
+                * (covariance[number, number] + covariance[number - 1, number - 1] - 2 * covariance[number, number - 1]) ** 0.5
+            )
+            above = f"{elo[number] - elo[number - 1]:+.0f} +- {error:.0f}"
+            match = results.get((number - 1, number))
+            if match is not None and match.wins(1) == 0:
+                above += " (no game lost: at least)"
+        shown = " | ".join(f"{value:.2f}" for value in (percentile(times, 0.5), percentile(times, 0.95), max(times)))
+        yield f"| {name} | {elo[number]:.0f} | {above} | {shown} |"
+    yield ""
+    steps = np.diff(elo)
+    yield "The order is monotone." if (steps > 0).all() else "The order is NOT monotone."
+
+
+def cpu_times(number: int, results: dict[tuple[int, int], MatchResult]) -> Iterator[float]:
+    """CPU seconds of all moves of one engine."""
+    for pair, result in results.items():
+        if number not in pair:
+            continue
+        agent = 0 if pair[1] == number else 1
+        for game in result.games:
+            yield from game.move_cpu_s[0 if game.black == agent else 1 :: 2]
+
+
+def main() -> int:
+    """Play what is missing and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("folder", type=Path, help="of the records")
+    parser.add_argument("--engines", nargs="+", default=LADDER, metavar="NAME", help="weakest first")
+    parser.add_argument("--engines-path", type=Path, default=ENGINES)
+    parser.add_argument("--games", type=int, default=100, help="between neighbours (default 100)")
+    parser.add_argument("--others", type=int, default=20, help="between all others (default 20)")
+    parser.add_argument("--time-limit", type=float, default=5.0, help="CPU seconds a move (default 5)")
+    parser.add_argument("--num-workers", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    if len(options.engines) < 2 or min(options.games, options.num_workers) < 1 or options.others < 0:
+        parser.error("expected at least two --engines, one of --games and --num-workers, no negative --others")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    names = list(options.engines)
+    results = {}
+    try:
+        for weak, strong in pairs_in_order(len(names)):
+            if games := options.games if strong == weak + 1 else options.others:
+                results[weak, strong] = play_pair((names[weak], names[strong]), games, options)
+    except UsageError as error:
+        print(f"ladder.py: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"Interrupted; the same command goes on with the games in {options.folder}.", file=sys.stderr)
+        return 130
+    print(f"{options.time_limit:g} s of CPU time a move, seed {options.seed}, {machine()['processor']}\n")
+    print("\n".join(report(names, results)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
