@@ -75,9 +75,9 @@ void run_bench(const BenchTerms &terms, const Options &options) {
         const std::clock_t start = std::clock();
         const Result result = search->run(side, limits);
         const double spent_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-        std::printf("%2d %-8s depth %2d nodes %9llu time %7.3f nps %8.0f score %7d best %d,%d\n", ++number, bench.kind, result.depth,
-                    static_cast<unsigned long long>(result.nodes), spent_s, rate(result.nodes, spent_s), result.score,
-                    x_of(result.cell), y_of(result.cell));
+        std::printf("%2d %-8s depth %2d nodes %9llu time %7.3f nps %8.0f score %7d best %d,%d\n", ++number, bench.kind,
+                    result.depth, static_cast<unsigned long long>(result.nodes), spent_s, rate(result.nodes, spent_s),
+                    result.score, x_of(result.cell), y_of(result.cell));
         nodes += result.nodes;
         seconds += spent_s;
         depths += result.depth;

@@ -10,8 +10,8 @@ struct BenchTerms {
     double seconds = 0.0;  // for each position, in place of a depth, if not 0
 };
 
-/// Search every position of the bench and print what each took, on standard output; times are CPU seconds. At a fixed depth the last line is the
-/// signature: all nodes together, the same on every machine until the search itself changes.
+/// Search every position of the bench and print what each took, on standard output; times are CPU seconds. At a fixed depth
+/// the last line is the signature: all nodes together, the same on every machine until the search itself changes.
 void run_bench(const BenchTerms &terms, const Options &options);
 
 #endif

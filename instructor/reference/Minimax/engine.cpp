@@ -109,7 +109,8 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     } else if (ai_side == 0 && position.stones() == 2 && options.balance) {
         cell = balanced_stone(position, engine->search, engine->budget_s, engine->generator);
     } else {
-        const Result result = engine->search.run(ai_side, Limits::of_time(engine->budget_s), engine->talks ? report : Observer());
+        const Observer observer = engine->talks ? report : Observer();
+        const Result result = engine->search.run(ai_side, Limits::of_time(engine->budget_s), observer);
         if (ai_side == 1 && position.stones() == SWAP_STONES && result.score < 0 && engine->may_swap) {
             position.swap_colours();
             return nothing;
@@ -132,7 +133,8 @@ int main(int argc, char **argv) {
     }
     BenchTerms terms;
     if (!bench_terms({argv + 1, argv + argc}, terms)) {
-        std::cerr << "Expected no arguments, or: bench [DEPTH from 1 to " << MAX_PLY << "], or: bench --seconds SECONDS." << std::endl;
+        std::cerr << "Expected no arguments, or: bench [DEPTH from 1 to " << MAX_PLY << "], or: bench --seconds SECONDS."
+                  << std::endl;
         return 2;
     }
     init_patterns();

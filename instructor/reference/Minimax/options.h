@@ -13,6 +13,7 @@ struct Options {
     bool killers = true;
     bool history = true;
     bool vcf = true;
+    bool lazy_vcf = true;
     bool root_vcf = true;
     bool root_vct = true;
     bool extension = true;
@@ -30,18 +31,19 @@ struct Idea {
     const char *what;
 };
 
-constexpr std::array<Idea, 15> IDEAS = {{
+constexpr std::array<Idea, 16> IDEAS = {{
     {"table", &Options::table, "transposition table: cut-offs, and the best move known is looked at first"},
-    {"pvs", &Options::pvs, "principal variation search: all moves but the first with a window that only asks whether they are better"},
+    {"pvs", &Options::pvs, "principal variation search: all but the first move are only asked whether they are better"},
     {"lmr", &Options::lmr, "late move reductions: quiet moves far back in the order are first looked at less deeply"},
     {"killers", &Options::killers, "quiet moves that refuted a neighbour are looked at sooner"},
     {"history", &Options::history, "and those that refuted often, anywhere"},
     {"vcf", &Options::vcf, "victory by continuous fours, at the leaves"},
+    {"lazyvcf", &Options::lazy_vcf, "but not at leaves that are good enough without"},
     {"rootvcf", &Options::root_vcf, "the same before the search"},
     {"rootvct", &Options::root_vct, "victory by continuous threats before the search"},
     {"extension", &Options::extension, "the answer to a four costs no depth"},
     {"danger", &Options::danger, "a position with a four or an open three to answer is no leaf"},
-    {"forced", &Options::forced, "only moves that make or stop a five, stop an open four or make a four, where one of these must be"},
+    {"forced", &Options::forced, "only such moves as make or stop a five, or answer an open four to be, where there are any"},
     {"width", &Options::width, "a limit to the quiet moves of a node"},
     {"distance", &Options::distance, "no line is followed that is longer than a win already found"},
     {"wins", &Options::wins, "two fours, or an open one, are a win without a search"},

@@ -131,10 +131,12 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
     const bool in_danger = threatened > 0 || position_.count(other, WIN_FOUR) > 0;
     const bool is_leaf = depth <= 0 && (!in_danger || !options_.danger || depth <= -4);
     if (is_leaf || ply >= MAX_PLY) {
-        if (options_.vcf && threatened == 0 && threats_.winning_move(side, LEAF_VCF_NODES) != NO_CELL) {
+        const int value = evaluate(side);
+        const bool is_good_enough = value >= beta && options_.lazy_vcf;
+        if (options_.vcf && !is_good_enough && threatened == 0 && threats_.winning_move(side, LEAF_VCF_NODES) != NO_CELL) {
             return WIN - ply - 5;
         }
-        return evaluate(side);
+        return value;
     }
     std::vector<Move> &moves = moves_[ply];
     find_moves(side, known ? entry.cell : NO_CELL, ply, moves);
@@ -183,8 +185,9 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
     }
     if (options_.table) {
         const Bound bound = best <= first_alpha ? UPPER : best >= beta ? LOWER : EXACT;
-        table_[position_.hash(side) % TABLE_SIZE] = {position_.hash(side), to_table(best, ply), static_cast<std::int16_t>(best_cell),
-                                                     static_cast<std::int8_t>(std::max(depth, -1)), bound};
+        const int kept_depth = std::max(depth, -1);
+        entry = {position_.hash(side), to_table(best, ply), static_cast<std::int16_t>(best_cell),
+                 static_cast<std::int8_t>(kept_depth), bound};
     }
     return best;
 }
