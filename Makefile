@@ -9,7 +9,7 @@ ENGINES := build/engines
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
-.PHONY: grade test trust engines stubs train play clean tools
+.PHONY: grade test trust suite engines stubs train play clean tools
 
 grade: $(VENV)/run.stamp engines
 	$(RUN) -m grader grade instructor/reference --profile quick --out results
@@ -23,6 +23,10 @@ test: $(VENV)/test.stamp engines
 # The grader itself: samples of instructor/submissions, and the grade that each must get.
 trust: $(VENV)/run.stamp tools $(ENGINES)/baseline
 	$(RUN) -m grader trust $(ARGS)
+
+# Every position of the suite is searched anew and compared.
+suite: $(VENV)/run.stamp build/suite/threats
+	$(RUN) Minimax/suite/verify.py
 
 # A student's tree has no reference.
 engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES)/reference) $(RUNGS:%=$(ENGINES)/mcts_%)
@@ -56,6 +60,10 @@ $(ENGINES)/mcts_%: Minimax/mcts_baselines/rung.cpp build/mcts.o
 build/mcts.o: Minimax/mcts_baselines/mcts.cpp Minimax/mcts_baselines/position.h Minimax/AIController.h
 	@mkdir -p $(ENGINES)
 	$(CXX) $(CXXFLAGS) -c $< -o $@
+
+build/suite/threats: Minimax/suite/threats.cpp Minimax/suite/fours.h
+	@mkdir -p build/suite
+	$(CXX) $(CXXFLAGS) $< -o $@
 
 $(ENGINES)/reference: $(REFERENCE) $(wildcard instructor/reference/Minimax/*.h) Minimax/AIController.h
 	@mkdir -p $(ENGINES)

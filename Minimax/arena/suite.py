@@ -2,7 +2,7 @@
 
 A position is offered in GOMOKU_POSITION, but for its last stone, which is the opponent's and is sent as in any game. Which
 engines stand in it is not guessed from their answers: they say so (`EngineProcess.took_position`). What is right was computed
-by exhaustion (Minimax/suite/threats.cpp): after every answer but the listed ones the opponent wins by continuous fours.
+by exhaustion (Minimax/suite/threats.cpp): after every answer but the listed ones the opponent wins by force.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def load_suite(path: Path = POSITIONS) -> list[SuitePosition]:
 
 
 def _position(entry: dict[str, Any]) -> SuitePosition:
-    points = {name: tuple((int(x), int(y)) for x, y in entry.pop(name)) for name in ("moves", "answers", "line", "greedy")}
-    return SuitePosition(**entry, **points)
+    points = {name: tuple((int(x), int(y)) for x, y in entry[name]) for name in ("moves", "answers", "line", "greedy")}
+    return SuitePosition(str(entry["name"]), str(entry["kind"]), int(entry["depth"]), **points)
 
 
 def find_position(name: str) -> SuitePosition:
@@ -185,5 +185,5 @@ def describe(position: SuitePosition) -> str:
     traps = f" Its strongest threats lose: {greedy}." if greedy else ""
     return (
         f"{position.name}, {KINDS[position.kind]}: {mover} is to move; {winner} wins with {position.depth} stones, by {line}.\n"
-        f"Right: {answers}. After any other stone the opponent wins by continuous fours.{traps}"
+        f"Right: {answers}. After any other stone the opponent wins by force.{traps}"
     )

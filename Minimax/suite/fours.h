@@ -9,6 +9,8 @@
 //   VCF      Every four of the attacker, and to each the one reply that is not lost at once. A five of the defender refutes.
 //   Holding  A stone holds if the opponent has no VCF after it. A stone that makes a four is followed by the forced reply, and
 //            holds if some stone holds after that. Stones that do not hold lose by force, whatever else is on the board.
+//   Falling  A stone that holds and still loses by force: the opponent has a quiet stone that threatens a VCF
+//            and to which every reply loses (or several such stones, one after the other).
 //
 // A search that has met more than its allowance of nodes throws Unfinished: nothing is ever concluded from a search cut short.
 
@@ -200,6 +202,24 @@ class Judge {
         return holds(colour, point, known);
     }
 
+    /// Whether the opponent wins after a stone that holds and makes no four: by at most so many quiet stones, each of which
+    /// threatens a VCF, and the VCF at the end. Every reply is looked at; one that is a four and holds counts as an escape.
+    bool falls(int colour, int point, int quiet_stones) {
+        const int other = 1 - colour;
+        bool found = false;
+        board_.put(point, colour);
+        for (int quiet = 0; quiet < POINTS && !found; ++quiet) {
+            if (board_.is_empty(quiet)) {
+                board_.put(quiet, other);
+                // A four of the opponent is not quiet: it is answered at once.
+                found = board_.five_points(other).empty() && wins(other) && all_fall(colour, quiet_stones - 1);
+                board_.take(quiet);
+            }
+        }
+        board_.take(point);
+        return found;
+    }
+
    private:
     struct Key {
         std::uint64_t hash;
@@ -317,6 +337,24 @@ class Judge {
         }
         board_.take(point);
         return held;
+    }
+
+    bool all_fall(int colour, int quiet_stones) {
+        if (quiet_stones == 0 || lost(colour)) {
+            return lost(colour);
+        }
+        if (wins(colour)) {
+            return false;
+        }
+        for (const int point : holding(colour)) {
+            board_.put(point, colour);
+            const bool is_four = !board_.five_points(colour).empty();
+            board_.take(point);
+            if (is_four || !falls(colour, point, quiet_stones)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /// Whether no stone of the colour, who is to move, holds.

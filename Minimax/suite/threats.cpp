@@ -22,7 +22,8 @@ using suite::Judge;
 using suite::POINTS;
 using suite::SIZE;
 
-constexpr long VERIFY_NODES = 50'000'000;
+constexpr long VERIFY_NODES = 2'000'000;
+constexpr int QUIET_STONES = 1;
 constexpr long FIND_NODES = 100'000;
 constexpr std::size_t MOST_ANSWERS = 3;
 constexpr std::size_t MOST_STONES = 90;
@@ -96,10 +97,21 @@ std::string facts(const std::vector<int> &moves) {
             }
         }
     }
+    const std::vector<int> holding = judge.holding(colour);
+    std::vector<int> falling;
+    if (own == 0 && holding.size() <= MOST_ANSWERS) {
+        for (const int point : holding) {
+            const std::vector<int> fours = board.four_points(colour);
+            if (std::find(fours.begin(), fours.end(), point) == fours.end() && judge.falls(colour, point, QUIET_STONES)) {
+                falling.push_back(point);
+            }
+        }
+    }
     std::ostringstream text;
     text << "{\"depth\": " << own << ", \"line\": " << as_json(own_line) << ", \"threat_depth\": " << threat
          << ", \"threat_line\": " << as_json(threat_line) << ", \"winning\": " << as_json(winning)
-         << ", \"holding\": " << as_json(judge.holding(colour)) << ", \"fours\": " << as_json(board.four_points(colour))
+         << ", \"holding\": " << as_json(holding) << ", \"falling\": " << as_json(falling)
+         << ", \"fours\": " << as_json(board.four_points(colour))
          << ", \"threes\": " << as_json(threes) << "}";
     return text.str();
 }

@@ -56,7 +56,10 @@ def entry(moves: Moves, found: Facts) -> dict[str, Any] | None:
     if "unknown" in found or not 1 <= len(found["holding"]) <= LARGEST_SET:
         return None
     holding, greedy = found["holding"], found["fours"] or found["threes"]
-    common = {"moves": moves, "answers": holding}
+    answers = [point for point in holding if point not in found["falling"]]
+    if not answers:
+        return None
+    common = {"moves": moves, "answers": answers}
     if found["depth"]:
         if found["depth"] < LEAST_WIN or found["winning"] != holding:
             return None
@@ -64,7 +67,7 @@ def entry(moves: Moves, found: Facts) -> dict[str, Any] | None:
     common |= {"depth": found["threat_depth"], "line": found["threat_line"]}
     if not found["threat_depth"]:
         return None
-    if greedy and not any(point in holding for point in greedy):
+    if greedy and not any(point in answers for point in greedy):
         return {"kind": "trap", **common, "greedy": greedy}
     return {"kind": "block", **common, "greedy": []}
 
