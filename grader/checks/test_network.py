@@ -174,17 +174,20 @@ def _expect_symmetries(worker: Worker, verdict: Ruling, rng: Random, width: int,
     turns = range(4) if width == height else (0, 2)
     # A symmetry as what it makes of a picture; moves count rows from the bottom, states from the top.
     symmetries = [lambda a, k=k, m=m: np.rot90(a, k, (-2, -1))[..., :: -1 if m else 1] for k in turns for m in (False, True)]
-    probs, _ = worker.call("net_policy_value", states=np.stack([np.ascontiguousarray(turn(state)) for turn in symmetries]))
-    verdict.expect(
-        np.shape(probs) == (len(symmetries), width * height),
-        f"policy_value gives shape {list(np.shape(probs))} for {len(symmetries)} states of {width}x{height}.",
-    )
+    # One at a time: whether the states of a batch mix is network.outputs' affair.
+    turned = [np.ascontiguousarray(turn(state))[None] for turn in symmetries]
+    answers = [np.asarray(worker.call("net_policy_value", states=one)[0], dtype=float) for one in turned]
+    for answer in answers:
+        verdict.expect(
+            answer.shape == (1, width * height),
+            f"policy_value gives shape {list(answer.shape)} for one state of {width}x{height}.",
+        )
     points = np.arange(width * height).reshape(height, width)
     accepted = []
-    for turn, row in zip(symmetries, np.asarray(probs, dtype=float), strict=True):
+    for turn, answer in zip(symmetries, answers, strict=True):
         moved_to = turn(points[::-1])[::-1].reshape(-1)  # which move of the board lies at each move of the turned board
         back = np.empty(width * height)
-        back[moved_to] = row
+        back[moved_to] = answer[0]
         accepted.append(back)
     for _ in range(8):
         pairs, _ = worker.call("net_policy_value_fn", position=position, turned=True)
