@@ -167,12 +167,12 @@ def dump_tree(root: Any) -> dict[str, Any]:
     }
 
 
-def watch_roots(mcts: Any) -> list[Any]:
-    """Every root that `mcts` has or will have, in order: get_action may drop its tree before it returns.
+def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
+    """Every root that `mcts` has or will have and its visits then, in order: get_action may drop its tree at its end.
 
     A class that allows no such watching (slots) gives the present root alone, which a fresh player searches from.
     """
-    roots = [mcts._root]
+    roots = [(mcts._root, number(mcts._root._n_visits))]
     student_class = type(mcts)
 
     def get_root(self: Any) -> Any:
@@ -180,7 +180,7 @@ def watch_roots(mcts: Any) -> list[Any]:
 
     def set_root(self: Any, root: Any) -> None:
         self.__dict__["_root"] = root
-        roots.append(root)
+        roots.append((root, number(root._n_visits)))
 
     try:
         mcts.__class__ = type(student_class.__name__, (student_class,), {"_root": property(get_root, set_root)})
@@ -189,9 +189,9 @@ def watch_roots(mcts: Any) -> list[Any]:
     return roots
 
 
-def searched_root(roots: Sequence[Any]) -> Any:
-    """The root that the last search filled."""
-    return max(roots, key=lambda root: number(root._n_visits))
+def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
+    """The root that the search has filled since: one that is kept from an earlier search may hold as many visits."""
+    return max(roots, key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
 
 
 def make_player(
