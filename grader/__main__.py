@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from grader import check, submit
+from grader import check, doctor, submit
 from grader.assignment import load_assignment
 from grader.errors import CouldNotGrade, UsageError
 from grader.grading import grade
@@ -28,7 +28,8 @@ class Screen:
 
     def __call__(self, line: str) -> None:
         in_place = line.startswith("\r")
-        line = line.strip("\r\n")
+        # What a submission wrote may be in it: nothing that a terminal would obey, nothing that turns the line's direction.
+        line = "".join(sign if sign.isprintable() else " " for sign in line.strip("\r\n"))
         if in_place and (not self._terminal or line == self._last):
             return
         if self._width:
@@ -42,6 +43,11 @@ def grade_command(options: argparse.Namespace) -> int:
     assignment = load_assignment()
     assignment.profile(options.profile)
     sandbox = find_sandbox(options.sandbox)
+    if sandbox.weak and not options.allow_weak_sandbox:
+        raise UsageError(
+            f"expected a confinement with namespaces for submissions, which nobody has read; this machine offers "
+            f"{sandbox.level} alone: python -m grader doctor says what is lacking, --allow-weak-sandbox grades all the same"
+        )
     names = [submission_name(path) for path in options.paths]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"expected submissions of different names, since results are filed by name; twice: {doubled}")
@@ -78,6 +84,11 @@ def submit_command(options: argparse.Namespace) -> int:
     return submit.main(options.out)
 
 
+def doctor_command(options: argparse.Namespace) -> int:
+    """Try whether the confinement holds on this machine."""
+    return doctor.main(options.level, Screen())
+
+
 def workspace_command(options: argparse.Namespace) -> int:
     """Lay out a runnable tree: framework and submission."""
     assignment = load_assignment()
@@ -98,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
     grading.add_argument("--out", type=Path, default=Path("results"), help="folder for results (default: results)")
     grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: drawn afresh)")
     grading.add_argument("--sandbox", choices=LEVELS, help="force a level (default: the strongest that works)")
+    grading.add_argument("--allow-weak-sandbox", action="store_true", help="grade also where no namespaces can be had")
     grading.set_defaults(run=grade_command)
 
     checking = commands.add_parser("check", help="run the quick checks on this folder and say what to do first")
@@ -111,6 +123,10 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=Path("submission.zip"), metavar="FILE.zip", help="(default: submission.zip)"
     )
     submitting.set_defaults(run=submit_command)
+
+    examining = commands.add_parser("doctor", help="try whether the confinement of submissions holds on this machine")
+    examining.add_argument("--level", choices=LEVELS, help="(default: the strongest that works)")
+    examining.set_defaults(run=doctor_command)
 
     workspace = commands.add_parser("workspace", help="lay out framework + submission as a runnable tree")
     workspace.add_argument("submission", type=Path)

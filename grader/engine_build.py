@@ -102,10 +102,10 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
         StudentFault: it does not compile, or takes too long; the sentence quotes the first error.
     """
     scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
-    limits = ProcessLimits(memory_mib=4096, cpu_s=int(assignment.compile_limit_s), processes=64, file_size_mib=64)
+    limits = ProcessLimits(4096, int(assignment.compile_limit_s), processes=64, file_size_mib=64, children=True)
     try:
         command = [*assignment.compile_command, *sources, "-o", str(scratch / "engine")]
-        wrapped = sandbox.wrap(command, limits=limits, read_only=[workspace], scratch=scratch, cwd=workspace)
+        wrapped = sandbox.wrap(command, limits=limits, read_only=[workspace], scratch=scratch, keeps=True, cwd=workspace)
         environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(scratch), "LANG": "C.UTF-8", "HOME": str(scratch)}
         diagnostics = _run(wrapped, environment, assignment.compile_limit_s)
         built = scratch / "engine"

@@ -26,17 +26,23 @@ LEVELS = ("bubblewrap", "unshare", "rlimits")
 CONFINE = Path(__file__).with_name("confine.py")
 FIRST_UID = 100_000  # above the users of a machine; each confined program gets one of 50 000 of its own
 PROBE_LIMIT_S = 20
-TMP_BYTES = 64 << 20
+TMP_BYTES = 64 << 20  # of each of the places in memory that may be written
 
 
 @dataclass(frozen=True)
 class ProcessLimits:
-    """What one confined process tree may use; memory is address space a process."""
+    """What one confined program may use; memory is address space a process.
+
+    Attributes:
+        processes: threads are counted too.
+        children: whether it may start other processes, as a compiler does; without, its memory is bounded as a whole.
+    """
 
     memory_mib: int
     cpu_s: int
     processes: int
     file_size_mib: int
+    children: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,11 @@ class Sandbox:
 
     level: str
     own_user: bool
+
+    @property
+    def weak(self) -> bool:
+        """Whether not even namespaces are had: programs see processes and network of the machine."""
+        return self.level == "rlimits"
 
     @property
     def properties(self) -> dict[str, object]:
@@ -78,6 +89,7 @@ class Sandbox:
         limits: ProcessLimits,
         read_only: Sequence[Path] = (),
         scratch: Path | None = None,
+        keeps: bool = False,
         cwd: Path | None = None,
     ) -> list[str]:
         """The command line that runs `command` confined.
@@ -86,13 +98,17 @@ class Sandbox:
             command: program and arguments; the program is seen under the same path inside.
             limits: of the process tree.
             read_only: files and folders that must be visible inside, under the same path.
-            scratch: the one folder that may be written; its owner is changed to the program's user.
+            scratch: the one folder that may be written; its owner is changed to the program's user. Under bubblewrap it
+                is a file system of its own in memory, of bounded size, gone with the program.
+            keeps: that it is the folder itself also there, so that what the program wrote can be read afterwards.
             cwd: the folder to start in; `scratch`, else `/`.
         """
         inner = [sys.executable, "-I", "-S", str(CONFINE)]
         inner += ["--memory-mib", str(limits.memory_mib), "--cpu-s", str(limits.cpu_s)]
         inner += ["--processes", str(limits.processes), "--file-size-mib", str(limits.file_size_mib)]
         inner += ["--cwd", str(cwd or scratch or "/")]
+        if limits.children:
+            inner += ["--children"]
         if self.own_user:
             uid = FIRST_UID + int.from_bytes(os.urandom(2), "big") % 50_000
             inner += ["--uid", str(uid)]
@@ -100,16 +116,17 @@ class Sandbox:
                 os.chown(scratch, uid, uid)
         inner += ["--", *command]
         if self.level == "bubblewrap":
-            return [*self._bubblewrap(read_only, scratch), "--", *inner]
+            return [*self._bubblewrap(read_only, scratch, keeps), "--", *inner]
         if self.level == "unshare":
             user = [] if os.geteuid() == 0 else ["--user", "--map-current-user"]
             namespaces = ["--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc"]
             return ["unshare", *user, *namespaces, "--", *inner]
         return inner
 
-    def _bubblewrap(self, read_only: Sequence[Path], scratch: Path | None) -> list[str]:
+    def _bubblewrap(self, read_only: Sequence[Path], scratch: Path | None, keeps: bool) -> list[str]:
         arguments = ["bwrap", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev"]
-        arguments += ["--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
+        for place in ("/tmp", "/dev/shm"):
+            arguments += ["--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", place]
         arguments += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
         if os.geteuid() == 0:
             # Without a user namespace, so that the program can be given another user id inside (see grader.confine).
@@ -131,14 +148,18 @@ class Sandbox:
             arguments += ["--perms", "0755", "--dir", str(parent)]
         for path in shown:
             arguments += ["--ro-bind", str(path), str(path)]
-        if scratch is not None:
+        if scratch is not None and keeps:
             arguments += ["--bind", str(scratch), str(scratch)]
-        return arguments
+        elif scratch is not None:
+            arguments += ["--perms", "0777", "--size", str(TMP_BYTES), "--tmpfs", str(scratch)]
+        # The root and /dev are file systems in memory too, without a size.
+        return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
 
 def interpreter_folders() -> list[Path]:
-    """The folders that this interpreter and its packages live in, outermost once."""
-    places = [Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve(), Path(sys.executable).resolve().parent.parent]
+    """The folders that this interpreter and its packages live in, also by the names that it is started by."""
+    named = [Path(sys.base_prefix), Path(sys.prefix), Path(sys.executable).parent.parent]
+    places = [*(place.resolve() for place in named), Path(sys.executable).resolve().parent.parent, *named]
     return [p for p in dict.fromkeys(places) if p != Path("/usr") and p != Path("/")]
 
 

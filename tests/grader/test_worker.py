@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ LINE = MODULE[: MODULE.index("MISCHIEF")].count("\n") + 1
 POSITION = {"width": 3, "height": 3, "n_in_row": 3, "moves": [0, 4]}
 PLAYER = {"kind": "mcts_pure", "n_playout": 1, "c_puct": 5.0, "evaluator": {"kind": "uniform"}}
 LIMITS = ProcessLimits(memory_mib=1024, cpu_s=30, processes=32, file_size_mib=8)
+MANY = replace(LIMITS, children=True)  # what a submission is not given; the end of all of them must hold without it too
 
 
 @pytest.fixture
@@ -56,10 +58,10 @@ def worker(tmp_path, assignment, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made = []
 
-    def make(mischief="pass", limit_s=20.0, sandbox=None):
+    def make(mischief="pass", limit_s=20.0, sandbox=None, limits=LIMITS):
         files = {"AlphaZero/mcts_pure.py": MODULE.replace("MISCHIEF", mischief).encode()}
         workspace = build_workspace(assignment, Submission("work", files, (), (), ()), tmp_path / "workspace")
-        made.append(Worker(workspace, sandbox or find_sandbox(), LIMITS, limit_s))
+        made.append(Worker(workspace, sandbox or find_sandbox(), limits, limit_s))
         return made[-1]
 
     yield make
@@ -206,7 +208,7 @@ def test_an_end_that_looks_like_a_failed_confinement_is_the_students_fault_all_t
     ids=["busy", "deaf", "closed", "forked"],
 )
 def test_a_hang_ends_at_the_limit_with_a_sentence(worker, mischief):
-    asked = worker(mischief)
+    asked = worker(mischief, limits=MANY)
     assert asked.call("choose", positions=[], **PLAYER) == []  # started, so that the limit is the call's alone
     started = time.monotonic()
     sentence = fault(asked, limit_s=0.5)
@@ -215,13 +217,19 @@ def test_a_hang_ends_at_the_limit_with_a_sentence(worker, mischief):
     assert asked.call("choose", positions=[], **PLAYER) == []
 
 
+@pytest.mark.parametrize("start", ["os.fork()", "subprocess.run(['true'])", "os.posix_spawn('/bin/true', ['true'], {})"])
+def test_a_program_starts_no_other_process_and_may_have_threads(worker, start):
+    asked = worker(f"t = threading.Thread(target=int); t.start(); t.join(); {start}")
+    assert fault(asked).startswith("PermissionError: [Errno 1] Operation not permitted")
+
+
 def test_endless_output_ends_at_the_limit(worker):
     assert fault(worker("while True: os.write(2, b'x' * 65536)"), limit_s=1.5) == "No answer within 1.5 s."
 
 
 @pytest.mark.skipif(find_sandbox().level == "rlimits", reason="only a process namespace holds a detached child")
 def test_a_child_that_left_the_process_group_ends_with_its_worker(worker):
-    asked = worker("subprocess.Popen(['sleep', '4711.25'], start_new_session=True); time.sleep(60)")
+    asked = worker("subprocess.Popen(['sleep', '4711.25'], start_new_session=True); time.sleep(60)", limits=MANY)
     fault(asked, limit_s=1.5)
     for _ in range(50):
         if not processes_with(b"4711.25"):
