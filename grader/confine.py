@@ -119,7 +119,7 @@ def main() -> None:
     try:
         install(call_filter(platform.machine(), options.children))
     except OSError as error:
-        print(f"cannot confine: {error.strerror}: {os.strerror(error.errno)}", file=sys.stderr)
+        print(f"cannot confine: {error.strerror}: {os.strerror(error.errno or 0)}", file=sys.stderr)
         sys.exit(126)
     try:
         os.chdir(options.cwd)

@@ -107,7 +107,8 @@ def threads(most: str) -> int:
 
 def fill(folder: str) -> int:
     """How many bytes could be written in a folder, in many files."""
-    written, files = 0, []
+    written = 0
+    files: list[Path] = []
     try:
         while written < MOST_WRITTEN_BYTES:
             path = Path(folder, f"fill-{len(files)}")

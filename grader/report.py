@@ -24,10 +24,17 @@ def number(value: float) -> str:
     return f"{value:g}"
 
 
+def plain(value: Any) -> Any:
+    """A text without signs that no page holds: what a submission wrote may carry those that a terminal obeys."""
+    if not isinstance(value, str):
+        return value
+    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in value)
+
+
 def render_report(results: dict[str, Any]) -> str:
     """The page as text. Everything that comes from a submission is escaped by the template engine."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, finalize=plain
     )
     environment.filters["number"] = number
     environment.filters["minutes"] = lambda seconds: f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.0f} s"

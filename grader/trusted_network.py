@@ -126,6 +126,23 @@ def random_weights(width: int, height: int, block: int, seed: int) -> dict[str, 
     return weights
 
 
+def fresh_weights(width: int, height: int, block: int, seed: int) -> dict[str, np.ndarray]:
+    """Weights [as expected_layout] float32 as torch draws them for fresh layers: uniform in +-1 / sqrt(fan in)."""
+    numbers = np.random.default_rng(seed)
+    layout = expected_layout(width, height, block)
+    weights: dict[str, np.ndarray] = {}
+    for key, shape in layout.items():
+        layer = layout[f"{key.rpartition('.')[0]}.weight"]
+        if key.endswith("num_batches_tracked"):
+            weights[key] = np.array(0, dtype=np.int64)
+        elif len(layer) == 1:  # of batch norm
+            weights[key] = np.full(shape, float(key.endswith(("weight", "running_var"))), dtype=np.float32)
+        else:
+            bound = 1.0 / np.sqrt(np.prod(layer[1:]))
+            weights[key] = numbers.uniform(-bound, bound, shape).astype(np.float32)
+    return weights
+
+
 def forward(
     weights: StateDict,
     states: np.ndarray,

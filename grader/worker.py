@@ -79,7 +79,7 @@ def _decode_array(parts: Any) -> np.ndarray:
     dtype, content = DTYPES[name], base64.b64decode(data, validate=True)
     if len(content) != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"expected an array of shape {tuple(shape)}; got {len(content)} bytes")
-    return np.frombuffer(content, dtype=dtype).reshape(shape).copy()
+    return np.frombuffer(content, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
 
 
 # ------------------------------------------------------------------------------------- boards and evaluators
@@ -245,13 +245,16 @@ def search(position: dict[str, Any], is_selfplay: int = 0, **player_args: Any) -
     }
 
 
-def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[int]:
-    """The move of a fresh player in each position (in play, not in self-play)."""
-    moves = []
+def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict[str, Any]]:
+    """The move of a fresh player in each position (in play, not in self-play), and its root's moves with their visits."""
+    chosen = []
     for position in positions:
         player, _ = make_player(**player_args)
-        moves.append(act(player, board_at(position), 0)["move"])
-    return moves
+        done = act(player, board_at(position), 0)
+        children = getattr(done["root"], "_children", None) or {}
+        visits = [number(child._n_visits) for child in children.values()]
+        chosen.append({"move": done["move"], "moves": np.array([int(m) for m in children]), "visits": np.array(visits)})
+    return chosen
 
 
 def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **player_args: Any) -> list[dict[str, Any]]:
@@ -272,29 +275,25 @@ def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **pla
 
 
 def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
-    """What update_with_move makes of a searched tree: for the most visited child, for -1, and for no child.
+    """A searched tree, and what update_with_move makes of it: for the most visited child, for -1, and for no child.
 
-    Each entry tells the new root's visits and number of children, and whether it still has a parent.
+    Each entry tells the tree below the new root, and whether that still has a parent.
     """
     player, _ = make_player(**player_args)
     root = act(player, board_at(position), 0)["root"]
-    move, child = max(root._children.items(), key=lambda item: number(item[1]._n_visits))
-    before = {"visits": number(child._n_visits), "children": len(child._children or {})}
+    move = max(root._children, key=lambda move: number(root._children[move]._n_visits))
+    searched = dump_tree(root)
 
     def after(move: int) -> dict[str, Any]:
         player.mcts._root = root
         player.mcts.update_with_move(move)
         new = player.mcts._root
-        return {
-            "visits": number(new._n_visits),
-            "children": len(new._children or {}),
-            "has_parent": new._parent is not None,
-            "is_child": new is child,
-        }
+        return {"tree": dump_tree(new), "has_parent": new._parent is not None}
 
     strange = max(root._children) + 1_000
     # The kept child last: cutting its parent off changes it.
-    return {"before": before, "unknown": after(strange), "reset": after(-1), "kept": after(int(move))}
+    unknown, reset = after(strange), after(-1)
+    return {"searched": searched, "move": int(move), "unknown": unknown, "reset": reset, "kept": after(int(move))}
 
 
 # --------------------------------------------------------------------------------------------------- network
@@ -325,18 +324,29 @@ def model_layout(width: int, height: int, block: int) -> dict[str, list[int]]:
 
 
 def net_create(
-    width: int, height: int, block: int, weights: dict[str, np.ndarray] | None = None, seed: int | None = None
+    width: int,
+    height: int,
+    block: int,
+    weights: dict[str, np.ndarray] | None = None,
+    seed: int | None = None,
+    by_file: bool = True,
 ) -> None:
-    """Make a PolicyValueNet, from a weights file written here if weights are given, else by the seed; later calls use it."""
+    """Make a PolicyValueNet, by the seed or with these weights; later calls use it.
+
+    Args:
+        by_file: weights are given as init_model, a file written here; else they are put into the model's state_dict.
+    """
     torch = torch_module()
     if seed is not None:
         torch.manual_seed(seed)
     module = importlib.import_module("AlphaZero.policy_value_net_torch")
     path = None
-    if weights is not None:
+    if weights is not None and by_file:
         path = os.path.abspath("given_weights.model")
         torch.save(as_tensors(weights), path)
     STATE["net"] = module.PolicyValueNet(width, height, block, init_model=path)
+    if weights is not None and not by_file:
+        STATE["net"].model.load_state_dict(as_tensors(weights))
 
 
 def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -390,8 +400,8 @@ def net_evaluate(positions: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.nd
 # -------------------------------------------------------------------------------------------------- training
 
 
-def train_start(seed: int) -> None:
-    """A fresh TrainPipeline of the framework over the student's modules, from random weights."""
+def train_start(seed: int, weights: dict[str, np.ndarray]) -> None:
+    """A fresh TrainPipeline of the framework over the student's modules, from these weights."""
     torch = torch_module()
     random.seed(seed)
     np.random.seed(seed % 2**32)
@@ -400,6 +410,7 @@ def train_start(seed: int) -> None:
     os.makedirs("model", exist_ok=True)
     STATE["pipeline"] = importlib.import_module("train").TrainPipeline()
     STATE["net"] = STATE["pipeline"].policy_value_net
+    STATE["net"].model.load_state_dict(as_tensors(weights))
 
 
 def train_games(games: int) -> list[list[float]]:

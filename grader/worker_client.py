@@ -43,14 +43,14 @@ FOREIGN_REPLY = "The program wrote something of its own into the grader's exchan
 _NUMBER = int | float
 _TREE = dict.fromkeys(("parent", "move", "visits", "value", "prior"), np.ndarray)
 _STEP = {"move": int, "probs": np.ndarray | None, "tree": _TREE}
-_ROOT = {"visits": _NUMBER, "children": int}
-_NEW_ROOT = {**_ROOT, "has_parent": bool, "is_child": bool}
+_CHOSEN = {"move": int, "moves": np.ndarray, "visits": np.ndarray}
+_NEW_ROOT = {"tree": _TREE, "has_parent": bool}
 _HEADS = (np.ndarray, np.ndarray)
 REPLIES: dict[str, Any] = {
     "search": {**_STEP, "evaluations": int},
-    "choose": [int],
+    "choose": [_CHOSEN],
     "self_play": [_STEP],
-    "advance": {"before": _ROOT, "unknown": _NEW_ROOT, "reset": _NEW_ROOT, "kept": _NEW_ROOT},
+    "advance": {"searched": _TREE, "move": int, "unknown": _NEW_ROOT, "reset": _NEW_ROOT, "kept": _NEW_ROOT},
     "model_layout": {str: [int]},
     "net_create": type(None),
     "net_forward": _HEADS,

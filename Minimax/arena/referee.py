@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -92,7 +93,7 @@ def play_game(
     """Play one game between two engines.
 
     Args:
-        seed: each seat's GOMOKU_SEED is drawn from it (2 * seed for black, 2 * seed + 1 for white).
+        seed: each seat's GOMOKU_SEED is drawn from it, so that neither can tell the other's and foresee its choices.
         opening: black's first stone, offered to both; one that plays another plays on.
         size: of the board.
         index, black_agent: for the record: the game's number in a match, and which agent sits at black.
@@ -102,7 +103,7 @@ def play_game(
     started = time.monotonic()
     position = Position(size=size)
     spent: list[Spent] = []
-    seeds = (None, None) if seed is None else (2 * seed, 2 * seed + 1)
+    seeds = [None if seed is None else random.Random(f"{seed}:{seat}").randrange(2**31) for seat in (0, 1)]
     offers = [GameOffer(s, opening, size) for s in seeds]
     winner, termination, faulty, detail = None, Termination.DRAW, None, ""
     limits = limits or Limits()

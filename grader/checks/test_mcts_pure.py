@@ -9,6 +9,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from Board.game_board import Board
@@ -147,15 +148,15 @@ def expect_tactics(worker: Worker, verdict: Ruling, rng: Random, player: dict[st
     small = [win_position(rng) for _ in range(6)]
     large = [wide_win_position(rng) for _ in range(6)]
     blocks = [block_position(rng) for _ in range(8)]
-    moves = worker.call("choose", positions=[p for p, _ in small], n_playout=400, **player)
-    moves += worker.call("choose", positions=[p for p, _ in large], n_playout=800, **player)
+    moves = [searched_move(worker, p, 400, player) for p, _ in small]
+    moves += [searched_move(worker, p, 800, player) for p, _ in large]
     for move, (position, wins) in zip(moves, small + large, strict=True):
         verdict.expect(
             move in wins,
             f"After moves {position['moves']} on {position['width']}x{position['height']} {move} was played; "
             f"{' or '.join(map(str, wins))} wins at once.",
         )
-    answers = worker.call("choose", positions=[p for p, _ in blocks], n_playout=1000, **player)
+    answers = [searched_move(worker, p, 1000, player) for p, _ in blocks]
     missed = [(p, m, b) for m, (p, b) in zip(answers, blocks, strict=True) if m != b]
     verdict.seen = f"{len(moves)} wins of {len(moves)}, {len(blocks) - len(missed)} blocks of {len(blocks)}."
     if len(missed) > 1:
@@ -166,6 +167,19 @@ def expect_tactics(worker: Worker, verdict: Ruling, rng: Random, player: dict[st
         )
 
 
+def searched_move(worker: Worker, position: dict[str, Any], n_playout: int, player: dict[str, Any]) -> int:
+    """The move of a fresh player, which must come out of the tree that it searched: a solver of tic-tac-toe is no search."""
+    reply = worker.call("search", position=position, n_playout=n_playout, **player)
+    tree = Tree.from_reply(reply["tree"])
+    expect_visits_add_up(tree, n_playout)
+    expect_legal_children(tree, position)
+    if tree.root_visits.get(reply["move"]) != max(tree.root_visits.values()):
+        raise StudentFault(
+            f"After moves {position['moves']} {reply['move']} was played, not the most visited move of the tree."
+        )
+    return reply["move"]
+
+
 @pytest.mark.points("mcts_pure.reuse")
 def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
     expect_reuse(worker, verdict, rng, {"kind": "mcts_pure", "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
@@ -174,14 +188,22 @@ def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
 def expect_reuse(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
     """update_with_move of a searched tree: the child becomes the root; -1 or no child gives a new root."""
     verdict.expected = "update_with_move(child) makes that child the root; -1 or an unknown move a new root."
-    position = random_position(rng, 3, 3, 3, 2)
-    seen = worker.call("advance", position=position, n_playout=200, **player)
-    kept, before = seen["kept"], seen["before"]
+    position, n_playout = random_position(rng, 3, 3, 3, 2), 200
+    seen = worker.call("advance", position=position, n_playout=n_playout, **player)
+    searched, kept = Tree.from_reply(seen["searched"]), Tree.from_reply(seen["kept"]["tree"])
     for name, call in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move that is no child")):
-        verdict.expect(seen[name]["visits"] <= 1 and seen[name]["children"] == 0, f"{call} should start from a new root.")
-    same = kept["visits"] == before["visits"] and kept["children"] == before["children"]
+        new = Tree.from_reply(seen[name]["tree"])
+        verdict.expect(new.visits[0] <= 1 and len(new.parent) == 1, f"{call} should start from a new root.")
+    visits = searched.root_visits
+    verdict.expect(
+        set(visits) == set(board_at(position).availables) and sum(visits.values()) >= n_playout / 2,
+        f"After {n_playout} playouts the root's children should be the legal moves, with their visits.",
+    )
+    verdict.expect(seen["move"] in visits, f"The tree was told {seen['move']}, which is no child of its root.")
+    before = searched.below(next(int(i) for i in searched.children(0) if searched.move[i] == seen["move"]))
+    same = np.array_equal(before.visits, kept.visits) and np.array_equal(before.move[1:], kept.move[1:])
     verdict.expect(same, "update_with_move(move) throws the searched subtree away instead of keeping the child's.")
     verdict.expect(
-        not kept["has_parent"], "update_with_move(move) should cut the new root off from its parent (_parent = None)."
+        not seen["kept"]["has_parent"], "update_with_move(move) should cut the new root off from its parent (_parent = None)."
     )
-    verdict.seen = f"The child with {before['visits']:g} visits became the root."
+    verdict.seen = f"The child with {before.visits[0]:g} visits became the root."

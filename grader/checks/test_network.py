@@ -29,7 +29,7 @@ def random_states(rng: Random, width: int, height: int, count: int) -> np.ndarra
 
 
 @pytest.mark.points("network.layers")
-def test_layers(worker: Worker, verdict: Ruling) -> None:
+def test_layers(worker: Worker, verdict: Ruling, rng: Random) -> None:
     verdict.expected = "The keys and shapes of the handout's table, for 3x3 with 1 block, 5x4 with 2, 11x11 with 19."
     for width, height, block in SHAPES:
         seen = worker.call("model_layout", width=width, height=height, block=block)
@@ -42,7 +42,42 @@ def test_layers(worker: Worker, verdict: Ruling) -> None:
             raise StudentFault(f"The layer names differ {where}: {'; '.join(names)}.")
         for key, shape in expected.items():
             verdict.expect(seen[key] == shape, f"{key} has shape {seen[key]} {where}; expected {shape}.")
-    verdict.seen = "All keys and shapes are as in the table."
+    _expect_every_layer_counts(worker, rng)
+    verdict.seen = "All keys and shapes are as in the table, and the outputs depend on each of them."
+
+
+def _expect_every_layer_counts(worker: Worker, rng: Random) -> None:
+    """StudentFault unless each entry acts on the outputs: a table of names alone is no network.
+
+    Through the model's state_dict, since loading a file is another check's matter. A head can be dead (ReLU), hence the draws.
+    """
+    numbers = np.random.default_rng(rng.randrange(2**31))
+    without_effect = {key for key in expected_layout(3, 3, 1) if not key.endswith("num_batches_tracked")}
+    for _ in range(4):
+        weights, states = random_weights(3, 3, 1, rng.randrange(2**31)), random_states(rng, 3, 3, 8)
+        before = _outputs(worker, weights, states)
+        for key in sorted(without_effect):
+            other = weights[key] + numbers.uniform(0.2, 0.6, weights[key].shape).astype(np.float32)
+            if np.abs(_outputs(worker, {**weights, key: other}, states) - before).max() > 1e-6:
+                without_effect.discard(key)
+        if not without_effect:
+            return
+    raise StudentFault(
+        f"These entries of the state_dict do not act on what forward gives: {', '.join(sorted(without_effect))}."
+    )
+
+
+def _outputs(worker: Worker, weights: dict[str, np.ndarray], states: np.ndarray) -> np.ndarray:
+    worker.call("net_create", width=3, height=3, block=1, weights=weights, by_file=False)
+    return _forward(worker, states)
+
+
+def _forward(worker: Worker, states: np.ndarray) -> np.ndarray:
+    """Both heads in one row a state of 3x3."""
+    log_probs, value = worker.call("net_forward", states=states)
+    if log_probs.shape != (len(states), 9) or value.size != len(states):
+        raise StudentFault(f"forward gives shapes {log_probs.shape} and {value.shape} for {len(states)} states of 3x3.")
+    return np.hstack([log_probs, value.reshape(-1, 1)]).astype(float)
 
 
 @pytest.mark.points("network.load")
@@ -55,6 +90,12 @@ def test_load(worker: Worker, verdict: Ruling, rng: Random) -> None:
         verdict.expect(key in loaded, f"After loading, {key} is missing from the model's state_dict.")
         same = loaded[key].shape == value.shape and np.allclose(loaded[key], value, atol=1e-6)
         verdict.expect(same, f"After loading, {key} is not what the file holds.")
+    # Held is not used: with the file's weights the network must give other outputs than with another file's.
+    states, seen = random_states(rng, 3, 3, 8), []
+    for _ in range(3):
+        worker.call("net_create", width=3, height=3, block=1, weights=random_weights(3, 3, 1, rng.randrange(2**31)))
+        seen.append(_forward(worker, states))
+    verdict.expect(np.abs(np.diff(seen, axis=0)).max() > 1e-6, "Whatever file is loaded, forward gives the same.")
     verdict.seen = f"{len(weights)} entries were loaded as they are."
 
 

@@ -18,6 +18,7 @@ BATCH = 32
 LOSS_TOLERANCE = 5e-4
 L2 = 1e-4 / 2
 UNUSED_PLANE = 7
+ENOUGH = 0.4  # of what can be learnt is left
 
 
 class Batch:
@@ -38,8 +39,9 @@ class Batch:
         return self.loss_of(log_probs, value)
 
     def loss_of(self, log_probs: np.ndarray, value: np.ndarray) -> float:
-        """MSE + cross entropy for these outputs."""
-        return float(np.mean((value[:, 0] - self.winners) ** 2) - np.mean(np.sum(self.probs * log_probs, axis=1)))
+        """MSE + cross entropy for these outputs; infinite if it is no number."""
+        loss = float(np.mean((value[:, 0] - self.winners) ** 2) - np.mean(np.sum(self.probs * log_probs, axis=1)))
+        return loss if np.isfinite(loss) else float("inf")
 
     def l2(self, with_biases: bool = False) -> float:
         """1e-4 / 2 * the squared norm of the trained parameters, biases left out unless asked for."""
@@ -64,17 +66,20 @@ def batch(rng: Random) -> Batch:
     return Batch(rng)
 
 
-def train(
-    worker: Worker, batch: Batch, lr: float, steps: int = 1, seed: int | None = None
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Train a network of the batch's weights, or of fresh ones: ([steps, 2] losses and entropies, weights afterwards)."""
-    beginning = {"weights": batch.weights} if seed is None else {"seed": seed}
-    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, **beginning)
-    losses = worker.call("net_train", states=batch.states, probs=batch.probs, winners=batch.winners, lr=lr, steps=steps)
+def train(worker: Worker, batch: Batch, lr: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """One step of a network of the batch's weights: ([1, 2] loss and entropy, weights afterwards)."""
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    before, outputs = worker.call("net_weights"), worker.call("net_policy_value", states=batch.states)
+    losses = worker.call("net_train", states=batch.states, probs=batch.probs, winners=batch.winners, lr=lr, steps=1)
     losses = np.asarray(losses, dtype=float)
-    if losses.shape != (steps, 2) or not np.all(np.isfinite(losses)):
+    if losses.shape != (1, 2) or not np.all(np.isfinite(losses)):
         raise StudentFault("train_step should return two finite numbers, the loss and the entropy.")
-    return losses, worker.call("net_weights")
+    after = worker.call("net_weights")
+    told = before.keys() != after.keys() or any(not np.array_equal(before[key], after[key]) for key in before)
+    again = worker.call("net_policy_value", states=batch.states)
+    if lr > 0 and told and all(np.array_equal(first, second) for first, second in zip(outputs, again, strict=True)):
+        raise StudentFault("train_step changes the state_dict and not what the network gives: those are not its weights.")
+    return losses, after
 
 
 def change(before: dict[str, np.ndarray], after: dict[str, np.ndarray], key: str) -> np.ndarray:
@@ -219,6 +224,7 @@ def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, rng: Random) ->
     """From fresh weights, as the student's own code draws them; the two-channel heads can be dead from the start (ReLU)."""
     steps, beginnings = 150, 5
     target_entropy = float(-np.mean(np.sum(batch.probs * np.log(batch.probs + 1e-12), axis=1)))
+    told = {"states": batch.states, "probs": batch.probs, "winners": batch.winners}
     verdict.expected = (
         f"{steps} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left), from one of "
         f"{beginnings} draws of the weights at least."
@@ -226,13 +232,22 @@ def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, rng: Random) ->
     _expect_fresh_gradients(worker, verdict, batch)
     left = float("inf")
     for _ in range(beginnings):
-        losses, _ = train(worker, batch, lr=1e-3, steps=steps, seed=rng.randrange(2**31))
-        start, end = losses[0, 0], float(np.mean(losses[-5:, 0]))
-        share = (end - target_entropy) / max(start - target_entropy, 1e-9)
+        worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, seed=rng.randrange(2**31))
+        before, own_start = worker.call("net_weights"), _own_loss(worker, batch)
+        worker.call("net_train", lr=1e-3, steps=steps, **told)
+        after = worker.call("net_weights")
+        pairs = [(_loss_of(before, batch), _loss_of(after, batch))]
+        if _share(*pairs[0], target_entropy) >= ENOUGH:
+            # A network of another layout is asked itself, in a process that knows nothing but the weights.
+            worker.close()
+            worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=after)
+            pairs.append((own_start, _own_loss(worker, batch)))
+        start, end = min(pairs, key=lambda pair: _share(*pair, target_entropy))
+        share = _share(start, end, target_entropy)
         if share < left:
             left = share
             verdict.seen = f"Loss {start:.3f} at first, {end:.3f} at last; {target_entropy:.3f} cannot be learnt away."
-        if left < 0.4:
+        if left < ENOUGH:
             return
     raise StudentFault(f"{verdict.seen} The steps do not learn: {left:.0%} of what can be learnt is left.")
 
@@ -249,3 +264,23 @@ def _expect_fresh_gradients(worker: Worker, verdict: Ruling, batch: Batch) -> No
         verdict.expect(
             not grown, "The second step's gradients hold the first one's too: gradients of an earlier step must not remain."
         )
+
+
+def _share(start: float, end: float, target_entropy: float) -> float:
+    return (end - target_entropy) / max(start - target_entropy, 1e-9) if np.isfinite([start, end]).all() else float("inf")
+
+
+def _loss_of(weights: dict[str, np.ndarray], batch: Batch) -> float:
+    """What the weights make of the batch, computed here: what train_step says of its loss is only its word."""
+    try:
+        return batch.loss_of(*forward(weights, batch.states, width=WIDTH, height=HEIGHT, train_mode=True))
+    except (ValueError, RuntimeError):
+        return float("inf")  # not the handout's layers, which is another check's matter
+
+
+def _own_loss(worker: Worker, batch: Batch) -> float:
+    """What the student's network makes of the batch."""
+    probs, value = worker.call("net_policy_value", states=batch.states)
+    if probs.shape != batch.probs.shape or value.size != len(batch.winners):
+        return float("inf")
+    return batch.loss_of(np.log(np.clip(probs, 1e-12, None)), value.reshape(-1, 1))

@@ -4,6 +4,10 @@ The framework's train.py runs over the student's modules. After every few games 
 search and must not lose against any line of replies; the training ends at the first network that does not. Up to three
 seeds are tried and the best network counts, so one unlucky training is no verdict.
 
+What is judged is the weights: they are computed here, so that a program that plays well by other means than its network has
+trained nothing. They begin as weights drawn here, and what a training makes of those still resembles them, which weights
+brought along do not. Where the network is another one than the handout's, or resembles nothing, a person has to look.
+
 A fault of the student's search is counted where it belongs, in the search checks: if the network does not learn and the
 search has failed there, the training is repeated with the grader's search in its place, and the points for the network are
 given for that.
@@ -21,9 +25,13 @@ import pytest
 
 from Board.game_board import Board
 from grader.checks.conftest import Ruling
-from grader.errors import StudentFault
-from grader.exact import ChooseMoves, Line, PolicyValue, play_all_replies, searching_agent
+from grader.checks.positions import Position, random_position
+from grader.checks.test_mcts_pure import smallest_difference
+from grader.checks.trees import board_at
+from grader.errors import CouldNotGrade, StudentFault
+from grader.exact import ChooseMoves, Line, PolicyValue, network_agent, play_all_replies, searching_agent
 from grader.run import FAILED, Run
+from grader.trusted_network import forward, fresh_weights, random_weights, read_sizes
 from grader.trusted_search import Evaluation, search
 from grader.worker_client import Worker
 
@@ -32,6 +40,10 @@ NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25
 EXPLORING_PLIES = 4
 BLOCK = 1  # of train.py's network on 3x3
 SELF_PLAY_PLAYOUTS = 50  # no tree is kept between moves, which about doubles train.py's 25
+SAME_OUTPUTS = 1e-3
+LARGE_LAYER = 500  # entries, from which a correlation says something
+KINSHIP = 0.2  # least correlation of trained layers with what they began as; after 100 games it is 0.78, 0 of others' weights
+OBEDIENCE = 0.4  # largest share of visits that may go elsewhere than a right search sends them under a senseless network
 SEARCH_CHECKS = ("mcts_alphazero.tree", "mcts_alphazero.agreement", "mcts_alphazero.tactics")
 
 
@@ -47,6 +59,7 @@ class Outcome:
     curve: list[tuple[int, int]] = field(default_factory=list)
     fault: str = ""
     weights: dict[str, np.ndarray] = field(default_factory=dict)
+    doubt: str = ""
 
     @property
     def worst(self) -> int:
@@ -73,7 +86,8 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
         outcome = Outcome(seed=rng.randrange(2**31), trusted_search=trusted_search)
         started = time.monotonic()
         try:
-            worker.call("train_start", limit_s=CALL_LIMIT_S, seed=outcome.seed)
+            beginning = fresh_weights(3, 3, BLOCK, outcome.seed)
+            worker.call("train_start", limit_s=CALL_LIMIT_S, seed=outcome.seed, weights=beginning)
             numbers = np.random.default_rng(outcome.seed)
             while outcome.games < profile.max_games and outcome.worst > 0:
                 games = min(profile.check_every, profile.max_games - outcome.games)
@@ -83,8 +97,9 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
                 else:
                     worker.call("train_games", limit_s=CALL_LIMIT_S, games=games)
                 outcome.games += games
-                losing = {n: _losing_lines(worker, n) for n in profile.playouts}
-                outcome.losing, outcome.weights = losing, worker.call("net_weights")
+                outcome.weights = worker.call("net_weights")
+                outcome.doubt = _doubt(worker, beginning, outcome.weights, rng)
+                outcome.losing = {n: _losing_lines(worker, outcome, n) for n in profile.playouts}
                 outcome.curve.append((outcome.games, outcome.worst))
                 outcome.seconds = time.monotonic() - started
                 rate = outcome.seconds / outcome.games
@@ -146,28 +161,111 @@ def _policy_value(worker: Worker) -> PolicyValue:
     return policy_value
 
 
-def _losing_lines(worker: Worker, n_playout: int) -> int:
-    """Of the worker's network under the grader's search."""
-    return play_all_replies(searching_agent(_policy_value(worker), n_playout)).losing_lines
+def _losing_lines(worker: Worker, outcome: Outcome, n_playout: int) -> int:
+    """Of the trained network under the grader's search: of its weights alone, or in doubt of what the worker says it is."""
+    try:
+        agent = (
+            searching_agent(_policy_value(worker), n_playout) if outcome.doubt else network_agent(outcome.weights, n_playout)
+        )
+        return play_all_replies(agent).losing_lines
+    except ValueError as error:
+        raise StudentFault(f"After training the network cannot be used: {error}.") from error
+
+
+def _doubt(worker: Worker, beginning: dict[str, np.ndarray], weights: dict[str, np.ndarray], rng: Random) -> str:
+    """Why the weights may not be what a training of the handout's network made of the beginning; empty if they may."""
+    boards = [board_at(random_position(rng, 3, 3, 3, rng.randrange(6))) for _ in range(8)]
+    states = np.stack([board.current_state() for board in boards]).astype(np.float32)
+    try:
+        if read_sizes(weights) != (3, 3, BLOCK):
+            raise ValueError("another size")
+        log_probs, values = forward(weights, states)
+    except (ValueError, RuntimeError):
+        return "the network has other layers than the handout's"
+    probs, own_values = _policy_value(worker)(states)
+    if max(np.abs(probs - np.exp(log_probs)).max(), np.abs(own_values.reshape(-1) - values.reshape(-1)).max()) > SAME_OUTPUTS:
+        return "the network gives other outputs than its weights do by the handout"
+    kinship = {key: correlation(beginning[key], weights[key]) for key in beginning if beginning[key].size >= LARGE_LAYER}
+    usual = float(np.median(list(kinship.values())))
+    if usual < KINSHIP:
+        return f"the weights do not resemble those that it began with (median correlation of the layers {usual:.2f})"
+    return ""
+
+
+def correlation(first: np.ndarray, second: np.ndarray) -> float:
+    """Of two arrays' entries, -1 to 1; 0 where one does not vary."""
+    a, b = (np.asarray(x, dtype=float).reshape(-1) - np.mean(x, dtype=float) for x in (first, second))
+    length = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / length if length > 0 else 0.0
+
+
+def expect_no_doubt(trained: Outcome, share: float) -> None:
+    """CouldNotGrade where points would be given for weights whose origin is in doubt."""
+    if trained.doubt and share > 0:
+        raise CouldNotGrade(
+            f"after training {trained.doubt}, so that no program can tell whether it was trained; it lost {trained.worst} lines"
+        )
+
+
+def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
+    """StudentFault where the own search goes its own way under a senseless network, as no search does that uses it."""
+    weights = random_weights(3, 3, BLOCK, rng.randrange(2**31))
+    worker.call("net_create", width=3, height=3, block=BLOCK, weights=weights, by_file=False)
+    positions = [random_position(rng, 3, 3, 3, rng.randrange(4)) for _ in range(12)]
+
+    def evaluate(leaf: Board) -> Evaluation:
+        log_probs, values = forward(weights, leaf.current_state()[np.newaxis])
+        return [(move, float(np.exp(log_probs[0, move]))) for move in leaf.availables], float(values[0, 0])
+
+    chosen = _choose(worker, positions, n_playout)
+    differences = []
+    for reply, position in zip(chosen, positions, strict=True):
+        visits = _visits(reply)
+        differences.append(smallest_difference(visits, position, evaluate, n_playout, 5.0))
+    mean = float(np.mean(differences))
+    if mean > OBEDIENCE:
+        raise StudentFault(
+            f"Under a network with random weights {mean:.0%} of the player's visits went to other moves than a search of "
+            f"{n_playout} playouts makes of that network: it does not play by the network."
+        )
+
+
+def _visits(reply: dict[str, Any]) -> dict[int, float]:
+    """Of the root's moves; StudentFault unless the move played is the most visited."""
+    moves, visits = reply["moves"].reshape(-1), reply["visits"].reshape(-1)
+    if len(moves) != len(visits) or not len(moves) or not np.isfinite(visits).all():
+        raise StudentFault("The root's moves and visits could not be read from _children and _n_visits.")
+    found = dict(zip(map(int, moves), map(float, visits), strict=True))
+    if found.get(reply["move"]) != max(found.values()):
+        raise StudentFault(f"The player answered {reply['move']}, which is not the most visited move of its tree.")
+    return found
+
+
+def _choose(worker: Worker, positions: list[Position], n_playout: int) -> list[dict[str, Any]]:
+    chosen = worker.call(
+        "choose",
+        limit_s=CALL_LIMIT_S,
+        positions=positions,
+        kind="mcts_alphaZero",
+        n_playout=n_playout,
+        c_puct=5.0,
+        evaluator={"kind": "network"},
+    )
+    if len(chosen) != len(positions):
+        raise StudentFault(f"{len(chosen)} answers came for {len(positions)} positions.")
+    return chosen
 
 
 def own_agent(worker: Worker, n_playout: int) -> ChooseMoves:
     """The student's own search over the network that the worker holds."""
 
     def choose(lines: Any) -> list[int]:
-        moves = worker.call(
-            "choose",
-            limit_s=CALL_LIMIT_S,
-            positions=[position_of(line) for line in lines],
-            kind="mcts_alphaZero",
-            n_playout=n_playout,
-            c_puct=5.0,
-            evaluator={"kind": "network"},
-        )
-        for line, move in zip(lines, moves, strict=True):
-            if move not in set(range(9)) - set(line):
-                raise StudentFault(f"The player answered {move} after moves {list(line)}, which is no empty point.")
-        return moves
+        chosen = _choose(worker, [position_of(line) for line in lines], n_playout)
+        for line, reply in zip(lines, chosen, strict=True):
+            if reply["move"] not in set(range(9)) - set(line):
+                raise StudentFault(f"The player answered {reply['move']} after moves {list(line)}, which is no empty point.")
+            _visits(reply)
+        return [reply["move"] for reply in chosen]
 
     return choose
 
@@ -190,17 +288,19 @@ def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
         f"{trained.worst} losing lines after {trained.games} games{how} ({trained.seconds:.0f} s, seed {trained.seed})."
     )
     share = run.assignment.losing_lines_share(trained.worst)
+    expect_no_doubt(trained, share)
     if share < 1:
         verdict.partial(share, f"The best network has {verdict.seen}")
 
 
 @pytest.mark.points("training.own_search")
-def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling) -> None:
+def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling, rng: Random) -> None:
     n_playout = run.profile.training.own_playouts
     verdict.expected = f"The trained network under the student's own search of {n_playout} playouts loses no line of replies."
     verdict.expect(bool(trained.losing), trained.fault)
     run.progress("training: every line of replies against the own search")
-    worker.call("net_create", width=3, height=3, block=BLOCK, weights=trained.weights)
+    expect_obedience(worker, rng, n_playout)
+    worker.call("net_create", width=3, height=3, block=BLOCK, weights=trained.weights, by_file=False)
     result = play_all_replies(own_agent(worker, n_playout))
     examples = [list(line) for line in (*result.first.losing_lines, *result.second.losing_lines)][:3]
     verdict.evidence["examples"] = examples
@@ -209,5 +309,6 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling)
         f"{result.second.losses} as second player."
     )
     share = run.assignment.losing_lines_share(result.losing_lines)
+    expect_no_doubt(trained, share)
     if share < 1:
         verdict.partial(share, f"{verdict.seen} For example {examples[0]}.")

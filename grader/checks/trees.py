@@ -63,6 +63,15 @@ class Tree:
         """Move -> prior of the root's children."""
         return {int(self.move[i]): float(self.prior[i]) for i in self.children(0)}
 
+    def below(self, node: int) -> Tree:
+        """The tree whose root is that node."""
+        kept = [node]
+        for at in kept:
+            kept.extend(self.children(at).tolist())
+        place = {old: new for new, old in enumerate(kept)}
+        parent = np.array([-1, *(place[int(self.parent[old])] for old in kept[1:])])
+        return Tree(parent, self.move[kept], self.visits[kept], self.value[kept], self.prior[kept])
+
     def path(self, node: int) -> list[int]:
         """Moves from the root to the node."""
         moves: list[int] = []
@@ -130,6 +139,13 @@ def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
             wrong = sorted(moves ^ set(board.availables))
             raise StudentFault(
                 f"The children after moves {tree.path(node)} should be exactly the legal moves; they differ at {wrong}."
+            )
+    inner = set(tree.parent[1:].tolist())
+    for node in np.flatnonzero(tree.visits > 1).tolist():
+        if node not in inner and not board_at(position, tree.path(node)).game_end()[0]:
+            raise StudentFault(
+                f"The node after moves {tree.path(node)} was visited {tree.visits[node]:g} times and has no children; a leaf "
+                "is expanded by its first visit."
             )
 
 

@@ -71,7 +71,7 @@ def worker(tmp_path, assignment, monkeypatch):
 
 
 def choose(worker, **more):
-    return worker.call("choose", positions=[POSITION], **PLAYER, **more)
+    return [reply["move"] for reply in worker.call("choose", positions=[POSITION], **PLAYER, **more)]
 
 
 def fault(worker, **more):

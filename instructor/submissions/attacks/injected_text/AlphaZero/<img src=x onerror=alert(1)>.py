@@ -1,0 +1,1 @@
+"""A name that a page must not take for a picture."""

@@ -1,0 +1,1 @@
+open("/tmp/gomoku-attack-sitecustomize", "w").write("ran")

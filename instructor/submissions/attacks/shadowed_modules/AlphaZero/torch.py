@@ -1,0 +1,1 @@
+open("/tmp/gomoku-attack-shadow", "w").write("ran")

@@ -1,0 +1,303 @@
+"""Attacks on the grader: each gains no point over the submission that it is made from, leaves nothing, and hurts no neighbour.
+
+An attack is a folder of `instructor/submissions/attacks/`: files laid over a base (the stubs, the reference, or a plain
+engine), and `expected.toml` with what it tries, what stops it, the checks that are run and those that must be 0. A quick
+part runs always, all of them with TRUST=all in the environment.
+"""
+
+import contextlib
+import hashlib
+import io
+import os
+import shutil
+import socket
+import stat
+import tarfile
+import tempfile
+import time
+import tomllib
+import warnings
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from grader import grading, trusted_network
+from grader.__main__ import Screen
+from grader.assignment import load_assignment
+from grader.checks import test_training
+from grader.checks.test_training import correlation
+from grader.run import FOLDER_VARIABLE
+from grader.sandbox import find_sandbox
+
+ROOT = Path(__file__).resolve().parents[2]
+SUBMISSIONS = ROOT / "instructor" / "submissions" / "attacks"
+REFERENCE = ROOT / "instructor" / "reference"
+ALL = os.environ.get("TRUST") == "all"
+ATTACKS = sorted(path.parent.name for path in SUBMISSIONS.glob("*/expected.toml"))
+PORT = 47011
+PLACES = [Path(place) for place in ("/", "/tmp", "/var/tmp", "/dev/shm", "/dev", str(ROOT))]
+MARKS = (b"gomoku-attack", b"4711.75")
+SEED = 7
+TABLE = []  # (name, stopped by, points gained, leftovers)
+
+pytestmark = pytest.mark.skipif(find_sandbox().level != "bubblewrap", reason="attacks are let loose only where all holds")
+
+
+def description(name):
+    return tomllib.loads((SUBMISSIONS / name / "expected.toml").read_text(encoding="utf-8"))
+
+
+CHOSEN = [name for name in ATTACKS if ALL or description(name).get("quick")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def table(request):
+    """The table of all that was tried, whatever pytest captures."""
+    yield
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+        width = max((len(row[0]) for row in TABLE), default=0)
+        print(f"\n{'attack':{width}}  gained  leftovers  stopped by")
+        for name, stopped_by, gained, left in TABLE:
+            print(f"{name:{width}}  {gained:6g}  {len(left):9}  {stopped_by}")
+
+
+@pytest.fixture(scope="module")
+def listening():
+    """A service of this machine that no attack may reach."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", PORT))) as server:
+        server.setblocking(False)
+        yield server
+
+
+def lay_base(kind, folder):
+    """The files of a base submission."""
+    if kind == "reference":
+        shutil.copytree(REFERENCE, folder)
+        return
+    shutil.copytree(ROOT / "AlphaZero", folder / "AlphaZero", ignore=shutil.ignore_patterns("__pycache__"))
+    if kind == "engine":
+        shutil.copytree(SUBMISSIONS / "bases" / "engine", folder, dirs_exist_ok=True)
+
+
+def lay_attack(name, folder):
+    """The base with the attack over it; returns what is handed in, a folder or an archive."""
+    told = description(name)
+    lay_base(told["base"], folder)
+    for place in told.get("without", []):
+        shutil.rmtree(folder / place)
+    for old, new in told.get("renamed", {}).items():
+        (folder / old).rename(folder / new)
+    shutil.copytree(SUBMISSIONS / name, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("expected.toml"))
+    return pack(folder, told["archive"]) if "archive" in told else folder
+
+
+def pack(folder, archive):
+    """An archive of the folder's files and the attack's members, written one by one as no packer would."""
+    path = folder.with_name(folder.name + archive["kind"])
+    files = [({"name": p.relative_to(folder).as_posix()}, p.read_bytes()) for p in sorted(folder.rglob("*")) if p.is_file()]
+    members = [(member, content_of(member)) for member in archive["members"]]
+    named = {member["name"] for member, _ in members}
+    files = [file for file in files if file[0]["name"] not in named]
+    if archive["kind"] == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of doubled names
+            for member, content in files + members:
+                out.writestr(member["name"], content)
+        return path
+    kinds = {"device": tarfile.CHRTYPE, "pipe": tarfile.FIFOTYPE}
+    with tarfile.open(path, "w") as out:
+        for member, content in files + members:
+            entry = tarfile.TarInfo(member["name"])
+            entry.size = len(content)
+            entry.type = kinds.get(member.get("kind", ""), tarfile.REGTYPE)
+            if link := member.get("link") or member.get("hardlink"):
+                entry.type, entry.linkname = (tarfile.SYMTYPE if "link" in member else tarfile.LNKTYPE), link
+            out.addfile(entry, io.BytesIO(content))
+    return path
+
+
+class Bomb:
+    """What a pickle runs when it is loaded without care."""
+
+    def __reduce__(self):
+        return os.system, ("touch /tmp/gomoku-attack-pickle",)
+
+
+def content_of(member):
+    if member.get("pickle"):
+        out = io.BytesIO()
+        torch.save(Bomb(), out)
+        return out.getvalue()
+    return bytes(member.get("zeros_mib", 0) << 20) or member.get("text", "").encode()
+
+
+def run_here(run, assignment, announce):
+    """The checks in this process, which has torch already; as `grading` runs them they are with TRUST=all."""
+    options = ["-q", "-p", "no:cacheprovider", "--no-header", "-c", os.devnull, f"--rootdir={ROOT}", "--import-mode=importlib"]
+    checks = grading.CHECKS
+    os.environ[FOLDER_VARIABLE] = str(run.folder)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()) as log:
+            code = pytest.main([str(checks), f"--confcutdir={checks}", *options])
+    finally:
+        del os.environ[FOLDER_VARIABLE]
+    grading._announce_new(run, assignment, set(), announce)
+    return int(code), log.getvalue()[-4000:]
+
+
+def grade(path, checks, out, monkeypatch):
+    """Results of some checks by the profile smoke, with the lines that were told meanwhile."""
+    whole = load_assignment()
+    assignment = replace(whole, checks=tuple(check for check in whole.checks if check.id in checks))
+    assert len(assignment.checks) == len(checks)
+    if not ALL:
+        monkeypatch.setattr(grading, "_run_checks", run_here)
+    lines = []
+    results = grading.grade(path, assignment, "smoke", out, find_sandbox(), seed=SEED, announce=lines.append)
+    return results, lines
+
+
+def processes(temporary):
+    """Those that run what lies in the test's folder, and those that attacks leave behind."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = entry.read_bytes()
+            if entry.parent.name != str(os.getpid()) and any(mark in line for mark in (*MARKS, os.fsencode(temporary))):
+                found.append(f"process {entry.parent.name} {line[:80]!r}")
+    return found
+
+
+def leftovers(before, temporary):
+    """What was not there before: processes, files, a reached service."""
+    until = time.monotonic() + 5
+    while (left := sorted(set(processes(temporary)) - before["processes"])) and time.monotonic() < until:
+        time.sleep(0.05)
+    return left + sorted(files_outside(temporary) - before["files"])
+
+
+def files_outside(temporary):
+    wanted = ("gomoku-attack", "grader-scratch-", "grader-build-")
+    attacks = {str(place / name) for place in PLACES for name in os.listdir(place) if name.startswith(wanted[0])}
+    return attacks | {str(path) for path in temporary.iterdir() if path.name.startswith(wanted)}
+
+
+def digest(folder):
+    total = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        total.update(f"{path} {path.is_file() and path.read_bytes()}".encode())
+    return total.hexdigest()
+
+
+_base_points = {}
+
+
+def base_points(kind, checks, tmp_path, monkeypatch):
+    """What the base gets in these checks: nothing for stubs (tests/grader/test_grading.py), all for the reference."""
+    if kind == "stubs":
+        return 0.0
+    if kind == "reference":
+        return float("inf")
+    key = (kind, tuple(checks))
+    if key not in _base_points:
+        lay_base(kind, tmp_path / "in" / "base")
+        _base_points[key] = grade(tmp_path / "in" / "base", checks, tmp_path / "out", monkeypatch)[0]["points"]
+    return _base_points[key]
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch, listening, engines):
+    told = description(name)
+    neighbour = tmp_path / "out" / "neighbour"
+    neighbour.mkdir(parents=True)
+    for file in ("results.json", "verdicts.jsonl", "run.json", "gradebook.db"):
+        (neighbour / file).write_text('{"points": 41, "key": "SECRET"}')
+    monkeypatch.setenv("GRADER_KEY", "SECRET")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    base = base_points(told["base"], told["checks"], tmp_path, monkeypatch)
+    path = lay_attack(name, tmp_path / "in" / name)
+    before = {"processes": set(processes(tmp_path)), "files": files_outside(tmp_path), "neighbour": digest(neighbour)}
+    results, lines = grade(path, told["checks"], tmp_path / "out", monkeypatch)
+
+    left = leftovers(before, tmp_path)
+    with contextlib.suppress(BlockingIOError):
+        listening.accept()[0].close()
+        left.append("the grader's machine was reached")
+    points = {check["id"]: check["points"] for check in results["checks"]}
+    zero = told.get("zero", told["checks"] if told["base"] == "stubs" else [])
+    gained = results["points"] - base if base != float("inf") else sum(points[check] for check in zero)
+    TABLE.append((name, told["stopped_by"], max(0.0, gained), left))
+
+    page = (tmp_path / "out" / name / "report.html").read_text(encoding="utf-8")
+    said = [(check["id"], check["status"], check["message"]) for check in results["checks"]]
+    assert gained <= 0, said
+    assert {check: points[check] for check in zero if points[check]} == {}, said
+    assert left == []
+    assert digest(neighbour) == before["neighbour"]
+    assert "SECRET" not in page and "SECRET" not in (tmp_path / "out" / name / "results.json").read_text(encoding="utf-8")
+    assert set(results["could_not_grade"]) <= set(told.get("doubt", [])), said
+    assert results["sandbox"]["level"] == "bubblewrap"
+    assert not any(sign in page.lower() for sign in ("<script", "<img", "\x1b", "\x9b", "\x07"))
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        screen = Screen()
+        for line in [*lines, results["submission"]]:
+            screen(line)
+    assert all(sign.isprintable() or sign == "\n" for sign in shown.getvalue())
+
+
+def test_weights_that_run_code_are_refused_and_not_run(tmp_path):
+    path = tmp_path / "weights.model"
+    path.write_bytes(content_of({"pickle": True}))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="expected a bare state_dict"):
+            trusted_network.load_weights(path)
+    assert not Path("/tmp/gomoku-attack-pickle").exists()
+
+
+def test_weights_over_the_cap_are_refused_unread(tmp_path, monkeypatch):
+    monkeypatch.setattr(trusted_network, "MAX_WEIGHTS_BYTES", 1 << 16)
+    path = tmp_path / "weights.model"
+    torch.save({"x": torch.zeros(1 << 20, dtype=torch.uint8)}, path)
+    with pytest.raises(ValueError, match="at most"):
+        trusted_network.load_weights(path)
+
+
+class Trained:
+    """A worker that answers with the outputs of some weights."""
+
+    def __init__(self, weights):
+        self.weights = weights
+
+    def call(self, _, states):
+        log_probs, values = trusted_network.forward(self.weights, states)
+        return np.exp(log_probs), values
+
+
+def test_published_weights_are_no_training_of_others_and_moved_ones_are():
+    from random import Random
+
+    beginning = trusted_network.fresh_weights(3, 3, 1, 1)
+    published = trusted_network.load_weights(ROOT / "model" / "3_3_3.model")
+    assert "do not resemble" in test_training._doubt(Trained(published), beginning, published, Random(1))
+    numbers = np.random.default_rng(1)
+    moved = {key: (w + 0.5 * w.std() * numbers.normal(size=w.shape)).astype(w.dtype) for key, w in beginning.items()}
+    assert test_training._doubt(Trained(moved), beginning, moved, Random(1)) == ""
+    assert "other outputs" in test_training._doubt(Trained(beginning), beginning, moved, Random(1))
+    assert "other layers" in test_training._doubt(Trained(moved), beginning, {"x": np.zeros(3)}, Random(1))
+    assert abs(correlation(beginning["resnet.0.0.weight"], published["resnet.0.0.weight"])) < 0.05
+
+
+def test_every_attack_says_what_it_tries_and_names_checks_that_there_are():
+    known = {check.id for check in load_assignment().checks}
+    for name in ATTACKS:
+        told = description(name)
+        assert told["tries"] and told["stopped_by"] and told["base"] in ("stubs", "reference", "engine")
+        assert set(told["checks"]) <= known and set(told.get("zero", [])) <= set(told["checks"])
+    assert stat.S_ISDIR((SUBMISSIONS / "bases" / "engine").stat().st_mode)
