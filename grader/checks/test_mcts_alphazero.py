@@ -235,6 +235,7 @@ def test_temperature(worker: Worker, verdict: Ruling, rng: Random) -> None:
     first_moves, always_most = set(), 1.0
     for _ in range(8):
         steps = worker.call("self_play", position=start, plies=7, n_playout=80, first_n_moves=FIRST_N_MOVES, **player)
+        verdict.expect(bool(steps), "In self-play no move was made.")
         taken: list[int] = []
         for ply, step in enumerate(steps):
             _expect_distribution(step["probs"], 9, taken)

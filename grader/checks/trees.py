@@ -38,10 +38,12 @@ class Tree:
     def from_reply(cls, reply: Any) -> Tree:
         """From a worker's reply; StudentFault for what is no tree."""
         try:
-            tree = cls(**{name: np.asarray(reply[name]) for name in ("parent", "move", "visits", "value", "prior")})
-            size = len(tree.parent)
-            ok = all(len(part) == size for part in (tree.move, tree.visits, tree.value, tree.prior))
-            ok = ok and size > 0 and bool(np.all(tree.parent[1:] < np.arange(1, size)))
+            kinds = {"parent": "i", "move": "i", "visits": "iuf", "value": "iuf", "prior": "iuf"}
+            parts = {name: np.asarray(reply[name]) for name in kinds}
+            size = len(parts["parent"])
+            ok = all(part.shape == (size,) and part.dtype.kind in kinds[name] for name, part in parts.items())
+            tree = cls(**parts)
+            ok = ok and size > 0 and bool(np.all(tree.parent[1:] < np.arange(1, size)) and np.all(tree.parent[1:] >= 0))
             ok = ok and bool(np.all(np.isfinite(tree.visits)) and np.all(np.isfinite(tree.prior[1:])))
         except (KeyError, TypeError, ValueError) as error:
             raise StudentFault("The tree could not be read from _root, _children, _n_visits, _Q and _P.") from error
@@ -55,7 +57,9 @@ class Tree:
 
     @property
     def root_visits(self) -> dict[int, float]:
-        """Move -> visits of the root's children."""
+        """Move -> visits of the root's children; StudentFault for a root without children."""
+        if len(self.parent) < 2:
+            raise StudentFault("The root has no children: the tree was not expanded.")
         return {int(self.move[i]): float(self.visits[i]) for i in self.children(0)}
 
     @property
@@ -82,11 +86,16 @@ class Tree:
 
 
 def board_at(position: dict[str, Any], further: list[int] | None = None) -> Board:
-    """The framework's Board after the position's moves and some more."""
+    """The framework's Board after the position's moves and some more, which come from a student's tree."""
     board = Board(width=position["width"], height=position["height"], n_in_row=position["n_in_row"])
     board.init_board(0)
-    for move in [*position["moves"], *(further or [])]:
+    for move in position["moves"]:
         board.do_move(move)
+    try:
+        for move in further or []:
+            board.do_move(move)
+    except ValueError as error:
+        raise StudentFault(f"The tree holds the moves {further} below the root, which cannot be played.") from error
     return board
 
 
