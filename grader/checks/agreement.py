@@ -29,6 +29,10 @@ class Search:
     n_playout: int
     c_puct: float
 
+    def smallest_difference(self) -> float:
+        """To the nearest of the right variants: N_parent with or without the visit that expanded the node."""
+        return min(self.difference(count_parent_itself=counted) for counted in (True, False))
+
     def difference(self, *, count_parent_itself: bool = True, rule: Rule | None = None) -> float:
         """To the reference's visits. The root may be expanded before the first playout, which then visits a child."""
         n_playout = self.n_playout + (sum(self.seen.values()) == self.n_playout)
@@ -44,12 +48,12 @@ class Search:
 
 
 def expect_agreement(searches: Sequence[Search]) -> float:
-    """The largest difference to the nearest of the right variants: N_parent with or without the visit that expanded the node.
+    """The largest difference to the nearest of the right variants.
 
     Raises:
         StudentFault: it is too large; the sentence names the slip that explains all the searches, if there is one.
     """
-    found = [min(one.difference(count_parent_itself=counted) for counted in (True, False)) for one in searches]
+    found = [one.smallest_difference() for one in searches]
     worst = max(found)
     if worst <= AGREEMENT_TOLERANCE:
         return worst

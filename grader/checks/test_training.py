@@ -24,9 +24,9 @@ import numpy as np
 import pytest
 
 from Board.game_board import Board
+from grader.checks.agreement import Search
 from grader.checks.conftest import Ruling
 from grader.checks.positions import Position, random_position
-from grader.checks.test_mcts_pure import smallest_difference
 from grader.checks.trees import board_at
 from grader.errors import CouldNotGrade, StudentFault
 from grader.exact import ChooseMoves, Line, PolicyValue, network_agent, play_all_replies, searching_agent
@@ -221,7 +221,7 @@ def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
     differences = []
     for reply, position in zip(chosen, positions, strict=True):
         visits = _visits(reply)
-        differences.append(smallest_difference(visits, position, evaluate, n_playout, 5.0))
+        differences.append(Search(visits, position, evaluate, n_playout, 5.0).smallest_difference())
     mean = float(np.mean(differences))
     if mean > OBEDIENCE:
         raise StudentFault(
