@@ -8,7 +8,7 @@ constexpr std::size_t TABLE_SIZE = std::size_t{1} << 20;
 constexpr int ROOT_VCF_NODES = 20'000;
 constexpr int LEAF_VCF_NODES = 300;
 constexpr int THREAT_NODES_A_SECOND = 100'000;  // of the time of a move: about a tenth of it
-constexpr int QUIET_WIDTH = 24;  // quiet points looked at in a node
+constexpr int QUIET_WIDTH = 24;  // quiet points looked at in a node; at the root all are, lest the only saving one be left out
 constexpr std::size_t LINE_LENGTH = 12;
 constexpr int TEMPO = 20;
 constexpr int FOUR_THREE_NOW = 400;
@@ -234,7 +234,7 @@ void Search::find_moves(int side, int preferred, int ply, std::vector<Move> &mov
         moves.push_back({cell, key});
     }
     std::sort(moves.begin(), moves.end(), [](const Move &a, const Move &b) { return a.key > b.key; });
-    if (options_.width && !must_stop && moves.size() > QUIET_WIDTH) {
+    if (options_.width && ply > 0 && !must_stop && moves.size() > QUIET_WIDTH) {
         moves.resize(QUIET_WIDTH);
     }
     if (moves.empty()) {  // nothing near: the board holds no stone, or only far ones are free

@@ -5,6 +5,7 @@
 namespace {
 
 constexpr int VCF_NODES = 100;    // at each step of a search for threats
+constexpr int ANSWER_NODES = 500;  // for the fours of the side that is threatened
 constexpr int MOST_THREATS = 12;  // before the fours
 
 }  // namespace
@@ -121,8 +122,13 @@ bool ThreatSearch::holds(int side, int threats) {
         return true;
     }
     const int fives = position_.count(other, MAKES_FIVE);
-    if (fives == 0 && (position_.count(other, WIN_FOUR) == 0 || winning_move(side, VCF_NODES) != NO_CELL)) {
-        return true;  // that was no threat, or it comes too late
+    if (fives == 0) {
+        if (position_.count(other, WIN_FOUR) == 0 || winning_move(side, ANSWER_NODES) != NO_CELL) {
+            return true;  // that was no threat, or it comes too late
+        }
+        if (left_ <= 0) {
+            return true;  // whether it comes too late is not known, and a win must be proven
+        }
     }
     if (fives > 1) {
         return false;
