@@ -3,11 +3,13 @@
     make build/suite/threats
     timeout 400 build/suite/threats find 7 1000000 > found.txt
     build/suite/threats deepen 1 < found.txt >> deeper.txt      for the deepest wins, from those of found.txt
-    python Minimax/suite/verify.py choose found.txt      writes positions.json
+    python Minimax/suite/verify.py choose found.txt      writes positions.json (with build/engines/reference)
     python Minimax/suite/verify.py                       everything in positions.json is computed anew and compared
 
 What is true of a position comes from `threats verify`, which searches to the end; here is only which facts make a position of
-which kind. Exit codes: 0 done, 1 the file says otherwise than the search, 2 the call was wrong.
+which kind. Where a win is to be stopped, that an answer is not refuted by fours or by one quiet stone does not say that it
+holds: `choose` leaves out a position if the reference engine proves one of its answers lost.
+Exit codes: 0 done, 1 the file says otherwise than the search, 2 the call was wrong.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 POSITIONS = HERE / "positions.json"
 THREATS = HERE.parents[1] / "build" / "suite" / "threats"
+REFERENCE = HERE.parents[1] / "build" / "engines" / "reference"
+PROVEN = 900_000  # scores of the reference beyond it are
+REFUTATION_S = 5.0  # a move, which the reference is told
 SIZE = 15
 LARGEST_SET = 3  # answers; among more, a guess might be right
 LEAST_WIN = 3  # stones of a win that is asked for
@@ -32,7 +37,7 @@ OPENING = 6  # plies; two positions that share them come from one game
 # How many of each depth: of the win; of the win to be stopped; and how many traps whose greedy threats are fours or threes.
 WANTED_WINS = {3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 1, 11: 1, 12: 1, 13: 1, 14: 1, 15: 1}
 WANTED_BLOCKS = {2: 1, 3: 2, 4: 2, 5: 2, 6: 2, 7: 1}
-WANTED_TRAPS = {"fours": 5, "threes": 5}
+WANTED_TRAPS = {"fours": 8, "threes": 2}
 
 Moves = list[list[int]]
 Facts = dict[str, Any]
@@ -72,6 +77,25 @@ def entry(moves: Moves, found: Facts) -> dict[str, Any] | None:
     return {"kind": "block", **common, "greedy": []}
 
 
+def is_refuted(moves: Moves, answer: list[int], engine: Path = REFERENCE) -> bool:
+    """Whether the engine proves within its time for a move that the side which gives this answer loses."""
+    score, reply, depth = _search([*moves, answer], engine)
+    if depth <= 1 and abs(score) <= PROVEN:  # an only move, so that nothing was searched
+        return _search([*moves, answer, reply], engine)[0] < -PROVEN
+    return score > PROVEN
+
+
+def _search(moves: Moves, engine: Path) -> tuple[int, list[int], int]:
+    """Score for the side to move, its answer, and the depth of the last iteration."""
+    offered = " ".join(f"{x} {y}" for x, y in moves[:-1])
+    environment = {"GOMOKU_POSITION": offered, "GOMOKU_REPORT": "1", "GOMOKU_MOVE_TIME_S": str(REFUTATION_S)}
+    question = f"{len(moves) % 2}\n{moves[-1][0]} {moves[-1][1]}\n"
+    done = subprocess.run([str(engine)], input=question, capture_output=True, text=True, check=True, env=environment)
+    words = done.stderr.splitlines()[-1].split()
+    score, depth = (int(words[words.index(name) + 1]) for name in ("score", "depth"))
+    return score, [int(word) for word in done.stdout.splitlines()[1].split()], depth
+
+
 def symmetric_key(moves: Moves) -> tuple[tuple[int, int, int], ...]:
     """The stones with their colours, the same for all eight symmetries."""
     far = SIZE - 1
@@ -98,6 +122,8 @@ def choose(positions: list[Moves], program: Path = THREATS) -> list[dict[str, An
         for made in known:
             marks = {symmetric_key(made["moves"]), str(made["moves"][:OPENING])}
             if count and made["kind"] == kind and fits(made) and not marks & games:
+                if kind != "vcf" and any(is_refuted(made["moves"], answer) for answer in made["answers"]):
+                    continue
                 games.update(marks)
                 chosen.append(made)
                 count -= 1
@@ -156,8 +182,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if (options.command == "choose") != (options.found is not None):
         parser.error("expected choose FOUND, or verify alone")
-    if not THREATS.exists():
-        parser.error(f"expected the program {THREATS}; build it with make build/suite/threats")
+    for program, target in ((THREATS, "build/suite/threats"), (REFERENCE, "build/engines/reference")):
+        if not program.exists() and (program == THREATS or options.command == "choose"):
+            parser.error(f"expected the program {program}; build it with make {target}")
     if options.command == "choose":
         rows = [list(map(int, line.split())) for line in options.found.read_text().splitlines()]
         suite = choose([[row[i : i + 2] for i in range(0, len(row), 2)] for row in rows])
