@@ -40,7 +40,7 @@ from Minimax.arena.cores import one_core
 from Minimax.arena.engine import EngineSpec, GameOffer, Limits
 from Minimax.arena.process import ProcessTree
 from Minimax.arena.records import machine
-from Minimax.arena.referee import play_game
+from Minimax.arena.referee import play_game, seat_seed
 from Minimax.arena.rules import SIZE, SWAP, Action, Position
 from Minimax.arena.setup import MatchSetup
 
@@ -113,7 +113,7 @@ class PlainEngine:
 def play_plain(path: str, seed: int, has_five: Callable[[np.ndarray], bool] | None, plies: int) -> Game:
     """One game by a plain referee; without a rule, `plies` moves that nobody looks at."""
     started = first = time.perf_counter()
-    engines = [PlainEngine(path, side, 2 * seed + side) for side in (0, 1)]
+    engines = [PlainEngine(path, side, seat_seed(seed, side)) for side in (0, 1)]
     board = np.zeros((SIZE, SIZE), dtype=int)
     moves: list[Action] = []
     last, over = SWAP, False

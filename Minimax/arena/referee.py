@@ -77,6 +77,11 @@ class SeatFault(Exception):
         self.seat, self.termination = seat, termination
 
 
+def seat_seed(seed: int, seat: int) -> int:
+    """A seat's GOMOKU_SEED, from which the other's cannot be told."""
+    return random.Random(f"{seed}:{seat}").randrange(2**31)
+
+
 def play_game(
     black: EngineSpec,
     white: EngineSpec,
@@ -103,8 +108,7 @@ def play_game(
     started = time.monotonic()
     position = Position(size=size)
     spent: list[Spent] = []
-    seeds = [None if seed is None else random.Random(f"{seed}:{seat}").randrange(2**31) for seat in (0, 1)]
-    offers = [GameOffer(s, opening, size) for s in seeds]
+    offers = [GameOffer(None if seed is None else seat_seed(seed, seat), opening, size) for seat in (0, 1)]
     winner, termination, faulty, detail = None, Termination.DRAW, None, ""
     limits = limits or Limits()
     engines = [open_engine(spec, limits, offer, stopping) for spec, offer in zip((black, white), offers, strict=True)]
