@@ -2,7 +2,7 @@
 
 The engines are named from the weakest to the strongest, as the ladder is meant to be. Neighbours play more games than
 others, since their differences are what the ladder promises. Each pair is a match of the arena with its records in FOLDER:
-what was killed goes on, and the same command with more games adds to them.
+what was killed goes on, the same command with more games adds to them, and games recorded beyond those asked for count too.
 
 Ratings are the maximum of the likelihood of Bradley and Terry (1952) over all pairs together, each match weighed by its
 effective games (Minimax.arena.statistics), with one drawn game added to each pair, so that a match without a point lost has
@@ -26,7 +26,7 @@ from tqdm import tqdm
 
 from Minimax.arena.engine import Limits
 from Minimax.arena.match import MatchResult, ThreadRunner, play_match
-from Minimax.arena.records import Records, machine
+from Minimax.arena.records import Records, machine, read_records
 from Minimax.arena.setup import MatchSetup
 from Minimax.arena.specs import engine_at
 from Minimax.arena.statistics import Z_95, percentile
@@ -84,8 +84,11 @@ def play_pair(names: tuple[str, str], games: int, options: argparse.Namespace) -
     """One match, its first agent the stronger one by the order of the ladder; games of its records are not played again."""
     weaker, stronger = names
     agents = (engine_at(str(options.engines_path / stronger)), engine_at(str(options.engines_path / weaker)))
+    path = options.folder / f"{stronger}-{weaker}.jsonl"
+    if path.exists():
+        games = max(games, len(read_records(path)[1]))
     setup = MatchSetup(agents=agents, plays=games, seed=options.seed, limits=Limits(move_s=options.time_limit))
-    records = Records(options.folder / f"{stronger}-{weaker}.jsonl", setup)
+    records = Records(path, setup)
     with tqdm(total=games, unit="game", disable=None, desc=f"{stronger} - {weaker}") as bar:
         return play_match(setup, ThreadRunner(options.num_workers), on_game=lambda game: bar.update() and None, records=records)
 
