@@ -4,7 +4,7 @@ A worker says hello before it loads any of the student's code: what goes wrong u
 on a reply is accepted only if it is one JSON line of bounded size with the nonce of the question and a value laid out as that
 operation's; everything else is a fault of the submission, since no other program writes there. A worker that died, hung or
 answered nonsense is ended with its whole process tree and a fresh one is started for the next call, so that a check loses
-only itself.
+only itself. Limits count CPU time, so that nobody loses a check because another program had the core.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ import numpy as np
 from grader.errors import CouldNotGrade, StudentFault
 from grader.sandbox import ProcessLimits, Sandbox
 from grader.worker import HELLO, decode, encode
-from Minimax.arena.process import signal_name
+from Minimax.arena.engine import Limits
+from Minimax.arena.process import descendants_cpu_s, signal_name
 
 WORKER = Path(__file__).with_name("worker.py")
 START_LIMIT_S = 60.0
@@ -73,7 +74,8 @@ class Worker:
         workspace: the tree laid out by `grader.workspace`; read-only for the worker.
         sandbox: level of confinement.
         limits: of the worker's process tree.
-        call_limit_s: seconds that one call may take unless it says otherwise.
+        call_limit_s: seconds of CPU time that one call may take unless it says otherwise; of wall clock, see
+            `Minimax.arena.engine.Limits`.
     """
 
     def __init__(self, workspace: Path, sandbox: Sandbox, limits: ProcessLimits, call_limit_s: float = 60.0) -> None:
@@ -90,7 +92,10 @@ class Worker:
         self.close()
 
     def call(self, operation: str, *, limit_s: float | None = None, **arguments: Any) -> Any:
-        """Run one operation of `grader.worker` and return its plain value, by default within `call_limit_s`.
+        """Run one operation of `grader.worker` and return its plain value.
+
+        Args:
+            limit_s: seconds of CPU time, `call_limit_s` by default.
 
         Raises:
             StudentFault: the student's code raised, ended the process, took longer than `limit_s` or answered nonsense.
@@ -168,10 +173,11 @@ class Worker:
             raise CouldNotGrade(f"the worker process began with {hello[:60]!r} in place of its hello")
 
     def _exchange(self, request: bytes, limit_s: float) -> bytes:
-        """Send the request, if any, and read one line, draining standard error, all by one deadline."""
+        """Send the request, if any, and read one line, draining standard error, all within one limit."""
         process = self._process
         assert process and process.stdin and process.stdout and process.stderr
-        deadline = time.monotonic() + limit_s
+        limits = Limits(move_s=limit_s)
+        started, before_s, check_s = time.monotonic(), descendants_cpu_s(process.pid), limit_s
         unsent, received = memoryview(request), bytearray()
         with selectors.DefaultSelector() as selector:
             if request:
@@ -179,10 +185,13 @@ class Worker:
             selector.register(process.stdout, selectors.EVENT_READ)
             selector.register(process.stderr, selectors.EVENT_READ)
             while True:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    raise StudentFault(f"No answer within {limit_s:g} s.")
-                for key, _ in selector.select(remaining):
+                passed = time.monotonic() - started
+                if passed >= check_s:
+                    left_s = limit_s - (descendants_cpu_s(process.pid) - before_s) if limits.counts_cpu else 0.0
+                    if left_s <= 0 or passed >= limits.wall_limit_s(limit_s):
+                        raise StudentFault(f"No answer within {limit_s:g} s.")
+                    check_s = min(passed + max(left_s, 0.01), limits.wall_limit_s(limit_s))
+                for key, _ in selector.select(check_s - passed):
                     if key.fileobj is process.stdin:
                         try:
                             unsent = unsent[os.write(key.fd, unsent[: 1 << 16]) :]

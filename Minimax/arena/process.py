@@ -207,6 +207,13 @@ def is_dead(pid: int) -> bool:
         return True
 
 
+def descendants_cpu_s(pid: int) -> float:
+    """CPU seconds used so far by a process and all its descendants, 0 where the system does not tell."""
+    if not has_cpu_clock():
+        return 0.0
+    return _cpu_s(pid) + sum(map(descendants_cpu_s, children(pid)))
+
+
 def _cpu_s(pid: int, stat: int = -1) -> float:
     """CPU seconds of a process, all its threads, and of those children that it has waited for.
 

@@ -20,6 +20,7 @@ from grader.submission import Submission
 from grader.worker import OPERATIONS, decode, encode
 from grader.worker_client import REPLIES, Worker
 from grader.workspace import build_workspace
+from Minimax.arena.process import has_cpu_clock
 
 MODULE = """
 import glob, json, os, signal, subprocess, sys, threading, time
@@ -215,6 +216,14 @@ def test_a_hang_ends_at_the_limit_with_a_sentence(worker, mischief):
     assert sentence in ("No answer within 0.5 s.", "The program closed its side of the exchange.")
     assert time.monotonic() - started < 5
     assert asked.call("choose", positions=[], **PLAYER) == []
+
+
+@pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show the CPU time of other processes")
+def test_waiting_for_the_core_counts_not_as_much_as_computing(worker):
+    asked = worker("time.sleep(0.8)")
+    asked.call("choose", positions=[], **PLAYER)
+    assert choose(asked, limit_s=0.5) == [1]
+    assert fault(worker("time.sleep(9)"), limit_s=0.5) == "No answer within 0.5 s."
 
 
 @pytest.mark.parametrize("start", ["os.fork()", "subprocess.run(['true'])", "os.posix_spawn('/bin/true', ['true'], {})"])
