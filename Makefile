@@ -7,9 +7,11 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ENGINES := build/engines
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
+CPP := Minimax Minimax/mcts_baselines Minimax/suite instructor/reference/Minimax tests/minimax
+LAID_OUT := $(wildcard $(foreach folder,$(CPP),$(folder)/*.cpp $(folder)/*.h))
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
-.PHONY: grade test trust suite engines stubs train play clean tools
+.PHONY: grade test format trust suite engines stubs train play clean tools
 
 grade: $(VENV)/run.stamp engines
 	$(RUN) -m grader grade instructor/reference --profile quick --out results
@@ -18,7 +20,13 @@ test: $(VENV)/test.stamp engines
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/clang-format --dry-run -Werror $(LAID_OUT)
 	$(RUN) -m pytest
+
+format: $(VENV)/test.stamp
+	$(VENV)/bin/ruff check --fix-only .
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/clang-format -i $(LAID_OUT)
 
 # The grader itself: samples of instructor/submissions, and the grade that each must get.
 trust: $(VENV)/run.stamp tools $(ENGINES)/baseline

@@ -57,9 +57,9 @@ class Random {
 
 // ---------------------------------------------------------------------------------------------------------------- search
 
-constexpr float EXPLORATION = 0.3F;  // C_p; in matches the theorem's 1 / sqrt(2) lost to 0.5, and 0.5 to 0.3
+constexpr float EXPLORATION = 0.3F;   // C_p; in matches the theorem's 1 / sqrt(2) lost to 0.5, and 0.5 to 0.3
 constexpr std::uint32_t GROW_AT = 2;  // visits at which a leaf gets its moves; 1 and 5 lost to it
-constexpr std::size_t ROOM = 16;  // nodes for every simulation, at most; beyond them leaves stay leaves
+constexpr std::size_t ROOM = 16;      // nodes for every simulation, at most; beyond them leaves stay leaves
 
 /// Black's result of a game of uniformly random moves from here.
 float rollout(Position &position, Random &random) {

@@ -379,7 +379,7 @@ class Judge {
 
     Board &board_;
     long left_;
-    std::unordered_map<Key, int, Hash> failed_;   // the most stones within which there is no VCF
+    std::unordered_map<Key, int, Hash> failed_;  // the most stones within which there is no VCF
     std::unordered_map<Key, bool, Hash> lost_;
 };
 

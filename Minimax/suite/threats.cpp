@@ -111,8 +111,7 @@ std::string facts(const std::vector<int> &moves) {
     text << "{\"depth\": " << own << ", \"line\": " << as_json(own_line) << ", \"threat_depth\": " << threat
          << ", \"threat_line\": " << as_json(threat_line) << ", \"winning\": " << as_json(winning)
          << ", \"holding\": " << as_json(holding) << ", \"falling\": " << as_json(falling)
-         << ", \"fours\": " << as_json(board.four_points(colour))
-         << ", \"threes\": " << as_json(threes) << "}";
+         << ", \"fours\": " << as_json(board.four_points(colour)) << ", \"threes\": " << as_json(threes) << "}";
     return text.str();
 }
 

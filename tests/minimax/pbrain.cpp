@@ -92,15 +92,9 @@ bool misbehave() {
         std::exit(3);
     }
     const std::pair<std::string, std::string> texts[] = {
-        {"words", "my move is 3,3\n"},
-        {"no_comma", "3 3\n"},
-        {"three_numbers", "3,3,3\n"},
-        {"off_board", "99,3\n"},
-        {"negative", "-2,3\n"},
-        {"swap", "-1,-1\n"},
-        {"corner", "0,0\n"},
-        {"unasked", "3,3\n9,9\n"},
-        {"huge_line", "MESSAGE " + std::string(100000, 'x') + "\n"},
+        {"words", "my move is 3,3\n"}, {"no_comma", "3 3\n"},     {"three_numbers", "3,3,3\n"},
+        {"off_board", "99,3\n"},       {"negative", "-2,3\n"},    {"swap", "-1,-1\n"},
+        {"corner", "0,0\n"},           {"unasked", "3,3\n9,9\n"}, {"huge_line", "MESSAGE " + std::string(100000, 'x') + "\n"},
     };
     for (const auto &[name, text] : texts) {
         if (fault == name) {

@@ -6,7 +6,7 @@
 #include <chrono>
 
 class Clock {
-  public:
+   public:
     explicit Clock(double budget_s) : start_(now()), budget_s_(budget_s) {}
 
     double elapsed_s() const { return std::chrono::duration<double>(now() - start_).count(); }
@@ -14,7 +14,7 @@ class Clock {
     /// Whether a further, deeper iteration could still end in time: it takes several times as long as all before it.
     bool allows_another() const { return elapsed_s() < 0.4 * budget_s_; }
 
-  private:
+   private:
     static std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
 
     std::chrono::steady_clock::time_point start_;

@@ -128,7 +128,8 @@ void Position::set_patterns(int cell, int direction) {
     PatternPair &before = pattern_[cell][direction];
     const PatternPair now = PATTERNS_OF_KEY[key_[cell][direction]];
     for (int colour = 0; colour < 2; ++colour) {
-        lines_[colour][cell] = static_cast<std::uint16_t>(lines_[colour][cell] + (now[colour] - before[colour]) * LINE_WEIGHT[direction]);
+        lines_[colour][cell] =
+            static_cast<std::uint16_t>(lines_[colour][cell] + (now[colour] - before[colour]) * LINE_WEIGHT[direction]);
     }
     before = now;
 }

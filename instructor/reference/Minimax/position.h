@@ -22,7 +22,7 @@ inline int y_of(int cell) { return cell % ROW - MARGIN; }
 /// Colours 0 (black) and 1 (white). Invariant: the keys are true for every cell; for every empty point and colour, patterns and
 /// lines are those of a stone of that colour there; `counts` and `values` are their sums over the empty points.
 class Position {
-  public:
+   public:
     Position();
 
     void put(int cell, int colour);
@@ -51,7 +51,7 @@ class Position {
     static constexpr int EMPTY = 2;
     static constexpr int RIM = 3;
 
-  private:
+   private:
     void change(int cell, int to);
     void refresh(int cell, int direction);
     void set_patterns(int cell, int direction);

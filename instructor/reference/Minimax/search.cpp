@@ -86,8 +86,10 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
 int Search::evaluate(int side) const {
     const int other = 1 - side;
     const int patterns = position_.values(side) - position_.values(other) + position_.values(side) / 8;
-    const int ready = FOUR_THREE_NOW * (position_.count(side, FOUR_THREE) > 0) - FOUR_THREE_LATER * (position_.count(other, FOUR_THREE) > 0) +
-                      DOUBLE_THREE_NOW * (position_.count(side, DOUBLE_THREE) > 0) - DOUBLE_THREE_LATER * (position_.count(other, DOUBLE_THREE) > 0);
+    const int ready = FOUR_THREE_NOW * (position_.count(side, FOUR_THREE) > 0) -
+                      FOUR_THREE_LATER * (position_.count(other, FOUR_THREE) > 0) +
+                      DOUBLE_THREE_NOW * (position_.count(side, DOUBLE_THREE) > 0) -
+                      DOUBLE_THREE_LATER * (position_.count(other, DOUBLE_THREE) > 0);
     return patterns + ready + TEMPO;
 }
 

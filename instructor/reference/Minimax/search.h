@@ -39,13 +39,13 @@ struct Result {
 using Observer = std::function<void(const Result &)>;
 
 class Search {
-  public:
+   public:
     Search(Position &position, const Options &options);
 
     /// The best move for `side` within the limits.
     Result run(int side, const Limits &limits, const Observer &observer = nullptr);
 
-  private:
+   private:
     enum Bound : std::uint8_t { UPPER, LOWER, EXACT };
     struct Entry {
         std::uint64_t hash = 0;

@@ -4,9 +4,9 @@
 
 namespace {
 
-constexpr int VCF_NODES = 100;    // at each step of a search for threats
+constexpr int VCF_NODES = 100;     // at each step of a search for threats
 constexpr int ANSWER_NODES = 500;  // for the fours of the side that is threatened
-constexpr int MOST_THREATS = 12;  // before the fours
+constexpr int MOST_THREATS = 12;   // before the fours
 
 }  // namespace
 

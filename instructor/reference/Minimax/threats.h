@@ -12,7 +12,7 @@
 #include "position.h"
 
 class ThreatSearch {
-  public:
+   public:
     explicit ThreatSearch(Position &position) : position_(position) {}
 
     /// Victory by continuous fours (VCF): the first move of a win for `side`, who is to move, or NO_CELL. At most `nodes`
@@ -25,7 +25,7 @@ class ThreatSearch {
 
     std::uint64_t nodes() const { return visited_; }
 
-  private:
+   private:
     bool wins(int side, int &first);
     bool wins_by_threats(int side, int threats, int &first);
     bool holds(int side, int threats);
