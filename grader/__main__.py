@@ -13,7 +13,7 @@ from grader import check, doctor, submit
 from grader.assignment import load_assignment
 from grader.errors import CouldNotGrade, UsageError
 from grader.grading import grade
-from grader.sandbox import LEVELS, find_sandbox
+from grader.sandbox import LEVELS, find_sandbox, require_strong
 from grader.submission import read_submission, submission_name
 from grader.workspace import build_workspace
 
@@ -43,11 +43,7 @@ def grade_command(options: argparse.Namespace) -> int:
     assignment = load_assignment()
     assignment.profile(options.profile)
     sandbox = find_sandbox(options.sandbox)
-    if sandbox.weak and not options.allow_weak_sandbox:
-        raise UsageError(
-            f"expected a confinement with namespaces for submissions, which nobody has read; this machine offers "
-            f"{sandbox.level} alone: python -m grader doctor says what is lacking, --allow-weak-sandbox grades all the same"
-        )
+    require_strong(sandbox, options.allow_weak_sandbox)
     names = [submission_name(path) for path in options.paths]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"expected submissions of different names, since results are filed by name; twice: {doubled}")

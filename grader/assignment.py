@@ -91,6 +91,13 @@ class Assignment:
                 return check
         raise KeyError(check_id)
 
+    def named(self, name: str) -> list[Check]:
+        """The checks that a name stands for: an id, or the beginning of several up to a dot; UsageError for none."""
+        if found := [check for check in self.checks if f"{check.id}.".startswith(f"{name}.")]:
+            return found
+        parts = dict.fromkeys(check.id.split(".")[0] for check in self.checks)
+        raise UsageError(f"expected a check such as {self.checks[0].id} or a part among {', '.join(parts)}; got {name!r}")
+
     def profile(self, name: str) -> Profile:
         """The profile of that name; UsageError names the ones there are."""
         if name not in self.profiles:

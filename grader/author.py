@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from grader import gradebook, handout, notebook, release, stubs, trust
+from grader import gradebook, handout, notebook, release, replay, stubs, trust
 from grader.grading import Announce
+from grader.sandbox import LEVELS
 
 
 def stubs_command(options: argparse.Namespace) -> int:
@@ -28,6 +29,12 @@ def notebook_command(options: argparse.Namespace) -> int:
 def gradebook_command(options: argparse.Namespace) -> int:
     """Enter the program points of results into nbgrader's gradebook."""
     return gradebook.main(options.results, options.course, db=options.db, students=options.students)
+
+
+def replay_command(options: argparse.Namespace, announce: Announce) -> int:
+    """Repeat verdicts of a graded run and show them beside the recorded ones."""
+    level, weak = options.sandbox, options.allow_weak_sandbox
+    return replay.main(options.result, options.checks, options.out, announce, level=level, allow_weak=weak)
 
 
 def release_command(options: argparse.Namespace) -> int:
@@ -71,6 +78,14 @@ def add_commands(commands: Any, announce: Announce) -> None:
     gradebook.add_argument("--db", help="file or URL of the database (default: gradebook.db in the course)")
     gradebook.add_argument("--students", type=Path, metavar="CSV", help="roster with the columns id, submission, ...")
     gradebook.set_defaults(run=gradebook_command)
+
+    replaying = commands.add_parser("replay", help="repeat verdicts of a graded run, for an appeal")
+    replaying.add_argument("result", type=Path, metavar="RESULT", help="folder of a graded run, or its results.json")
+    replaying.add_argument("checks", nargs="*", metavar="CHECK", help="checks or parts, such as network (default: all)")
+    replaying.add_argument("--out", type=Path, default=replay.OUT, help=f"folder for repeated runs (default: {replay.OUT})")
+    replaying.add_argument("--sandbox", choices=LEVELS, help="another level than the recorded one")
+    replaying.add_argument("--allow-weak-sandbox", action="store_true", help="repeat also where no namespaces can be had")
+    replaying.set_defaults(run=lambda options: replay_command(options, announce))
 
     trusting = commands.add_parser("trust", help="grade the samples whose outcome is known (instructor/submissions)")
     trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples whose name fits, such as 'pure-*'")

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from grader.assignment import ROOT, Assignment, Check, load_assignment
-from grader.errors import UsageError
 from grader.grading import Announce, grade
 from grader.run import AWAITING_MARKS, PASSED
 from grader.sandbox import find_sandbox
@@ -34,10 +33,7 @@ def choose_checks(assignment: Assignment, only: str | None, asked: Collection[st
     Raises:
         UsageError: `only` names nothing.
     """
-    chosen = [check for check in assignment.checks if only is None or f"{check.id}.".startswith(f"{only}.")]
-    if not chosen:
-        parts = dict.fromkeys(check.id.split(".")[0] for check in assignment.checks)
-        raise UsageError(f"expected a check such as {assignment.checks[0].id} or a part among {', '.join(parts)}; got {only!r}")
+    chosen = assignment.checks if only is None else assignment.named(only)
     left_out = {i for kind, ids in assignment.long_checks.items() if kind not in asked for i in ids}
     return tuple(check for check in chosen if check.id not in left_out) or tuple(chosen)
 

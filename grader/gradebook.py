@@ -36,6 +36,7 @@ from grader.notebook import (
     to_notebook,
 )
 from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FAILED, PARTIAL, PASSED
+from grader.seal import require_unaltered
 
 SHEET = "grader_marking_sheet"  # in the metadata of a sheet made here: a student's own notebook is never overwritten
 REPORT_NAME = "program.html"  # not report.html, which is the name of nbgrader's own feedback
@@ -105,7 +106,7 @@ def read_result(path: Path, assignment: Assignment) -> Result:
     """Read and check one results.json.
 
     Raises:
-        UsageError: it is missing, damaged, of an unfinished run, or of another assignment or version of this one.
+        UsageError: it is missing, damaged, altered, of an unfinished run, or of another assignment or version of this one.
     """
     if not path.exists() and (path.parent / "run.json").exists():
         raise UsageError(f"{path.parent} holds an unfinished run; finish it with the same grade command")
@@ -116,6 +117,7 @@ def read_result(path: Path, assignment: Assignment) -> Result:
     except ValueError as error:
         raise UsageError(f"{path} is damaged ({error}); grade this submission again") from error
     try:
+        require_unaltered(path, data)
         if data["assignment"] != assignment.id:
             raise UsageError(f"{path} is of the assignment {data['assignment']!r}; expected {assignment.id!r}")
         program = {c["id"]: c for c in data["checks"] if c["status"] != AWAITING_MARKS}

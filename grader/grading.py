@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -26,8 +26,10 @@ from grader.engine_build import build_opponent, require_compiler
 from grader.report import write_report
 from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FOLDER_VARIABLE, Run, Verdict, run_identity
 from grader.sandbox import Sandbox
-from grader.submission import Submission, read_submission
+from grader.seal import SUBMISSION, seal
+from grader.submission import Submission, read_submission, write_archive
 from grader.workspace import build_workspace
+from Minimax.arena.records import machine
 
 CHECKS = Path(__file__).with_name("checks")
 POLL_S = 0.2
@@ -59,54 +61,72 @@ def grade(
     Raises:
         UsageError: the submission cannot be read, or the machine lacks a compiler.
     """
-    require_compiler(assignment)
     submission = read_submission(path, assignment)
+    return grade_submission(submission, assignment, profile, out, sandbox, seed=seed, announce=announce)
+
+
+def grade_submission(
+    submission: Submission,
+    assignment: Assignment,
+    profile: str,
+    out: Path,
+    sandbox: Sandbox,
+    *,
+    seed: int | None = None,
+    decided: Sequence[Verdict] = (),
+    announce: Announce = print,
+) -> dict[str, Any]:
+    """As `grade`, for a submission that has been read.
+
+    Args:
+        decided: verdicts that are taken over; their checks are not run.
+    """
+    require_compiler(assignment)
     folder = (out / submission.name).resolve()
-    _prepare(folder, path, submission, assignment, profile, sandbox, seed, announce)
+    _prepare(folder, submission, assignment, profile, sandbox, seed, decided, announce)
     for opponent in assignment.opponents:
         build_opponent(opponent, assignment)
     run = Run(folder)
     started = time.monotonic()
-    before = float(run.data.get("seconds", 0.0))
     code, log = _run_checks(run, assignment, announce)
-    results = _add_up(run, assignment, submission, code, log, before + time.monotonic() - started)
-    _write_json(folder / "results.json", results)
+    results = seal(_add_up(run, assignment, submission, code, log, time.monotonic() - started), folder)
     write_report(results, folder / "report.html")
+    _write_json(folder / "results.json", results)
     shutil.rmtree(folder / "workspace", ignore_errors=True)
     return results
 
 
 def _prepare(
     folder: Path,
-    path: Path,
     submission: Submission,
     assignment: Assignment,
     profile: str,
     sandbox: Sandbox,
     seed: int | None,
+    decided: Sequence[Verdict],
     announce: Announce,
 ) -> None:
     """Lay out the run's folder, keeping the verdicts of an unfinished run of exactly this work."""
-    identity = run_identity(submission, assignment, profile, sandbox)
+    data = {
+        "identity": run_identity(submission, assignment, profile, sandbox),
+        "profile": profile,
+        "sandbox": sandbox.level,
+        "taken_over": [verdict.id for verdict in decided],
+    }
     earlier = _read_json(folder / "run.json")
     unfinished = not (folder / "results.json").exists()
     same_seed = seed is None or earlier.get("seed") == seed
-    if earlier.get("identity") == identity and unfinished and same_seed:
-        decided = len(Run(folder).verdicts)
-        announce(f"{submission.name}: continuing an unfinished run, {decided} checks are decided.")
-        seed = earlier["seed"]
+    if unfinished and same_seed and {**earlier, "seed": None} == {**data, "seed": None}:
+        announce(f"{submission.name}: continuing an unfinished run, {len(Run(folder).verdicts)} checks are decided.")
     else:
-        for name in ("run.json", "verdicts.jsonl", "games.jsonl", "results.json", "report.html", "progress.txt"):
+        # The results go first: what is begun anew may at no time be taken for what was finished.
+        for name in ("results.json", "run.json", "verdicts.jsonl", "games.jsonl", "report.html", "progress.txt", "checks.log"):
             (folder / name).unlink(missing_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    data = {
-        "identity": identity,
-        "path": str(path.resolve()),
-        "profile": profile,
-        "sandbox": sandbox.level,
-        "seed": secrets.randbelow(2**31) if seed is None else seed,
-    }
-    _write_json(folder / "run.json", data)
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps(verdict.to_json()) + "\n" for verdict in decided]
+        (folder / "verdicts.jsonl").write_text("".join(lines), encoding="utf-8")
+        _write_json(folder / "run.json", {**data, "seed": secrets.randbelow(2**31) if seed is None else seed})
+    write_archive(submission.files, folder / SUBMISSION)
     shutil.rmtree(folder / "workspace", ignore_errors=True)
     build_workspace(assignment, submission, folder / "workspace")
 
@@ -209,8 +229,9 @@ def _add_up(run: Run, assignment: Assignment, submission: Submission, code: int,
         "max_program_points": round(sum(check.max_points for check in program), 2),
         "awaiting_marks": round(sum(check.max_points for check in checks if check.status == AWAITING_MARKS), 2),
         "could_not_grade": [check.id for check in program if check.status == COULD_NOT_GRADE],
+        "grader": run.data["identity"]["grader"],
         "sandbox": {**run.sandbox.properties, "sentence": run.sandbox.sentence},
-        "environment": _environment(),
+        "environment": environment(assignment),
         "seconds": round(seconds, 1),
         "files": {"collected": list(submission.files), "reports": list(submission.reports)},
         "ignored": [list(pair) for pair in submission.ignored],
@@ -219,7 +240,9 @@ def _add_up(run: Run, assignment: Assignment, submission: Submission, code: int,
     }
 
 
-def _environment() -> dict[str, str]:
+def environment(assignment: Assignment) -> dict[str, str]:
+    """The versions and the machine that a verdict may depend on, and the date."""
+
     def version(package: str) -> str:
         try:
             return metadata.version(package)
@@ -230,10 +253,17 @@ def _environment() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "torch": version("torch"),
+        "compiler": _compiler_version(assignment),
         "system": platform.platform(),
+        "processor": machine()["processor"],
         "cores": str(len(os.sched_getaffinity(0))),
         "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def _compiler_version(assignment: Assignment) -> str:
+    done = subprocess.run([assignment.compile_command[0], "-dumpfullversion"], capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """One grading run of one submission: what the checks are given, and the verdicts that they leave.
 
-The run's folder holds `run.json` (what is graded, how, with which seed), `workspace/`, `verdicts.jsonl` (a line a check,
-appended the moment it is decided, so that a killed run continues) and, at the end, `results.json` and `report.html`.
+The run's folder holds `run.json` (how it is graded, with which seed), `submission.zip` (what is graded: the collected files),
+`workspace/`, `verdicts.jsonl` (a line a check, appended the moment it is decided, so that a killed run continues) and, at the
+end, `report.html` and `results.json`, which names the digests of the others.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import hashlib
 import json
 import os
 import random
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grader.assignment import Assignment, Profile, load_assignment
+from grader.assignment import ROOT, Assignment, Profile, load_assignment
 from grader.sandbox import ProcessLimits, Sandbox, find_sandbox
+from grader.seal import SUBMISSION
 from grader.submission import Submission, read_submission
 
 PASSED, PARTIAL, FAILED = "passed", "partial", "failed"
@@ -76,8 +78,9 @@ class Run:
 
     @property
     def submission(self) -> Submission:
-        """The submission, read again from where it was handed in."""
-        return read_submission(Path(self.data["path"]), self.assignment)
+        """The submission's collected files, as they were when the run began."""
+        kept = read_submission(self.folder / SUBMISSION, self.assignment)
+        return replace(kept, name=self.data["identity"]["submission"])
 
     @property
     def worker_limits(self) -> ProcessLimits:
@@ -124,17 +127,21 @@ class Run:
         fresh.replace(target)
 
 
+def grader_digest() -> str:
+    """sha256 over the assignment and the code that judges."""
+    total = hashlib.sha256()
+    for path in sorted([ROOT / "assignment.toml", *(ROOT / "grader").rglob("*.py"), *(ROOT / "Minimax").rglob("*.py")]):
+        total.update(path.read_bytes())
+    return total.hexdigest()
+
+
 def run_identity(submission: Submission, assignment: Assignment, profile: str, sandbox: Sandbox) -> dict[str, Any]:
     """What must be the same for a killed run to be continued and not begun anew."""
-    root = Path(__file__).resolve().parent.parent
-    total = hashlib.sha256()
-    for path in sorted([root / "assignment.toml", *(root / "grader").rglob("*.py"), *(root / "Minimax").rglob("*.py")]):
-        total.update(path.read_bytes())
     return {
         "submission": submission.name,
         "digest": submission.digest,
         "profile": profile,
         "sandbox": sandbox.level,
-        "grader": total.hexdigest(),
+        "grader": grader_digest(),
         "checks": [check.id for check in assignment.checks],
     }

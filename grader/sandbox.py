@@ -178,6 +178,15 @@ def _works(sandbox: Sandbox) -> bool:
     return done.returncode == 0 and done.stdout.strip() == b"inside"
 
 
+def require_strong(sandbox: Sandbox, allow_weak: bool) -> None:
+    """UsageError where a submission, which nobody has read, would run under a weak level without the caller's consent."""
+    if sandbox.weak and not allow_weak:
+        raise UsageError(
+            f"expected a confinement with namespaces for submissions, which nobody has read; this machine offers "
+            f"{sandbox.level} alone: python -m grader doctor says what is lacking, --allow-weak-sandbox grades all the same"
+        )
+
+
 @cache
 def find_sandbox(level: str | None = None) -> Sandbox:
     """The strongest level that works here, or the one asked for.

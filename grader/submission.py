@@ -19,7 +19,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -133,6 +133,13 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
             source = opened.enter_context(closing(kind(path)))
             members, refused = _take_in(name, source)
         return _select(name, source, members, refused, assignment)
+
+
+def write_archive(files: Mapping[str, bytes], path: Path) -> None:
+    """Write a .zip that `read_submission` reads."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in sorted(files):
+            target.writestr(name, files[name])
 
 
 @contextmanager

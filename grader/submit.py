@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 
 from grader.assignment import ROOT, Assignment, load_assignment
 from grader.check import unwritten_methods
 from grader.engine_build import engine_sources
 from grader.errors import StudentFault, UsageError
-from grader.submission import Submission, read_submission
+from grader.submission import Submission, read_submission, write_archive
 
 
 def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
@@ -47,9 +46,7 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
         files |= {path: (root / path).read_bytes() for path in submission.reports}
         with tempfile.TemporaryDirectory(prefix=".submit-", dir=archive.parent) as folder:
             fresh = Path(folder, archive.name)
-            with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as target:
-                for path in sorted(files):
-                    target.writestr(path, files[path])
+            write_archive(files, fresh)
             packed = read_submission(fresh, assignment)
             if (packed.digest, packed.reports) != (submission.digest, submission.reports):
                 raise UsageError(f"the archive is not read as the folder {root} is: {' '.join(packed.notes)}")

@@ -18,6 +18,7 @@ from grader.__main__ import main
 from grader.errors import UsageError
 from grader.gradebook import as_comment, find_results, read_result, read_roster
 from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FAILED, PASSED, Verdict
+from grader.seal import seal
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ROOT / "instructor" / "course"
@@ -54,7 +55,7 @@ def graded_as(tmp_path, assignment):
         (folder / "run.json").write_text("{}")
         (folder / "report.html").write_text(f"<p>report of {name}</p>")
         path = folder / "results.json"
-        path.write_text(json.dumps(make_results(assignment, name, changes)))
+        path.write_text(json.dumps(seal(make_results(assignment, name, changes), folder)))
         return path
 
     return write
@@ -184,6 +185,7 @@ def test_a_result_that_cannot_be_used_gives_one_sentence(tmp_path, graded_as, as
         data = json.loads(path.read_text())
         if change:
             change(data)
+            data = seal({key: value for key, value in data.items() if key not in ("records", "checksum")}, path.parent)
         path.write_text(json.dumps(data) if text is None else text)
         with pytest.raises(UsageError, match=match) as caught:
             read_result(path, assignment)
@@ -192,8 +194,10 @@ def test_a_result_that_cannot_be_used_gives_one_sentence(tmp_path, graded_as, as
     whole = graded_as("one").read_text()
     refused("is damaged", text=whole[: len(whole) // 2])
     refused("is damaged", text="\x00\x01")
-    refused("lacks or misspells", text="[]")
-    refused("lacks or misspells", text='{"assignment": "gomoku", "checks": 3}')
+    refused("carries no checksum", text="[]")
+    refused("carries no checksum", text='{"assignment": "gomoku", "checks": 3}')
+    refused("was altered after the grading", text=whole.replace('"points": 30', '"points": 29'))
+    refused("lacks or misspells", lambda d: d.update(checks=3))
     refused("assignment 'chess'", lambda d: d.update(assignment="chess"))
     refused("other checks or points", lambda d: d["checks"].pop(0))
     refused("other checks or points", lambda d: d["checks"][0].update(max_points=5))
@@ -345,8 +349,7 @@ def test_a_roster_gives_ids_and_names_and_leaves_out_whom_it_does_not_name(tmp_p
 
 def test_two_results_of_one_student_are_refused_before_anything_is_written(tmp_path, graded_as, course, capsys):
     one = graded_as("alice")
-    again = tmp_path / "again.json"
-    shutil.copy(one, again)
+    again = shutil.copytree(one.parent, tmp_path / "again")
     assert enter(course, one, again) == 2
     assert "more were given for alice, nothing was written" in capsys.readouterr().err
     assert not (course / "gradebook.db").exists()

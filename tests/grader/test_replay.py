@@ -1,0 +1,151 @@
+"""`python -m grader replay` on a real run: repeats verdicts beside the recorded ones, and notices what was altered."""
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader import replay
+from grader.assignment import load_assignment
+from grader.errors import UsageError
+from grader.gradebook import read_result
+from grader.grading import grade
+from grader.run import Verdict
+from grader.sandbox import find_sandbox
+from grader.seal import seal
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("mcts_pure", "network")
+WRONG_SIGN = ("leaf_value = -leaf_value", "leaf_value = leaf_value + 0")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory, engines):
+    """A finished run of some checks on a submission with one bug, which is gone by now from where it was handed in."""
+    place = tmp_path_factory.mktemp("appeal")
+    shutil.copytree(ROOT / "instructor" / "reference", place / "alice")
+    path = place / "alice" / "AlphaZero" / "mcts_pure.py"
+    text = path.read_text()
+    assert text.count(WRONG_SIGN[0]) == 1
+    path.write_text(text.replace(*WRONG_SIGN))
+    whole = load_assignment()
+    some = replace(whole, checks=tuple(check for check in whole.checks if check.id.startswith(PARTS)))
+    grade(place / "alice", some, "smoke", place / "out", find_sandbox(), seed=3, announce=lambda _: None)
+    shutil.rmtree(place / "alice")
+    return place / "out" / "alice"
+
+
+@pytest.fixture
+def run(recorded, tmp_path):
+    """A copy of the run that a test may spoil."""
+    return Path(shutil.copytree(recorded, tmp_path / "out" / "alice"))
+
+
+def call(*arguments):
+    command = [sys.executable, "-m", "grader", "replay", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def contents(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_verdicts_are_repeated_beside_the_recorded_ones_and_the_record_stays(run, tmp_path):
+    before = contents(run)
+    code, said, _ = call(run, "mcts_pure", "--out", tmp_path / "again")
+    assert code == 0 and "4 of 4 verdicts are the same" in said and "Not as it was then" not in said
+    tree = said[said.index("mcts_pure.tree: same") :]
+    recorded, repeated = (next(line for line in tree.splitlines() if word in line) for word in ("recorded", "repeated"))
+    assert "failed 0/2: " in recorded and recorded.replace("recorded", "repeated") == repeated
+    assert "expected  " in tree and "network" not in said
+    assert contents(run) == before
+    again = json.loads((tmp_path / "again/alice/results.json").read_text())
+    kept = json.loads((run / "results.json").read_text())
+    assert (again["seed"], again["profile"], again["digest"]) == (kept["seed"], kept["profile"], kept["digest"])
+    layers = [next(c for c in results["checks"] if c["id"] == "network.layers") for results in (again, kept)]
+    assert layers[0] == layers[1]  # taken over with its seconds, not decided again
+
+
+def test_a_verdict_that_differs_is_shown_with_what_differs_since(run, tmp_path, capsys):
+    """The record of a machine where the check passed, whole in itself."""
+    path = run / "results.json"
+    results = json.loads(path.read_text())
+    del results["checksum"], results["records"]
+    tree = next(check for check in results["checks"] if check["id"] == "mcts_pure.tree")
+    tree |= {"status": "passed", "points": 2.0, "message": "As expected."}
+    results["environment"]["torch"] = "1.0"
+    path.write_text(json.dumps(seal(results, run)))
+    lines = []
+    assert replay.main(path, ["mcts_pure.tree"], tmp_path / "again", lines.append, level=None) == 1
+    assert [line for line in lines if line.startswith("Not as it was then: torch 1.0, now ")]
+    assert "mcts_pure.tree: DIFFERENT" in lines and lines[-1].startswith("0 of 1 verdicts are the same")
+
+
+def points(run):
+    path = run / "results.json"
+    path.write_text(path.read_text().replace('"points": 0.0', '"points": 2.0', 1))
+
+
+def submission(run):
+    path = run / "submission.zip"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def verdicts(run):
+    path = run / "verdicts.jsonl"
+    path.write_text(path.read_text().replace("failed", "passed", 1))
+
+
+ALTERATIONS = {
+    points: "results.json was altered after the grading",
+    submission: "submission.zip was altered or removed",
+    verdicts: "verdicts.jsonl was altered or removed",
+    lambda run: (run / "submission.zip").unlink(): "submission.zip was altered or removed",
+    lambda run: (run / "results.json").write_text('{"checks": []}'): "carries no checksum",
+}
+
+
+@pytest.mark.parametrize("alter", ALTERATIONS)
+def test_what_was_altered_is_noticed_and_not_entered(run, tmp_path, alter):
+    alter(run)
+    code, said, sentence = call(run, "--out", tmp_path / "again")
+    assert code == 2 and said == "" and ALTERATIONS[alter] in sentence and sentence.count("\n") == 1
+    assert not (tmp_path / "again").exists()
+    with pytest.raises(UsageError, match=ALTERATIONS[alter]):
+        read_result(run / "results.json", load_assignment())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["{run}", "mcts_pure.trees"], "expected a check such as mcts_pure.tree or a part among mcts_pure, network"),
+        (["{run}", "minimax.build"], "expected a check such as"),  # which this run did not have
+        (["docs"], "expected the folder of a finished run"),
+        (["nowhere"], "expected the folder of a finished run"),
+        (["README.md"], "is none, or is damaged"),
+        (["{run}", "--out", "{run}/.."], "is the recorded run itself"),
+        (["{run}", "--sandbox", "rlimits"], "--allow-weak-sandbox"),
+    ],
+)
+def test_a_wrong_call_gets_one_sentence(run, arguments, sentence):
+    before = contents(run)
+    code, said, error = call(*(argument.format(run=run) for argument in arguments))
+    assert code == 2 and sentence in error and error.count("\n") == 1 and said == ""
+    assert contents(run) == before
+
+
+def test_a_match_is_compared_by_counts_and_interval():
+    told = "Won 5, lost 3, drew 0 of 8 games (8 distinct; score rate 0.62, 95 % interval 0.31 to 0.86)."
+    match = Verdict("minimax.win_rate", "partial", 23.0, 30.0, told, "4.4", seen=told, evidence={"match": {"plays": 8}})
+    lines = replay.compare(match, replace(match, points=20.0, message=told.replace("5", "4", 1)))
+    assert lines[0] == "minimax.win_rate: DIFFERENT" and any("compare the intervals" in line for line in lines)
+    assert any("recorded  partial 23/30: Won 5" in line for line in lines)
+    assert any("repeated  partial 20/30: Won 4" in line for line in lines)
