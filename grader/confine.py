@@ -20,10 +20,11 @@ import errno
 import os
 import platform
 import resource
+import signal
 import struct
 import sys
 
-PR_SET_NO_NEW_PRIVS = 38
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 CLONE_THREAD, CLONE_NEWUSER = 0x10000, 0x10000000
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO
@@ -73,6 +74,11 @@ def call_filter(machine: str, children: bool) -> bytes:
     return b"".join([*program, step(give, ALLOW), step(give, ALLOW)])
 
 
+def die_with_parent() -> None:
+    """Have this process killed when its parent ends, however that ends; a change of user undoes it."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def install(program: bytes) -> None:
     """Put the filter on this process and all that it becomes; OSError where the kernel has none."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -114,6 +120,7 @@ def main() -> None:
         os.setgroups([])
         os.setresgid(options.uid, options.uid, options.uid)
         os.setresuid(options.uid, options.uid, options.uid)
+    die_with_parent()
     # After the change of user: the kernel counts processes of the user that asks, and never binds root.
     limit(resource.RLIMIT_NPROC, options.processes)
     try:

@@ -17,11 +17,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from grader.assignment import ROOT, Assignment
+from grader.confine import die_with_parent
 from grader.engine_build import build_opponent, require_compiler
 from grader.report import write_report
 from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FOLDER_VARIABLE, Run, Verdict, run_identity
@@ -32,6 +34,7 @@ from grader.workspace import build_workspace
 from Minimax.arena.records import machine
 
 CHECKS = Path(__file__).with_name("checks")
+SCRATCH = "scratch"
 POLL_S = 0.2
 Announce = Callable[[str], None]
 
@@ -91,8 +94,10 @@ def grade_submission(
     code, log = _run_checks(run, assignment, announce)
     results = seal(_add_up(run, assignment, submission, code, log, time.monotonic() - started), folder)
     write_report(results, folder / "report.html")
+    for name in ("workspace", SCRATCH):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    # Last, since a run that holds it is finished: the same command would grade anew.
     _write_json(folder / "results.json", results)
-    shutil.rmtree(folder / "workspace", ignore_errors=True)
     return results
 
 
@@ -117,6 +122,7 @@ def _prepare(
     unfinished = not (folder / "results.json").exists()
     same_seed = seed is None or earlier.get("seed") == seed
     if unfinished and same_seed and {**earlier, "seed": None} == {**data, "seed": None}:
+        _drop_cut_line(folder / "verdicts.jsonl")
         announce(f"{submission.name}: continuing an unfinished run, {len(Run(folder).verdicts)} checks are decided.")
     else:
         # The results go first: what is begun anew may at no time be taken for what was finished.
@@ -127,8 +133,16 @@ def _prepare(
         (folder / "verdicts.jsonl").write_text("".join(lines), encoding="utf-8")
         _write_json(folder / "run.json", {**data, "seed": secrets.randbelow(2**31) if seed is None else seed})
     write_archive(submission.files, folder / SUBMISSION)
-    shutil.rmtree(folder / "workspace", ignore_errors=True)
+    for name in ("workspace", SCRATCH):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / SCRATCH).mkdir()
     build_workspace(assignment, submission, folder / "workspace")
+
+
+def _drop_cut_line(path: Path) -> None:
+    """Cut off a last line that a kill left without its end, so that the next one is not appended to it."""
+    written = path.read_bytes()
+    os.truncate(path, written.rfind(b"\n") + 1)
 
 
 def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[int, str]:
@@ -136,6 +150,8 @@ def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[i
     command = [sys.executable, "-m", "pytest", str(CHECKS), "-q", "-p", "no:cacheprovider", "--no-header"]
     command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={CHECKS}", "--import-mode=importlib"]
     environment = {**os.environ, FOLDER_VARIABLE: str(run.folder), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    # What the checks leave when they are killed is removed with the run's folder or by the next start.
+    environment["TMPDIR"] = str(run.folder / SCRATCH)
     environment.pop("PYTEST_ADDOPTS", None)
     log_path = run.folder / "checks.log"
     with open(log_path, "ab") as log:
@@ -147,6 +163,7 @@ def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[i
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=partial(_die_with, os.getpid()),
         )
         try:
             told: set[str] = set()
@@ -169,6 +186,13 @@ def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[i
                 pass
             process.wait()
     return process.returncode, log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
+
+
+def _die_with(parent: int) -> None:
+    """In a process about to become the checks: have it killed when the grader is, so that no two runs write one folder."""
+    die_with_parent()
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _announce_new(run: Run, assignment: Assignment, told: set[str], announce: Announce) -> None:

@@ -120,7 +120,7 @@ class Sandbox:
         if self.level == "unshare":
             user = [] if os.geteuid() == 0 else ["--user", "--map-current-user"]
             namespaces = ["--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc"]
-            return ["unshare", *user, *namespaces, "--", *inner]
+            return ["setpriv", "--pdeathsig", "KILL", "unshare", *user, *namespaces, "--", *inner]
         return inner
 
     def _bubblewrap(self, read_only: Sequence[Path], scratch: Path | None, keeps: bool) -> list[str]:
