@@ -114,8 +114,15 @@ def test_the_students_package_knows_a_board_by_its_methods_and_torch_in_the_netw
 # ------------------------------------------------------------------------------------------------- upper floors
 
 
+def test_the_training_engine_uses_the_rules_and_the_students_network_and_nothing_below_uses_it():
+    own = STANDARD | {"numpy", "torch", "Board", "AlphaZero", "training"}
+    assert unwanted(below("training/"), own) == set()
+    lower = below("Board/", "AlphaZero/", "Minimax/", "grader/", "instructor/reference/")
+    assert {arrow for arrow in arrows(lower) if arrow[1] == "training"} == set()
+
+
 def test_nothing_below_the_grader_imports_it():
-    lower = below("Board/", "AlphaZero/", "Minimax/", "instructor/reference/", "train.py", "human_play.py")
+    lower = below("Board/", "AlphaZero/", "Minimax/", "instructor/reference/", "training/", "train.py", "human_play.py")
     assert {arrow for arrow in arrows(lower) if arrow[1] == "grader"} == set()
 
 

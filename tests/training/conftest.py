@@ -1,0 +1,66 @@
+"""The reference as the package AlphaZero, and evaluators that a test can foretell."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+REFERENCE = Path(__file__).resolve().parents[2] / "instructor" / "reference"
+
+
+@pytest.fixture
+def reference(monkeypatch):
+    """Imports a module of the reference by its name; the tree's own stubs are forgotten, and the reference afterwards."""
+
+    def forget():
+        for name in [name for name in sys.modules if name.split(".")[0] == "AlphaZero"]:
+            del sys.modules[name]
+
+    forget()
+    monkeypatch.syspath_prepend(REFERENCE)
+    yield lambda name: importlib.import_module(f"AlphaZero.{name}")
+    forget()
+
+
+@pytest.fixture
+def make_network(reference):
+    """A network of the reference whose batch norms have seen something and whose heads have opinions."""
+
+    def make(width, height, block, seed=1):
+        torch.set_num_threads(1)
+        torch.manual_seed(seed)
+        network = reference("policy_value_net_torch").PolicyValueNet(width, height, block)
+        with torch.no_grad():
+            for name, weights in network.model.named_parameters():
+                if ".1." in name or ".4." in name or name.startswith("bn_"):
+                    weights += torch.empty_like(weights).uniform_(-0.5, 0.5)
+                elif name in ("dense_layer_1.weight", "flatten_layer_3.weight"):
+                    weights *= 5
+            network.model.train()
+            for _ in range(20):
+                network.model((torch.rand(64, 9, height, width) < 0.3).float())
+        return network
+
+    return make
+
+
+@pytest.fixture
+def fixed_evaluator():
+    """An evaluator drawn by a seed: probs and value of a state depend on its planes alone, whatever stands beside it."""
+
+    def make(points, seed=1):
+        rng = np.random.default_rng(seed)
+        weights = rng.normal(size=(points + 1, 9, points))
+
+        def evaluate(states):
+            flat = states.reshape(len(states), 1, 9, points)
+            numbers = np.array([(weights * state).sum(axis=(1, 2)) for state in flat])
+            probs = np.exp(np.sin(numbers[:, :-1]) * 2)
+            return (probs / probs.sum(axis=1, keepdims=True)).astype(np.float32), np.sin(numbers[:, -1]).astype(np.float32)
+
+        return evaluate
+
+    return make

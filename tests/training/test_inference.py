@@ -1,0 +1,104 @@
+"""The fast copy says what the network says; the cache and the symmetries change nothing of it."""
+
+import numpy as np
+import pytest
+import torch
+
+from training.boards import Boards
+from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
+from training.symmetries import Symmetries
+
+
+def positions(width, height, n_in_row, count, seed=1):
+    rng = np.random.default_rng(seed)
+    boards = Boards(count, width, height, n_in_row)
+    lengths = rng.integers(1, width * height - 1, count)
+    lines = np.array([rng.permutation(width * height) for _ in range(count)])
+    boards.play_lines(lines, lengths)
+    return boards.feature_planes()
+
+
+@pytest.mark.parametrize(("width", "height", "block"), [(3, 3, 1), (6, 5, 3)])
+def test_in_float32_it_is_the_network_in_eval_mode(make_network, width, height, block):
+    network = make_network(width, height, block)
+    states = positions(width, height, 3, 40)
+    probs, values = network.policy_value(states, 2, 3)
+    fast = InferenceNetwork(network.model, width, height, dtype=torch.float32)
+    fast_probs, fast_values = fast(states)
+    assert np.abs(fast_probs - probs).max() < 1e-5 and np.abs(fast_values - values[:, 0]).max() < 1e-5
+    assert np.ptp(values) > 0.05 and fast.evaluations == 40
+    assert fast_probs.dtype == fast_values.dtype == np.float32
+
+
+def test_in_bfloat16_probabilities_are_within_a_tenth_of_themselves_and_values_within_0_05(make_network):
+    network = make_network(9, 9, 6)
+    states = positions(9, 9, 5, 40)
+    probs, values = network.policy_value(states, 2, 3)
+    fast_probs, fast_values = InferenceNetwork(network.model, 9, 9, dtype=torch.bfloat16)(states)
+    assert np.abs(fast_probs / probs - 1).max() < 0.1 and np.abs(fast_values - values[:, 0]).max() < 0.05
+    assert np.abs(fast_probs.sum(axis=1) - 1).max() < 1e-5  # the heads are float32
+
+
+def test_training_the_network_further_does_not_reach_the_copy_nor_the_copy_the_network(make_network):
+    network = make_network(3, 3, 1)
+    states = positions(3, 3, 3, 8)
+    names = list(network.model.state_dict())
+    fast = InferenceNetwork(network.model, 3, 3, dtype=torch.float32)
+    before = fast(states)
+    network.train_step(states, np.full((8, 9), 1 / 9), np.ones(8), 0.1)
+    assert network.model.training
+    assert np.array_equal(fast(states)[0], before[0]) and list(network.model.state_dict()) == names
+    assert not np.allclose(network.policy_value(states, 2, 3)[0], before[0], atol=1e-4)
+
+
+def test_the_faster_type_is_chosen_where_none_is_given(make_network):
+    fast = InferenceNetwork(make_network(3, 3, 1).model, 3, 3, dtype=None, batch_size=4)
+    assert fast.dtype in (torch.float32, torch.bfloat16) and fast.evaluations == 0
+    assert fast(positions(3, 3, 3, 2))[0].shape == (2, 9)
+
+
+def test_the_cache_asks_for_each_position_once_and_forgets_the_oldest(fixed_evaluator):
+    evaluate, asked = fixed_evaluator(9), []
+
+    def counting(states):
+        asked.append(len(states))
+        return evaluate(states)
+
+    states = positions(3, 3, 3, 6)
+    assert len({state.tobytes() for state in states}) == 6
+    cache = PositionCache(counting, capacity=5)
+    twice = states[[0, 1, 0, 2, 1]]
+    for _ in range(2):
+        for given, expected in zip(cache(twice), evaluate(twice), strict=True):
+            assert np.array_equal(given, expected)
+    assert asked == [3] and (cache.asked, cache.found) == (10, 7)
+    cache(states)  # 3, 4 and 5 are new; the sixth position drives out the first
+    cache(states[1:])
+    assert asked == [3, 3]
+    cache(states[:1])
+    assert asked == [3, 3, 1]
+    cache.clear()
+    cache(states[:1])
+    assert asked == [3, 3, 1, 1]
+
+
+def test_positions_that_differ_in_their_history_alone_are_two(fixed_evaluator):
+    boards = Boards(2, 3, 3, 3)
+    boards.play_lines(np.array([[0, 8, 2], [2, 8, 0]]), np.array([3, 3]))
+    cache = PositionCache(fixed_evaluator(9))
+    assert np.array_equal(cache(boards.feature_planes())[0], fixed_evaluator(9)(boards.feature_planes())[0])
+    assert cache.found == 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(4, 4), (5, 3)])
+def test_a_random_symmetry_is_one_of_the_board_and_undone_on_the_moves(fixed_evaluator, width, height):
+    evaluate = fixed_evaluator(width * height)
+    symmetries = Symmetries(width, height)
+    state = positions(width, height, 3, 1)
+    all_states = symmetries.turn_states(np.repeat(state, symmetries.count, axis=0), np.arange(symmetries.count))
+    probs, values = evaluate(all_states)
+    expected = symmetries.turn_policies_back(probs, np.arange(symmetries.count))
+    seen, seen_values = RandomSymmetry(evaluate, width, height, np.random.default_rng(1))(np.repeat(state, 200, axis=0))
+    which = [int(np.flatnonzero(np.isclose(values, value))[0]) for value in seen_values]
+    assert set(which) == set(range(symmetries.count))
+    assert np.array_equal(seen, expected[which])

@@ -1,0 +1,168 @@
+"""Many games of one m,n,k-game side by side, as arrays: the rules of `Board.game_board.Board` for all games at once.
+
+Players are 1 and 2, player 1 moves first and the two alternate (there is no swap); `move = h * width + w`, h counted from the
+bottom row. G is the number of games, A = width * height the number of points. Feature planes are seen by the side to move.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+PLANES = 9
+NO_MOVE = -1
+NOBODY = -1
+# The last moves that planes leave out: each player's last 3, and the players alternate.
+RECENT = 6
+# (plane, how many moves ago) of the stones that are missing from a plane. Move 0 is the last one, the opponent's.
+MISSING = tuple((2 * back + ago % 2, ago) for ago in range(RECENT) for back in range(1, 4) if ago // 2 < back)
+
+
+class Geometry:
+    """Tables of one board, shared by all its games.
+
+    Attributes:
+        width, height, n_in_row, points: of the board; points is A.
+        rays: [A, 8, n_in_row - 1] the points in a row from each point, nearest first, in eight directions; direction d + 4
+            is the opposite of d; A stands for what is off the board.
+        picture: [A + 1] the place of each move in a plane's order, where row 0 is the top row; A for A.
+    """
+
+    def __init__(self, width: int, height: int, n_in_row: int) -> None:
+        if n_in_row < 1 or min(width, height) < n_in_row:
+            raise ValueError(
+                f"expected a board of at least n_in_row by n_in_row points, and n_in_row of at least 1; "
+                f"got width {width}, height {height}, n_in_row {n_in_row}"
+            )
+        self.width, self.height, self.n_in_row = width, height, n_in_row
+        self.points = width * height
+        h, w = np.divmod(np.arange(self.points), width)
+        steps = np.array([(0, 1), (1, 0), (1, 1), (1, -1), (0, -1), (-1, 0), (-1, -1), (-1, 1)])
+        distance = np.arange(1, n_in_row)
+        to_h = h[:, None, None] + steps[:, :1] * distance
+        to_w = w[:, None, None] + steps[:, 1:] * distance
+        on_board = (to_h >= 0) & (to_h < height) & (to_w >= 0) & (to_w < width)
+        self.rays = np.where(on_board, to_h * width + to_w, self.points)
+        self.picture = np.append((height - 1 - h) * width + w, self.points)
+
+
+class Boards:
+    """G games side by side, all at their start.
+
+    Args:
+        games: G.
+        width, height, n_in_row: of the board.
+
+    Attributes:
+        geometry: the board's tables.
+        stones: [G, A + 1] int8, 0 empty, else the player; the last column stands for what is off the board and stays 0.
+        recent: [G, 6] the last moves, newest first, NO_MOVE before the first.
+        length: [G] stones on the board.
+        winner: [G] int8, the player, or NOBODY while there is none and after a draw.
+        over: [G] bool, whether somebody has won or the board is full.
+    """
+
+    def __init__(self, games: int, width: int, height: int, n_in_row: int) -> None:
+        self.geometry = Geometry(width, height, n_in_row)
+        self.stones = np.zeros((games, self.geometry.points + 1), dtype=np.int8)
+        self.recent = np.full((games, RECENT), NO_MOVE)
+        self.length = np.zeros(games, dtype=np.int64)
+        self.winner = np.full(games, NOBODY, dtype=np.int8)
+        self.over = np.zeros(games, dtype=bool)
+
+    def __len__(self) -> int:
+        return len(self.length)
+
+    @property
+    def side_to_move(self) -> np.ndarray:
+        """[G] int8, 1 or 2."""
+        return (1 + self.length % 2).astype(np.int8)
+
+    @property
+    def legal(self) -> np.ndarray:
+        """[G, A] bool, the empty points; they stay so after the end of a game."""
+        return self.stones[:, :-1] == 0
+
+    def take(self, games: Any) -> Boards:
+        """An independent copy of some games: indices or a mask."""
+        some = Boards.__new__(Boards)
+        some.geometry = self.geometry
+        for name in ("stones", "recent", "length", "winner", "over"):
+            setattr(some, name, getattr(self, name)[games].copy())
+        return some
+
+    def restart(self, games: Any) -> None:
+        """Clear the boards of some games: indices or a mask."""
+        self.stones[games] = 0
+        self.recent[games] = NO_MOVE
+        self.length[games] = 0
+        self.winner[games] = NOBODY
+        self.over[games] = False
+
+    def play(self, moves: Any) -> None:
+        """One move in every game.
+
+        Args:
+            moves: [G] empty points.
+
+        Raises:
+            ValueError: a game is over, or a move is no empty point; nothing has changed then.
+        """
+        moves = np.asarray(moves)
+        for wrong, what in (
+            (self.over, "a game that is not over"),
+            ((moves < 0) | (moves >= self.geometry.points), f"a move among 0..{self.geometry.points - 1}"),
+            (self.stones[np.arange(len(self)), moves.clip(0, self.geometry.points)] != 0, "an empty point"),
+        ):
+            if wrong.any():
+                game = int(wrong.argmax())
+                raise ValueError(f"expected {what}; got move {moves[game]} in game {game}")
+        self.play_lines(moves[:, None], np.ones(len(self), dtype=np.int64))
+
+    def play_lines(self, lines: np.ndarray, lengths: np.ndarray) -> None:
+        """Several moves in every game, as a search does; only the last one may end a game, and none is checked.
+
+        Args:
+            lines: [G, D] moves in order; what follows the first `lengths[g]` is not looked at.
+            lengths: [G], from 1 to D.
+        """
+        games, depth = np.arange(len(self)), np.arange(lines.shape[1])
+        off_board = self.geometry.points
+        played = depth < lengths[:, None]
+        players = 1 + (self.length[:, None] + depth) % 2
+        self.stones[games[:, None], np.where(played, lines, off_board)] = players
+        self.stones[:, off_board] = 0
+        # Oldest first the moves are `recent` turned round and then the line; the newest of all are taken from its end.
+        story = np.concatenate([self.recent[:, ::-1], lines], axis=1)
+        self.recent = story[games[:, None], lengths[:, None] + np.arange(RECENT - 1, -1, -1)]
+        self.length += lengths
+        last = self.recent[:, 0]
+        mover = self.stones[games, last]
+        won = self._completes_a_row(last, mover)
+        self.winner[won] = mover[won]
+        self.over = won | (self.length == off_board)
+
+    def _completes_a_row(self, moves: np.ndarray, players: np.ndarray) -> np.ndarray:
+        """[G] bool: whether the player's stone at `moves` [G] stands in a row of n_in_row or more."""
+        if self.geometry.n_in_row == 1:
+            return np.ones(len(self), dtype=bool)
+        rays = self.geometry.rays[moves]
+        own = self.stones[np.arange(len(self))[:, None, None], rays] == players[:, None, None]
+        run = np.logical_and.accumulate(own, axis=2).sum(axis=2)
+        return (1 + run[:, :4] + run[:, 4:] >= self.geometry.n_in_row).any(axis=1)
+
+    def feature_planes(self) -> np.ndarray:
+        """[G, 9, H, W] float32, what `Board.current_state` gives for each game, seen by the side to move, top row first."""
+        geometry, games = self.geometry, np.arange(len(self))
+        own = self.side_to_move[:, None]
+        stones = np.empty_like(self.stones)
+        stones[:, geometry.picture] = self.stones
+        planes = np.empty((len(self), PLANES, geometry.points + 1), dtype=np.float32)
+        planes[:, 0:8:2] = (stones == 3 - own)[:, None]
+        planes[:, 1:8:2] = (stones == own)[:, None]
+        plane, ago = np.array(MISSING).T
+        recent = geometry.picture[self.recent]  # NO_MOVE is the last entry, what is off the board
+        planes[games[:, None], plane, recent[:, ago]] = 0
+        planes[:, 8] = (self.length % 2 == 0)[:, None]
+        return np.ascontiguousarray(planes[:, :, :-1]).reshape(len(self), PLANES, geometry.height, geometry.width)
