@@ -1,0 +1,212 @@
+"""Gumbel AlphaZero: a search that improves the policy with few simulations (Danihelka et al. 2022, "Policy improvement by
+planning with Gumbel"), of many games in lockstep.
+
+At the root (section 3 and Algorithm 2): one Gumbel number g is drawn for each legal move, the m moves with the largest
+g + logit are considered, and sequential halving shares the n simulations among them: after each phase the half with the
+larger
+
+    g + logit + sigma(q)
+
+goes on. Played is the best of the most visited by the same score. There is no Dirichlet noise, as g is the exploration; where
+the game is played for its result, g = 0. Below the root (section 5) a simulation takes the move with the largest
+
+    pi'(a) - N(a) / (1 + sum_b N(b)),        pi' = softmax(logit + sigma(completed q))
+
+and pi' of the root is what the network is to learn (section 4). Completed q are the mean values of visited moves and for all
+others the mixed value of equation 33: the network's value of the node together with the visited moves' values weighted by
+their priors. With q scaled to [0, 1] between the smallest and the largest of a node,
+
+    sigma(q) = (50 + max_b N(b)) * 0.1 * q
+
+All q are seen by the side to move at the node. Each move is searched with a new tree, so that n simulations are n visits of
+the root's moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import ceil, log2
+
+import numpy as np
+
+from training.boards import Boards
+from training.inference import Evaluator
+from training.search import Decisions
+from training.tree import Trees
+
+VISIT_OFFSET = 50
+VALUE_SCALE = 0.1
+SMALLEST = np.finfo(np.float32).tiny  # a prior may be 0 in float32, its logit not -inf: the move is legal
+
+
+@dataclass(frozen=True)
+class GumbelSettings:
+    """
+    Attributes:
+        n_simulations: n, for each move, beside the evaluation of the position itself.
+        considered: m, the moves considered at the root; fewer where fewer are legal.
+    """
+
+    n_simulations: int = 32
+    considered: int = 16
+
+
+@cache
+def halving_schedule(considered: int, n_simulations: int) -> tuple[tuple[int, int], ...]:
+    """For each simulation (how many moves are still considered, how many visits the one to visit has had).
+
+    Each phase gives every move that is left the same number of visits, at least one; there are ceil(log2 m) phases, and
+    what is left over after them is shared by the last two moves.
+    """
+    phases = max(1, ceil(log2(considered)))
+    schedule: list[tuple[int, int]] = []
+    left, visits = considered, 0
+    while len(schedule) < n_simulations:
+        for _ in range(max(1, n_simulations // (phases * left))):
+            schedule += [(left, visits)] * left
+            visits += 1
+        left = max(min(2, considered), left // 2)
+    return tuple(schedule[:n_simulations])
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The edges of K nodes, as Gumbel's formulas need them.
+
+    Attributes:
+        legal: [K, A] bool.
+        prior: [K, A] float64, positive on legal moves and 0 elsewhere.
+        visits: [K, A].
+        mean_value: [K, A] 0 where there are no visits; seen by the side to move.
+        value: [K] what the network said, for the side to move.
+    """
+
+    legal: np.ndarray
+    prior: np.ndarray
+    visits: np.ndarray
+    mean_value: np.ndarray
+    value: np.ndarray
+
+    def sigma(self) -> np.ndarray:
+        """[K, A] sigma(completed q), 0 on moves that are not legal."""
+        visited = self.visits > 0
+        total = self.visits.sum(axis=1)
+        weight = np.where(visited, self.prior, 0.0)
+        weighted = (weight * self.mean_value).sum(axis=1) / np.maximum(weight.sum(axis=1), SMALLEST)
+        mixed_value = (self.value + total * weighted) / (1 + total)
+        completed = np.where(visited, self.mean_value, mixed_value[:, None])
+        smallest = np.where(self.legal, completed, np.inf).min(axis=1, keepdims=True)
+        largest = np.where(self.legal, completed, -np.inf).max(axis=1, keepdims=True)
+        scaled = (completed - smallest) / np.maximum(largest - smallest, 1e-8)
+        scale = VALUE_SCALE * (VISIT_OFFSET + self.visits.max(axis=1, keepdims=True))
+        return np.where(self.legal, scale * scaled, 0.0)
+
+    def improved_policy(self) -> np.ndarray:
+        """[K, A] pi', 0 on moves that are not legal."""
+        sigma = self.sigma()
+        policy = self.prior * np.exp(sigma - sigma.max(axis=1, keepdims=True))
+        return policy / policy.sum(axis=1, keepdims=True)
+
+
+class GumbelSearch:
+    """Gumbel AlphaZero in G games in lockstep.
+
+    Args:
+        games: G.
+        points: A, the moves of a board.
+        evaluate: the network.
+        settings: of the search.
+        rng: draws the Gumbel numbers.
+    """
+
+    def __init__(
+        self, games: int, points: int, evaluate: Evaluator, settings: GumbelSettings, rng: np.random.Generator
+    ) -> None:
+        self.trees = Trees(games, points, capacity=settings.n_simulations + 1)
+        self._evaluate = evaluate
+        self._settings = settings
+        self._rng = rng
+        self._games = np.arange(games)
+
+    def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
+        """See Search. In self-play g is drawn anew for every position, otherwise it is 0."""
+        trees, games, legal = self.trees, self._games, boards.legal
+        trees.clear(games)
+        trees.expand_roots(games, boards, self._evaluate)
+        rows = trees.root_rows(games)
+        gumbel = np.zeros(legal.shape)
+        if is_selfplay:
+            gumbel[legal] = self._rng.gumbel(size=int(legal.sum()))
+        halving = _Halving(gumbel, self._nodes(rows), self._settings)
+        for number in range(self._settings.n_simulations):
+            trees.playout(
+                games,
+                boards,
+                self._evaluate,
+                self._choose,
+                lambda rows, number=number: halving.choose(number, self._nodes(rows)),  # type: ignore[misc]
+            )
+        nodes = self._nodes(rows)
+        total = nodes.visits.sum(axis=1)
+        values = (nodes.value + (nodes.visits * nodes.mean_value).sum(axis=1)) / (1 + total)
+        return Decisions(halving.best(nodes), nodes.improved_policy(), nodes.visits, values)
+
+    def _nodes(self, rows: np.ndarray) -> Nodes:
+        trees = self.trees
+        mean_value, visits = trees.mean_value[rows], trees.edge_visits[rows]
+        legal = mean_value != -np.inf
+        prior = np.where(legal, np.maximum(trees.prior[rows].astype(np.float64), SMALLEST), 0.0)
+        return Nodes(legal, prior, visits, np.where(visits > 0, mean_value, 0.0), trees.node_value[rows])
+
+    def _choose(self, rows: np.ndarray) -> np.ndarray:
+        """The move from each node below the root."""
+        nodes = self._nodes(rows)
+        share = nodes.visits / (1 + nodes.visits.sum(axis=1, keepdims=True))
+        return np.where(nodes.legal, nodes.improved_policy() - share, -np.inf).argmax(axis=1)
+
+    def advance(self, moves: np.ndarray) -> None:
+        """See Search; nothing is kept."""
+
+    def restart(self, games: np.ndarray) -> None:
+        """See Search; nothing was kept."""
+
+
+class _Halving:
+    """Sequential halving at K roots, each with as many considered moves as it has.
+
+    Args:
+        gumbel: [K, A] g.
+        nodes: the roots, without visits.
+        settings: n and m.
+    """
+
+    def __init__(self, gumbel: np.ndarray, nodes: Nodes, settings: GumbelSettings) -> None:
+        self._fixed = np.where(nodes.legal, gumbel + np.log(np.where(nodes.legal, nodes.prior, 1.0)), -np.inf)
+        considered = np.minimum(settings.considered, nodes.legal.sum(axis=1))
+        # [K, n, 2]: moves left and visits so far, for each simulation.
+        self._schedule = np.array([halving_schedule(int(m), settings.n_simulations) for m in considered])
+        self._left = considered
+        self._considered = _largest(self._fixed, considered)
+
+    def choose(self, number: int, nodes: Nodes) -> np.ndarray:
+        """The root's move of simulation `number`: the best of those that are still to be visited in this round."""
+        left, visits = self._schedule[:, number].T
+        scores = self._fixed + nodes.sigma()
+        if (left < self._left).any():
+            self._considered &= _largest(np.where(self._considered, scores, -np.inf), left)
+            self._left = left
+        return np.where(self._considered & (nodes.visits == visits[:, None]), scores, -np.inf).argmax(axis=1)
+
+    def best(self, nodes: Nodes) -> np.ndarray:
+        """[K] the best of the most visited moves."""
+        most = nodes.visits == nodes.visits.max(axis=1, keepdims=True)
+        return np.where(most, self._fixed + nodes.sigma(), -np.inf).argmax(axis=1)
+
+
+def _largest(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """[K, A] bool: the `counts` [K] largest scores [K, A] of each row; of equals the first."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(scores.shape[1])[None, :], axis=1)
+    return rank < counts[:, None]
