@@ -24,21 +24,18 @@ from Minimax.arena.usage import UsageError
 
 REFERENCE = Path("build/engines/reference")
 IDEAS = (
-    "table",
-    "pvs",
-    "lmr",
-    "killers",
-    "history",
-    "vcf",
-    "rootvcf",
-    "rootvct",
-    "extension",
     "danger",
+    "table",
     "forced",
     "width",
+    "pvs",
+    "balance",
+    "vcf,rootvcf,rootvct",
+    "killers,history",
+    "lmr",
+    "extension",
     "wins",
 )
-IDEAS += ("distance", "balance", "vcf,rootvcf,rootvct", "killers,history")
 
 
 def match_without(ideas: str, options: argparse.Namespace) -> MatchResult:
