@@ -1,6 +1,6 @@
 """Self-play at speed: many games side by side, their searches in lockstep, the leaves of all in one batch of the network.
 
 From the rules upwards: `boards` (games as arrays), `symmetries`, `inference` (the network made fast, a cache of positions),
-`tree` (the search trees of all games as arrays), `search` (PUCT, Silver et al. 2017), `gumbel` (Danihelka et al. 2022). Of
-the student's modules only the network is used.
+`tree` (the search trees of all games as arrays), `search` (PUCT, Silver et al. 2017), `gumbel` (Danihelka et al. 2022),
+`selfplay` (games without end), `samples` (what is kept of them). Of the student's modules only the network is used.
 """

@@ -1,0 +1,242 @@
+"""How fast self-play is: `python bench/selfplay.py` prints evaluations, moves and games a second, beside train.py's loop.
+
+On each board, with the reference's network and fresh weights:
+
+    forward     the network alone: the forward calls of the inference copy, at the batch size of the games side by side
+    serial      train.py's way: one game, the reference's player, one position in each call
+    puct        training/: games side by side, their leaves in one batch, every position through a random symmetry
+    cached      the same with a cache of positions before the network
+    gumbel      as puct, by Gumbel search
+
+`asked` are positions that the search asked for, `evaluated` those that the network saw; `share` is what is evaluated of what
+the forward calls alone would reach, measured before and after each run. Since a game on a large board takes long, games a
+second are moves a second over the mean length of games by the same search under an evaluator that knows nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+import torch
+from board import machine
+
+from Board.game_board import Board
+from grader.assignment import ROOT, load_assignment
+from grader.submission import read_submission
+from grader.workspace import build_workspace
+from training.boards import PLANES
+from training.gumbel import GumbelSettings
+from training.inference import Evaluator, InferenceNetwork, PositionCache, RandomSymmetry
+from training.samples import FinishedGame, pack_states
+from training.search import PuctSettings
+from training.selfplay import SelfPlay, SelfPlaySettings
+
+HEAD = " board blocks how      batch   asked/s evaluated/s  moves/s  games/s  share"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured: a board, a network, a search."""
+
+    size: int
+    n_in_row: int
+    block: int
+    games: int
+    n_playout: int
+
+
+CASES = {
+    "3x3": Case(3, 3, 1, games=256, n_playout=25),
+    "9x9": Case(9, 5, 6, games=128, n_playout=64),
+    "11x11": Case(11, 5, 19, games=64, n_playout=32),
+}
+
+
+class Counted:
+    """An evaluator that counts the states it is asked for."""
+
+    def __init__(self, evaluate: Evaluator) -> None:
+        self.evaluate = evaluate
+        self.states = 0
+
+    def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self.states += len(states)
+        return self.evaluate(states)
+
+
+def know_nothing(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for all moves, and a draw."""
+    points = states.shape[2] * states.shape[3]
+    return np.full((len(states), points), 1 / points, dtype=np.float32), np.zeros(len(states), dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class Stopwatch:
+    """How long a measurement takes, by which clock."""
+
+    seconds: float
+    clock: Callable[[], float]
+
+    def repeat(self, act: Callable[[], Any], share: float = 1.0) -> tuple[int, float]:
+        """Act until the time (or a share of it) is over: (times, seconds that they took)."""
+        times, start, took = 0, self.clock(), 0.0
+        while took < self.seconds * share:
+            act()
+            times += 1
+            took = self.clock() - start
+        return times, took
+
+
+def forward_rate(network: InferenceNetwork, batch: torch.Tensor, stopwatch: Stopwatch) -> float:
+    """States a second of forward calls alone."""
+
+    def forward() -> None:
+        values = network.model(batch)[1]
+        values[0].item()  # a GPU works on behind the call's back until somebody wants to see something
+
+    with torch.inference_mode():
+        forward()
+        times, took = stopwatch.repeat(forward, share=0.25)
+    return times * len(batch) / took
+
+
+def selfplay_settings(case: Case, search: PuctSettings | GumbelSettings) -> SelfPlaySettings:
+    """The case's board and games under this search."""
+    return SelfPlaySettings(case.size, case.size, case.n_in_row, games=case.games, search=search)
+
+
+def mean_length(case: Case, search: PuctSettings | GumbelSettings) -> float:
+    """Moves of a game, of all games that were begun first."""
+    selfplay = SelfPlay(selfplay_settings(case, search), know_nothing, np.random.default_rng(1))
+    lengths: list[int] = []
+    while len(lengths) < 2 * case.games:
+        lengths += [len(game.moves) for game in selfplay.step()]
+    return float(np.mean(lengths))
+
+
+def measure_serial(case: Case, network: Any, stopwatch: Stopwatch) -> tuple[float, float]:
+    """(positions, moves) a second of one game after another, as TrainPipeline collects them."""
+    from AlphaZero.mcts_alphaZero import MCTSPlayer
+
+    asked = 0
+
+    def policy_value_fn(board: Board, *handles: int) -> Any:
+        nonlocal asked
+        asked += 1
+        return network.policy_value_fn_random(board, *handles)
+
+    board = Board(width=case.size, height=case.size, n_in_row=case.n_in_row)
+    player = MCTSPlayer(
+        policy_value_fn, network.action_fc_train, network.evaluation_fc2_train, n_playout=case.n_playout, is_selfplay=1
+    )
+
+    def move() -> None:
+        board.do_move(player.get_action(board, is_selfplay=True)[0])
+        if board.game_end()[0]:
+            board.init_board()
+            player.reset_player()
+
+    moves, took = stopwatch.repeat(move)
+    return asked / took, moves / took
+
+
+def print_row(name: str, case: Case, how: str, batch: int, asked: float, evaluated: float, *rest: float) -> None:
+    """A line of the table; `rest` are moves and games a second and the share, where there are any."""
+    moves, games, share = (f"{number:.{digits}f}" for number, digits in zip(rest, (1, 2, 0), strict=True)) if rest else "---"
+    row = f"{name:>6} {case.block:6} {how:8} {batch:5} {asked:9.0f} {evaluated:11.0f} {moves:>8} {games:>8}"
+    print(row, f"{f'{share} %' if rest else share:>6}", flush=True)
+
+
+def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
+    """All rows of one case."""
+    from AlphaZero.policy_value_net_torch import PolicyValueNet
+
+    torch.manual_seed(seed)
+    np.random.seed(seed)
+    network = PolicyValueNet(case.size, case.size, case.block)
+    fast = InferenceNetwork(network.model, case.size, case.size, dtype=None, batch_size=case.games)
+    puct, gumbel = PuctSettings(n_playout=case.n_playout), GumbelSettings(n_simulations=case.n_playout)
+    batch = fast.to_input(
+        np.random.default_rng(seed).integers(0, 2, (case.games, PLANES, case.size, case.size)).astype(np.float32)
+    )
+    limit = forward_rate(fast, batch, stopwatch)
+    print(f"{name}: {case.n_playout} playouts, {str(fast.dtype).removeprefix('torch.')} on {fast.device}")
+    print_row(name, case, "forward", case.games, limit, limit)
+    asked, moves = measure_serial(case, network, stopwatch)
+    lengths = {search: mean_length(case, search) for search in (puct, gumbel)}
+    print_row(name, case, "serial", 1, asked, asked, moves, moves / lengths[puct], 100 * asked / limit)
+    for how, search in (("puct", puct), ("cached", puct), ("gumbel", gumbel)):
+        rng = np.random.default_rng(seed)
+        behind: Evaluator = PositionCache(fast) if how == "cached" else fast
+        counted = Counted(RandomSymmetry(behind, case.size, case.size, rng))
+        selfplay = SelfPlay(selfplay_settings(case, search), counted, rng)
+        selfplay.step()
+        before = forward_rate(fast, batch, stopwatch)
+        counted.states = fast.evaluations = selfplay.moves_played = 0
+        _, took = stopwatch.repeat(selfplay.step)
+        limit = (before + forward_rate(fast, batch, stopwatch)) / 2
+        evaluated, moves = fast.evaluations / took, selfplay.moves_played / took
+        share = 100 * evaluated / limit
+        print_row(name, case, how, case.games, counted.states / took, evaluated, moves, moves / lengths[search], share)
+
+
+def position_bytes(size: int) -> int:
+    """Bytes of one position as it is kept for learning."""
+    points = size * size
+    game = FinishedGame(
+        moves=np.zeros(1, dtype=np.int16),
+        states=pack_states(np.zeros((1, PLANES, size, size), dtype=np.float32)),
+        policies=np.zeros((1, points), dtype=np.float16),
+        winner=1,
+        resigned=False,
+    )
+    return game.nbytes
+
+
+def main() -> int:
+    """Parse the command line and measure case after case."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--boards", nargs="+", choices=CASES, default=list(CASES), help="which of the cases (default: all)")
+    parser.add_argument("--seconds", type=float, default=20, help="of each measurement (default 20)")
+    parser.add_argument("--games", type=int, help="games side by side (default: the case's)")
+    parser.add_argument("--playouts", type=int, help="of each move (default: the case's)")
+    parser.add_argument("--threads", type=int, default=1, help="of torch (default 1)")
+    parser.add_argument("--cpu-time", action="store_true", help="CPU seconds in place of the clock's, on a machine in use")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    if not options.seconds > 0:
+        parser.error(f"expected --seconds of more than 0; got {options.seconds}")
+    for option in ("games", "playouts", "threads"):
+        if (number := getattr(options, option)) is not None and number < 1:
+            parser.error(f"expected --{option} of at least 1; got {number}")
+    torch.set_num_threads(options.threads)
+    stopwatch = Stopwatch(options.seconds, time.process_time if options.cpu_time else time.perf_counter)
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    print(f"{machine()}, torch {torch.__version__} with {options.threads} threads, {device}, seed {options.seed}")
+    print(f"Rates by {'CPU time' if options.cpu_time else 'the clock'}")
+    assignment = load_assignment()
+    with tempfile.TemporaryDirectory() as folder:
+        reference = read_submission(ROOT / "instructor" / "reference", assignment)
+        sys.path.insert(0, str(build_workspace(assignment, reference, Path(folder) / "workspace")))
+        print(HEAD)
+        for name in options.boards:
+            case = CASES[name]
+            case = replace(case, games=options.games or case.games, n_playout=options.playouts or case.n_playout)
+            measure(name, case, stopwatch, options.seed)
+    for name in options.boards:
+        print(f"{name}: {position_bytes(CASES[name].size)} MB a million positions as they are kept for learning")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
