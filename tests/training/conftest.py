@@ -1,6 +1,6 @@
 """The reference as the package AlphaZero, and evaluators that a test can foretell."""
 
-import importlib
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-REFERENCE = Path(__file__).resolve().parents[2] / "instructor" / "reference"
+INSTRUCTOR = Path(__file__).resolve().parents[2] / "instructor"
+REFERENCE = INSTRUCTOR / "reference"
 
 
 @pytest.fixture
@@ -23,6 +24,20 @@ def reference(monkeypatch):
     monkeypatch.syspath_prepend(REFERENCE)
     yield lambda name: importlib.import_module(f"AlphaZero.{name}")
     forget()
+
+
+@pytest.fixture
+def load_variant():
+    """Loads a module of one of the right variants of instructor/submissions."""
+
+    def load(variant, name):
+        path = INSTRUCTOR / "submissions" / "variants" / variant / "AlphaZero" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(f"variant_{name}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture

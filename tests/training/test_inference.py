@@ -30,6 +30,26 @@ def test_in_float32_it_is_the_network_in_eval_mode(make_network, width, height, 
     assert fast_probs.dtype == fast_values.dtype == np.float32
 
 
+def test_a_students_network_that_is_put_together_otherwise_gives_the_same_copy(make_network, load_variant):
+    network = make_network(5, 4, 2)
+    other = load_variant("network-padding-layer", "policy_value_net_torch").PolicyValueNet(5, 4, 2)
+    other.model.load_state_dict(network.model.state_dict())
+    states = positions(5, 4, 3, 20)
+    for dtype in (torch.float32, torch.bfloat16):
+        (probs, values), (its_probs, its_values) = (
+            InferenceNetwork(net.model, 5, 4, dtype=dtype)(states) for net in (network, other)
+        )
+        assert np.abs(probs - its_probs).max() < 1e-5 and np.abs(values - its_values).max() < 1e-5
+
+
+def test_a_network_whose_batch_norm_is_elsewhere_is_refused(make_network):
+    network = make_network(3, 3, 1)
+    norm = network.model.bn_1
+    norm.forward = lambda x: torch.nn.functional.batch_norm(x.relu(), norm.running_mean, norm.running_var)
+    with pytest.raises(ValueError, match="expected each batch norm right after its convolution"):
+        InferenceNetwork(network.model, 3, 3)
+
+
 def test_in_bfloat16_probabilities_are_within_a_tenth_of_themselves_and_values_within_0_05(make_network):
     network = make_network(9, 9, 6)
     states = positions(9, 9, 5, 40)
