@@ -44,6 +44,9 @@ from training.selfplay import SelfPlay, SelfPlaySettings
 HEAD = " board blocks how      batch   asked/s evaluated/s  moves/s  games/s  share"
 
 
+GAMES_FOR_LENGTH = 32
+
+
 @dataclass(frozen=True)
 class Case:
     """What is measured: a board, a network, a search."""
@@ -116,7 +119,8 @@ def selfplay_settings(case: Case, search: PuctSettings | GumbelSettings) -> Self
 
 
 def mean_length(case: Case, search: PuctSettings | GumbelSettings) -> float:
-    """Moves of a game, of all games that were begun first."""
+    """Moves of a game."""
+    case = replace(case, games=min(case.games, GAMES_FOR_LENGTH))
     selfplay = SelfPlay(selfplay_settings(case, search), know_nothing, np.random.default_rng(1))
     lengths: list[int] = []
     while len(lengths) < 2 * case.games:
