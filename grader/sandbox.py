@@ -58,9 +58,14 @@ class Sandbox:
     own_user: bool
 
     @property
+    def as_root(self) -> bool:
+        """Whether programs run as root: limits on processes do not bind, and every file that is in sight can be written."""
+        return os.geteuid() == 0 and not self.own_user
+
+    @property
     def weak(self) -> bool:
-        """Whether not even namespaces are had: programs see processes and network of the machine."""
-        return self.level == "rlimits"
+        """Whether submissions are refused without the caller's consent: not even namespaces are had, or programs are root's."""
+        return self.level == "rlimits" or self.as_root
 
     @property
     def properties(self) -> dict[str, object]:
@@ -76,11 +81,13 @@ class Sandbox:
     @property
     def sentence(self) -> str:
         """One sentence for a report, with what would make it stronger."""
-        if self.level == "bubblewrap":
+        if self.level == "bubblewrap" and not self.weak:
             return "Programs ran without network, seeing only their own files (bubblewrap)."
-        lacks = "the machine's files could be read" if self.level == "unshare" else "network and files were not withheld"
-        user = "" if self.own_user or os.geteuid() else ", as the user root"
-        return f"Weak confinement ({self.level}{user}): {lacks}; installing the package bubblewrap mends this."
+        user = ", as the user root" if self.as_root else ""
+        reach = {"bubblewrap": "their own files", "unshare": "all files that this user may read or write"}
+        lacks = reach.get(self.level, f"{reach['unshare']}, processes and the network")
+        mends = "grading as an ordinary user" if self.level == "bubblewrap" else "installing the package bubblewrap"
+        return f"Weak confinement ({self.level}{user}): {lacks} were in reach; {mends} mends this."
 
     def wrap(
         self,
@@ -182,8 +189,9 @@ def require_strong(sandbox: Sandbox, allow_weak: bool) -> None:
     """UsageError where a submission, which nobody has read, would run under a weak level without the caller's consent."""
     if sandbox.weak and not allow_weak:
         raise UsageError(
-            f"expected a confinement with namespaces for submissions, which nobody has read; this machine offers "
-            f"{sandbox.level} alone: python -m grader doctor says what is lacking, --allow-weak-sandbox grades all the same"
+            "expected a confinement with namespaces and without the rights of root for submissions, which nobody has read; "
+            f"this machine offers {sandbox.level}{' as root' * sandbox.as_root} alone: python -m grader doctor says what is "
+            "lacking, --allow-weak-sandbox grades all the same"
         )
 
 

@@ -1,5 +1,6 @@
 """`python -m grader doctor` says what holds here, fails what does not, and weak levels are refused for submissions."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,16 @@ def test_the_strongest_level_holds_everything():
     assert [finding.line for finding in findings if not finding.holds] == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_the_same_holds_for_an_ordinary_user():
+    somebody = ["setpriv", "--reuid", "61234", "--regid", "61234", "--clear-groups"]
+    starts = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import grader'], check=True)"
+    if subprocess.run([*somebody, sys.executable, "-c", starts], cwd=ROOT, capture_output=True).returncode:
+        pytest.skip("the interpreter lies where root alone can reach it")
+    done = subprocess.run([*somebody, sys.executable, "-m", "grader", "doctor"], cwd=ROOT, capture_output=True, text=True)
+    assert [line for line in done.stdout.splitlines() if line.startswith("FAILS")] == [] and done.returncode == 0, done.stderr
+
+
 def test_the_weakest_level_fails_what_needs_namespaces_and_says_what_to_do():
     lines = []
     assert doctor.main("rlimits", lines.append) == 1
@@ -29,8 +40,12 @@ def test_the_weakest_level_fails_what_needs_namespaces_and_says_what_to_do():
     assert all("To do: " in line for line in lines if line.startswith("FAILS"))
 
 
-def test_submissions_are_refused_below_namespaces_unless_asked_for(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(program, "find_sandbox", lambda _: Sandbox("rlimits", False))
+@pytest.mark.parametrize(("level", "own_user", "user"), [("rlimits", False, 1000), ("rlimits", True, 0), ("unshare", False, 0)])
+def test_submissions_are_refused_below_namespaces_and_as_root_unless_asked_for(
+    level, own_user, user, monkeypatch, tmp_path, capsys
+):
+    monkeypatch.setattr(program, "find_sandbox", lambda _: Sandbox(level, own_user))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
     folder = tmp_path / "work"
     folder.mkdir()
     assert program.main(["grade", str(folder), "--out", str(tmp_path / "out")]) == 2

@@ -3,6 +3,9 @@
 An attack is a folder of `instructor/submissions/attacks/`: files laid over a base (the stubs, the reference, or a plain
 engine), and `expected.toml` with what it tries, what stops it, the checks that are run and those that must be 0. A quick
 part runs always, all of them with TRUST=all in the environment.
+
+TRUST_LEVEL=unshare (or another level) forces a weaker confinement and lets loose all attacks but those that would harm more
+than their own user there (`needs`): what fails then is what that level does not stop. Never as root.
 """
 
 import contextlib
@@ -31,27 +34,31 @@ from grader.assignment import load_assignment
 from grader.checks import test_training
 from grader.checks.test_training import correlation
 from grader.run import FOLDER_VARIABLE
-from grader.sandbox import find_sandbox
+from grader.sandbox import LEVELS, find_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBMISSIONS = ROOT / "instructor" / "submissions" / "attacks"
 REFERENCE = ROOT / "instructor" / "reference"
 ALL = os.environ.get("TRUST") == "all"
+LEVEL = os.environ.get("TRUST_LEVEL")
+SANDBOX = find_sandbox(LEVEL)
 ATTACKS = sorted(path.parent.name for path in SUBMISSIONS.glob("*/expected.toml"))
 PORT = 47011
 PLACES = [Path(place) for place in ("/", "/tmp", "/var/tmp", "/dev/shm", "/dev", str(ROOT))]
 MARKS = (b"gomoku-attack", b"4711.75")
 SEED = 7
-TABLE = []  # (name, stopped by, points gained, leftovers)
+TABLE = []  # (name, stopped by, points gained, leftovers, what else was not stopped)
 
-pytestmark = pytest.mark.skipif(find_sandbox().level != "bubblewrap", reason="attacks are let loose only where all holds")
+pytestmark = pytest.mark.skipif(
+    SANDBOX.level != LEVELS[0] and (LEVEL is None or os.geteuid() == 0), reason="attacks are let loose only where all holds"
+)
 
 
 def description(name):
     return tomllib.loads((SUBMISSIONS / name / "expected.toml").read_text(encoding="utf-8"))
 
 
-CHOSEN = [name for name in ATTACKS if ALL or description(name).get("quick")]
+CHOSEN = [name for name in ATTACKS if ALL or LEVEL or description(name).get("quick")]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -61,9 +68,9 @@ def table(request):
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
         width = max((len(row[0]) for row in TABLE), default=0)
-        print(f"\n{'attack':{width}}  gained  leftovers  stopped by")
-        for name, stopped_by, gained, left in TABLE:
-            print(f"{name:{width}}  {gained:6g}  {len(left):9}  {stopped_by}")
+        print(f"\nlevel {SANDBOX.level}\n{'attack':{width}}  gained  leftovers  stopped by")
+        for name, stopped_by, gained, left, faults in TABLE:
+            print(f"{name:{width}}  {gained:6g}  {len(left):9}  {f'NOT: {faults}' if faults else stopped_by}")
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +165,7 @@ def grade(path, checks, out, monkeypatch):
     if not ALL:
         monkeypatch.setattr(grading, "_run_checks", run_here)
     lines = []
-    results = grading.grade(path, assignment, "smoke", out, find_sandbox(), seed=SEED, announce=lines.append)
+    results = grading.grade(path, assignment, "smoke", out, SANDBOX, seed=SEED, announce=lines.append)
     return results, lines
 
 
@@ -213,6 +220,9 @@ def base_points(kind, checks, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", CHOSEN)
 def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch, listening, engines):
     told = description(name)
+    if LEVELS.index(SANDBOX.level) > LEVELS.index(told.get("needs", LEVELS[-1])):
+        TABLE.append((name, f"not let loose: it needs {told['needs']}", 0.0, [], ""))
+        pytest.skip(f"it needs {told['needs']}")
     neighbour = tmp_path / "out" / "neighbour"
     neighbour.mkdir(parents=True)
     for file in ("results.json", "verdicts.jsonl", "run.json", "gradebook.db"):
@@ -232,17 +242,20 @@ def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch,
     points = {check["id"]: check["points"] for check in results["checks"]}
     zero = told.get("zero", told["checks"] if told["base"] == "stubs" else [])
     gained = results["points"] - base if base != float("inf") else sum(points[check] for check in zero)
-    TABLE.append((name, told["stopped_by"], max(0.0, gained), left))
-
     page = (tmp_path / "out" / name / "report.html").read_text(encoding="utf-8")
     said = [(check["id"], check["status"], check["message"]) for check in results["checks"]]
-    assert gained <= 0, said
-    assert {check: points[check] for check in zero if points[check]} == {}, said
-    assert left == []
-    assert digest(neighbour) == before["neighbour"]
-    assert "SECRET" not in page and "SECRET" not in (tmp_path / "out" / name / "results.json").read_text(encoding="utf-8")
-    assert set(results["could_not_grade"]) <= set(told.get("doubt", [])), said
-    assert results["sandbox"]["level"] == "bubblewrap"
+    faults = {
+        "gained": max(0.0, gained),
+        "points that must be 0": {check: points[check] for check in zero if points[check]},
+        "left behind": left,
+        "neighbours altered": digest(neighbour) != before["neighbour"],
+        "told a secret": "SECRET" in page + (tmp_path / "out" / name / "results.json").read_text(encoding="utf-8"),
+        "could not grade": sorted(set(results["could_not_grade"]) - set(told.get("doubt", []))),
+    }
+    faults = {fault: seen for fault, seen in faults.items() if seen}
+    TABLE.append((name, told["stopped_by"], max(0.0, gained), left, ", ".join(faults)))
+    assert faults == {}, said
+    assert results["sandbox"]["level"] == SANDBOX.level
     assert not any(sign in page.lower() for sign in ("<script", "<img", "\x1b", "\x9b", "\x07"))
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
