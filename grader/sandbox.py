@@ -58,14 +58,10 @@ class Sandbox:
     own_user: bool
 
     @property
-    def as_root(self) -> bool:
-        """Whether programs run as root: limits on processes do not bind, and every file that is in sight can be written."""
-        return os.geteuid() == 0 and not self.own_user
-
-    @property
     def weak(self) -> bool:
-        """Whether submissions are refused without the caller's consent: not even namespaces are had, or programs are root's."""
-        return self.level == "rlimits" or self.as_root
+        """Whether submissions are refused without the caller's consent, since they could write what the grader writes: without
+        namespaces, or with the machine's files in sight and no user of their own."""
+        return self.level == "rlimits" or not (self.own_user or (self.level == "bubblewrap" and os.geteuid()))
 
     @property
     def properties(self) -> dict[str, object]:
@@ -83,7 +79,7 @@ class Sandbox:
         """One sentence for a report, with what would make it stronger."""
         if self.level == "bubblewrap" and not self.weak:
             return "Programs ran without network, seeing only their own files (bubblewrap)."
-        user = ", as the user root" if self.as_root else ""
+        user = "" if self.own_user or os.geteuid() else ", as the user root"
         reach = {"bubblewrap": "their own files", "unshare": "all files that this user may read or write"}
         lacks = reach.get(self.level, f"{reach['unshare']}, processes and the network")
         mends = "grading as an ordinary user" if self.level == "bubblewrap" else "installing the package bubblewrap"
@@ -189,9 +185,9 @@ def require_strong(sandbox: Sandbox, allow_weak: bool) -> None:
     """UsageError where a submission, which nobody has read, would run under a weak level without the caller's consent."""
     if sandbox.weak and not allow_weak:
         raise UsageError(
-            "expected a confinement with namespaces and without the rights of root for submissions, which nobody has read; "
-            f"this machine offers {sandbox.level}{' as root' * sandbox.as_root} alone: python -m grader doctor says what is "
-            "lacking, --allow-weak-sandbox grades all the same"
+            "expected a confinement in which submissions, which nobody has read, cannot write what the grader writes; this "
+            f"machine offers {sandbox.level} alone: python -m grader doctor says what is lacking, --allow-weak-sandbox grades "
+            "all the same"
         )
 
 

@@ -40,12 +40,16 @@ def test_the_weakest_level_fails_what_needs_namespaces_and_says_what_to_do():
     assert all("To do: " in line for line in lines if line.startswith("FAILS"))
 
 
-@pytest.mark.parametrize(("level", "own_user", "user"), [("rlimits", False, 1000), ("rlimits", True, 0), ("unshare", False, 0)])
-def test_submissions_are_refused_below_namespaces_and_as_root_unless_asked_for(
-    level, own_user, user, monkeypatch, tmp_path, capsys
-):
-    monkeypatch.setattr(program, "find_sandbox", lambda _: Sandbox(level, own_user))
-    monkeypatch.setattr(os, "geteuid", lambda: user)
+def test_a_level_is_weak_where_programs_could_write_what_the_grader_writes(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert [level for level in LEVELS if not Sandbox(level, False).weak] == ["bubblewrap"]
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert [level for level in LEVELS if not Sandbox(level, True).weak] == ["bubblewrap", "unshare"]
+    assert all(Sandbox(level, False).weak for level in LEVELS)
+
+
+def test_submissions_are_refused_at_a_weak_level_unless_asked_for(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(program, "find_sandbox", lambda _: Sandbox("rlimits", False))
     folder = tmp_path / "work"
     folder.mkdir()
     assert program.main(["grade", str(folder), "--out", str(tmp_path / "out")]) == 2
