@@ -105,7 +105,7 @@ def parser() -> argparse.ArgumentParser:
     grading.add_argument("--out", type=Path, default=Path("results"), help="folder for results (default: results)")
     grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: drawn afresh)")
     grading.add_argument("--sandbox", choices=LEVELS, help="force a level (default: the strongest that works)")
-    grading.add_argument("--allow-weak-sandbox", action="store_true", help="grade also where no namespaces can be had")
+    grading.add_argument("--allow-weak-sandbox", action="store_true", help="grade also at a level too weak for submissions")
     grading.set_defaults(run=grade_command)
 
     checking = commands.add_parser("check", help="run the quick checks on this folder and say what to do first")

@@ -84,7 +84,7 @@ def add_commands(commands: Any, announce: Announce) -> None:
     replaying.add_argument("checks", nargs="*", metavar="CHECK", help="checks or parts, such as network (default: all)")
     replaying.add_argument("--out", type=Path, default=replay.OUT, help=f"folder for repeated runs (default: {replay.OUT})")
     replaying.add_argument("--sandbox", choices=LEVELS, help="another level than the recorded one")
-    replaying.add_argument("--allow-weak-sandbox", action="store_true", help="repeat also where no namespaces can be had")
+    replaying.add_argument("--allow-weak-sandbox", action="store_true", help="repeat also at a level too weak for submissions")
     replaying.set_defaults(run=lambda options: replay_command(options, announce))
 
     trusting = commands.add_parser("trust", help="grade the samples whose outcome is known (instructor/submissions)")

@@ -27,7 +27,7 @@ ALL = os.environ.get("TRUST") == "all"
 MOMENTS = 20 if ALL else 3
 SEED = 5
 GONE_S = 15
-EARLIEST_S, LATEST_SHARE = 0.5, 0.25  # of the time of a grading that is not killed
+EARLIEST_S, LATEST_SHARE = 0.5, 0.25 if ALL else 0.5  # of the time of a grading that is not killed
 
 
 @pytest.fixture
