@@ -2,7 +2,8 @@
 
 The loop of AlphaZero (Silver et al. 2017), readable from top to bottom in TrainPipeline: the network plays itself under its
 own search, every position of those games becomes a sample, the network learns from random samples of the latest ones, and
-now and then it is measured against pure MCTS. Values and results are seen by the side to move.
+now and then it is measured: against pure MCTS and, where every game can be played, against every line of replies. There the
+training ends once no line is lost. Values and results are seen by the side to move.
 
 It writes tmp/current_policy.model, model/best_policy.model and a CSV of what happened, tmp/training.csv.
 """
@@ -16,9 +17,11 @@ import secrets
 import sys
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from training.exact import play_all_games, remembered, searching_player_agent
 from unwritten import first_unwritten
 
 
@@ -37,12 +40,13 @@ class Preset:
     first_n_moves: int
     pure_mcts_playout_num: int
     game_batch_num: int
+    verify_playouts: tuple[int, ...]  # none where there are too many games to play them all
     torch_threads: int | None  # on a small network several only wait for each other; None leaves it to torch
 
 
 PRESETS = {
-    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 4, 25, 2000, 1),
-    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 1000, 100_000, None),
+    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 4, 25, 2000, (100, 400, 800, 1600), 1),
+    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 1000, 100_000, (), None),
 }
 
 
@@ -59,6 +63,9 @@ class TrainPipeline:
         check_freq: games between two saves of the current network; every second one it is evaluated.
         game_batch_num: games of the whole training.
         pure_mcts_playout_num: playouts of the opponent in evaluation; it gets 100 more when it has lost ten of ten.
+        verify_playouts: playouts at which the network must lose no line of replies, with policy_value_fn and with
+            policy_value_fn_random, to be verified.
+        stop_when_verified: whether the training then ends.
 
     Args:
         init_model: weights to start from.
@@ -93,7 +100,13 @@ class TrainPipeline:
         self.check_freq = sizes.check_freq
         self.game_batch_num = sizes.game_batch_num
         self.pure_mcts_playout_num = sizes.pure_mcts_playout_num
+        self.verify_playouts = sizes.verify_playouts
+        self.stop_when_verified = True
+        self.verified = False
+        self.best_exact = (0, float("-inf"))
         self.best_win_ratio = 0.0
+        self.best = ""
+        self.show = lambda text: None
         self.games_played = 0
         self.data_buffer: deque = deque(maxlen=self.buffer_size)
         self.board = Board(width=self.board_width, height=self.board_height, n_in_row=self.n_in_row)
@@ -105,14 +118,14 @@ class TrainPipeline:
         self.player_class = MCTSPlayer
         self.mcts_player = self.make_player(self.policy_value_net.policy_value_fn_random, is_selfplay=1)
 
-    def make_player(self, policy_value_fn, is_selfplay):
-        """The student's AlphaZero player with this training's settings."""
+    def make_player(self, policy_value_fn, is_selfplay, n_playout=None):
+        """The student's AlphaZero player with this training's settings, or with another number of playouts."""
         net = self.policy_value_net
         handles = (
             (net.action_fc_train, net.evaluation_fc2_train) if is_selfplay else (net.action_fc_test, net.evaluation_fc2_test)
         )
         player = self.player_class(
-            policy_value_fn, *handles, c_puct=self.c_puct, n_playout=self.n_playout, is_selfplay=is_selfplay
+            policy_value_fn, *handles, c_puct=self.c_puct, n_playout=n_playout or self.n_playout, is_selfplay=is_selfplay
         )
         player.first_n_moves = self.first_n_moves
         return player
@@ -187,50 +200,93 @@ class TrainPipeline:
             points += {1: 1.0, 2: 0.0, -1: 0.5}[winner]
         return points / n_games
 
+    def find_losing_lines(self):
+        """Play against every line of replies, at each number of playouts with both evaluation functions, until one loses.
+
+        policy_value_fn_random draws a symmetry for each position, and that draw is kept throughout one count: what is
+        counted is an agent that always answers alike. The next number of playouts draws anew.
+
+        Returns:
+            (counts without a losing line, losing lines of the last count, its playouts)
+        """
+        net = self.policy_value_net
+        size = (self.board_width, self.board_height, self.n_in_row)
+        plain_fn = remembered(net.policy_value_fn)
+        passed = 0
+        for n_playout in self.verify_playouts:
+            for policy_value_fn, alike in ((plain_fn, False), (remembered(net.policy_value_fn_random), True)):
+                self.show(f"playing every line of replies at {n_playout} playouts")
+                new_player = partial(self.make_player, policy_value_fn, 0, n_playout)
+                losing = play_all_games(searching_player_agent(new_player, size, alike), size).losing_lines
+                if losing:
+                    return passed, losing, n_playout
+                passed += 1
+        return passed, 0, n_playout
+
+    def check(self):
+        """Measure the network, keep it if it is the best, and make the opponent stronger when it cannot win.
+
+        Fewer losing lines are better and decide first; ten games are few, and their win ratio decides between equals.
+
+        Returns:
+            (win ratio, losing lines, playouts of those), the latter two None where not every line can be played.
+        """
+        win_ratio = self.policy_evaluate()
+        losing, n_playout, exact = None, None, self.best_exact
+        if self.verify_playouts:
+            passed, losing, n_playout = self.find_losing_lines()
+            exact = (passed, -losing)
+        # An equal result, by a network that learnt more against an opponent at least as strong, counts as better.
+        if (exact, win_ratio) >= (self.best_exact, self.best_win_ratio):
+            self.best_exact, self.best_win_ratio = exact, win_ratio
+            self.verified = losing == 0
+            self.best = f"after {self.games_played} games: {self.describe(win_ratio, losing, n_playout)}"
+            self.policy_value_net.save_model("model/best_policy.model")
+        if win_ratio == 1.0 and self.pure_mcts_playout_num < 5000:
+            self.pure_mcts_playout_num += 100
+            self.best_win_ratio = 0.0
+        return win_ratio, losing, n_playout
+
+    @staticmethod
+    def describe(win_ratio, losing, n_playout):
+        """What `check` returns, as text."""
+        exact = "" if losing is None else f", {losing} losing lines at {n_playout} playouts"
+        return f"win ratio {win_ratio:.2f}{exact}"
+
     def run(self):
-        """Train for `game_batch_num` games; Ctrl-C saves and ends."""
+        """Train for `game_batch_num` games or until verified; Ctrl-C saves and ends."""
         from tqdm import tqdm
 
         os.makedirs("tmp", exist_ok=True)
         os.makedirs("model", exist_ok=True)
         with open("tmp/training.csv", "w", newline="", encoding="utf-8") as file:
             log = csv.writer(file)
-            log.writerow(["games", "loss", "entropy", "win_ratio", "opponent_playouts"])
+            log.writerow(["games", "loss", "entropy", "opponent_playouts", "win_ratio", "losing_lines", "exact_playouts"])
             with tqdm(total=self.game_batch_num, unit="game", disable=None) as bar:
+                self.show = bar.set_postfix_str
                 try:
-                    while self.games_played < self.game_batch_num:
+                    while self.games_played < self.game_batch_num and not (self.verified and self.stop_when_verified):
                         learnt = self.step()
                         bar.update(self.play_batch_size)
-                        win_ratio = ""
+                        opponent_playouts, measured = self.pure_mcts_playout_num, ("", "", "")
                         if self.games_played % self.check_freq == 0:
                             self.policy_value_net.save_model("tmp/current_policy.model")
                         if self.games_played % (2 * self.check_freq) == 0:
-                            win_ratio = self.check()
-                            bar.set_postfix_str(f"win ratio {win_ratio:.2f} at {self.pure_mcts_playout_num} playouts")
+                            measured = self.check()
+                            self.show(self.describe(*measured))
                         if learnt:
                             loss, entropy = learnt
-                            log.writerow(
-                                [self.games_played, f"{loss:.4f}", f"{entropy:.4f}", win_ratio, self.pure_mcts_playout_num]
-                            )
+                            log.writerow([self.games_played, f"{loss:.4f}", f"{entropy:.4f}", opponent_playouts, *measured])
                             file.flush()
                 except KeyboardInterrupt:
                     print(f"\nInterrupted after {self.games_played} games.", file=sys.stderr)
         self.policy_value_net.save_model("tmp/current_policy.model")
         print("The latest network is tmp/current_policy.model, what happened is in tmp/training.csv.")
-        if os.path.exists("model/best_policy.model"):
-            print(f"The best one is model/best_policy.model, {self.best_win_ratio:.2f} in its last evaluation.")
-
-    def check(self):
-        """Evaluate; keep a network that is better than the best, and make the opponent stronger when it cannot win."""
-        win_ratio = self.policy_evaluate()
-        # Ten games are few: an equal result against an opponent at least as strong, by a network that learnt more, counts.
-        if win_ratio >= self.best_win_ratio:
-            self.best_win_ratio = win_ratio
-            self.policy_value_net.save_model("model/best_policy.model")
-        if win_ratio == 1.0 and self.pure_mcts_playout_num < 5000:
-            self.pure_mcts_playout_num += 100
-            self.best_win_ratio = 0.0
-        return win_ratio
+        if self.best:
+            print(f"The best one is model/best_policy.model, {self.best}.")
+        if self.verified:
+            playouts = ", ".join(map(str, self.verify_playouts))
+            print(f"Verified: it loses no line of replies at {playouts} playouts, with either evaluation function.")
 
 
 def seed_everything(seed):

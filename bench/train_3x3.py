@@ -1,96 +1,172 @@
-"""How surely train.py reaches a tic-tac-toe agent that never loses: `python bench/train_3x3.py --seeds 1 2 3`.
+"""How soon and how surely train.py ends with a tic-tac-toe agent that never loses: `python bench/train_3x3.py --seeds 1 2 3`.
 
-For each seed it is the training of `python train.py --seed SEED` over the reference, to the letter: at every evaluation the
-network is put under the grader's search as well, and the lines of replies that it loses are counted (grader/exact.py). Printed
-are CPU seconds of the training alone, on one thread. What matters is the first row with no losing line, and whether the rows
-after it stay there.
+For each seed it is the training of `python train.py --seed SEED`, to the letter, over the reference or a submission. Printed
+are CPU seconds of this process: of the training, and of the exact search that measures it. `--set` and `--without` change one
+thing to see what it is worth, `--go-on` trains on after the first verified network to see whether later ones lose again, and
+`--judge` puts each best network under searches that the training did not make: the grader's own, and the player's with
+random symmetries drawn anew.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
+import copy
 import os
 import platform
+import shutil
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import numpy as np
-
 from grader.assignment import ROOT, load_assignment
-from grader.exact import play_all_replies, searching_agent
+from grader.exact import searching_agent
 from grader.submission import read_submission
 from grader.workspace import build_workspace
+from training.exact import play_all_games, play_all_replies, remembered, searching_player_agent
+
+AVERAGING = 0.99  # share of the older weights in the average, at each update
 
 
-def train(seed: int, games: int, playouts: list[int]) -> tuple[int, float] | None:
-    """One training in the current folder, a row for each evaluation.
-
-    Returns:
-        (games, CPU seconds) at the first network without a losing line at the last of `playouts`, or None.
-    """
+def measured_pipeline(options: argparse.Namespace) -> Any:
+    """A TrainPipeline of the workspace that tells of each evaluation, changed as the options say."""
     import train
+    from AlphaZero import mcts_alphaZero
 
     class Measured(train.TrainPipeline):  # type: ignore[misc]
-        judging_s = 0.0
-        first: tuple[int, float] | None = None
+        exact_s = 0.0
+        averaged: dict[str, Any] | None = None
 
-        def check(self) -> float:
-            win_ratio = super().check()
+        def get_equi_data(self, play_data: Any) -> Any:
+            return list(play_data) if "augmentation" in options.without else super().get_equi_data(play_data)
+
+        def policy_update(self) -> Any:
+            learnt = super().policy_update()
+            if options.average:
+                state = self.policy_value_net.model.state_dict()
+                if self.averaged is None:
+                    self.averaged = copy.deepcopy(state)
+                for key, value in self.averaged.items():
+                    if value.is_floating_point():
+                        value.mul_(AVERAGING).add_(state[key], alpha=1 - AVERAGING)
+            return learnt
+
+        def find_losing_lines(self) -> Any:
+            started = time.process_time()
+            latest = copy.deepcopy(self.policy_value_net.model.state_dict())
+            if self.averaged is not None:
+                self.policy_value_net.model.load_state_dict(self.averaged)
+            passed, losing, n_playout = super().find_losing_lines()
+            if losing == 0:
+                self.verified_weights = copy.deepcopy(self.policy_value_net.model.state_dict())
+            self.policy_value_net.model.load_state_dict(latest)
             now = time.process_time()
-            net = self.policy_value_net
+            self.exact_s += now - started
+            print(
+                f"{self.seed:6} {self.games_played:6} {now - self.started - self.exact_s:9.1f} {self.exact_s:9.1f} "
+                f"{losing:7} {n_playout:9}",
+                file=self.rows,
+                flush=True,
+            )
+            if self.games_played >= options.games:
+                raise KeyboardInterrupt  # what ends a training early and saves; game_batch_num would change the learning rate
+            return passed, losing, n_playout
 
-            def policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-                return net.policy_value(states, net.action_fc_test, net.evaluation_fc2_test)  # type: ignore[no-any-return]
-
-            losing = [play_all_replies(searching_agent(policy_value, n)).losing_lines for n in playouts]
-            trained_s = now - started - self.judging_s
-            self.judging_s += time.process_time() - now
-            counts = " ".join(f"{count:12}" for count in losing)
-            print(f"{seed:6} {self.games_played:6} {trained_s:8.0f} {counts}", file=rows, flush=True)
-            if losing[-1] == 0 and self.first is None:
-                self.first = self.games_played, trained_s
-            if self.games_played >= games:
-                raise KeyboardInterrupt  # what ends a training early and saves
-            return float(win_ratio)
-
-    rows = sys.stdout
-    train.seed_everything(seed)
-    started = time.process_time()
     pipeline = Measured()
-    with contextlib.redirect_stdout(sys.stderr):
-        pipeline.run()
-    return pipeline.first
+    if "symmetry" in options.without:
+        pipeline.mcts_player = pipeline.make_player(pipeline.policy_value_net.policy_value_fn, is_selfplay=1)
+    if "noise" in options.without:
+        mcts_alphaZero.DIRICHLET_EPSILON = 0.0
+    for name, value in options.set:
+        setattr(pipeline, name, value)
+    pipeline.data_buffer = type(pipeline.data_buffer)(maxlen=pipeline.buffer_size)
+    pipeline.stop_when_verified = not options.go_on
+    return pipeline
+
+
+def judge(pipeline: Any, draws: int) -> None:
+    """A row for each number of playouts: losing lines of the verified network by both evaluation functions."""
+    net = pipeline.policy_value_net
+    net.model.load_state_dict(pipeline.verified_weights)
+    for n_playout in (100, 400, 800, 1600):
+        counts = []
+        for policy_value_fn, alike in [(net.policy_value_fn, False), *[(net.policy_value_fn_random, True)] * draws]:
+            new_player = partial(pipeline.make_player, remembered(policy_value_fn), 0, n_playout)
+            counts.append(play_all_games(searching_player_agent(new_player, alike=alike)).losing_lines)
+        agent = searching_agent(lambda states: net.policy_value(states, net.action_fc_test, net.evaluation_fc2_test), n_playout)
+        trusted = play_all_replies(agent).losing_lines
+        print(
+            f"{pipeline.seed:6} {n_playout:6} playouts: policy_value_fn {counts[0]}, policy_value_fn_random "
+            f"{' '.join(map(str, counts[1:]))}, the grader's search {trusted}",
+            flush=True,
+        )
+
+
+def lay_out(submission: Path, folder: Path) -> Path:
+    """The framework with the reference's files and those of the submission over them."""
+    both = folder / "submission"
+    shutil.copytree(ROOT / "instructor" / "reference", both)
+    shutil.copytree(submission, both, dirs_exist_ok=True)
+    assignment = load_assignment()
+    return build_workspace(assignment, read_submission(both, assignment), folder / "workspace")
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """NAME=VALUE, the value a Python literal."""
+    name, found, value = text.partition("=")
+    try:
+        if not found:
+            raise ValueError
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError) as error:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE with a number or a tuple; got {text!r}") from error
 
 
 def main() -> int:
-    """Parse the command line, train every seed in a workspace of the reference, and sum up."""
+    """Parse the command line, train every seed in a workspace, and sum up."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--games", type=int, default=800, help="self-play games of each training (default 800)")
-    parser.add_argument("--playouts", type=int, nargs="+", default=[100, 400], help="of the exact search (default 100 400)")
+    parser.add_argument("--games", type=int, default=800, help="end a training after so many games (default 800)")
+    parser.add_argument("--submission", type=Path, default=ROOT / "instructor" / "reference", help="laid over the reference")
+    parser.add_argument("--set", type=setting, nargs="+", default=[], metavar="NAME=VALUE", help="attributes of the pipeline")
+    parser.add_argument("--without", nargs="+", default=[], choices=["augmentation", "symmetry", "noise"])
+    parser.add_argument("--average", action="store_true", help="measure an average of the weights in place of the latest")
+    parser.add_argument("--go-on", action="store_true", help="train on after the first verified network")
+    parser.add_argument(
+        "--judge", type=int, default=0, metavar="N", help="judge the verified network, with N draws of symmetries"
+    )
     options = parser.parse_args()
     import torch
 
     print(f"One thread, torch {torch.__version__}, Python {platform.python_version()}, {platform.machine()}")
-    print("  seed  games    CPU s " + " ".join(f"lost at {n:4}" for n in options.playouts))
-    assignment = load_assignment()
+    print("  seed  games CPU s: training  exact  losing  playouts")
+    ends = []
     with tempfile.TemporaryDirectory() as folder:
-        workspace = build_workspace(
-            assignment, read_submission(ROOT / "instructor" / "reference", assignment), Path(folder) / "workspace"
-        )
+        workspace = lay_out(options.submission, Path(folder))
         os.chdir(workspace)
         sys.path.insert(0, str(workspace))
-        firsts = {seed: train(seed, options.games, options.playouts) for seed in options.seeds}
+        import train
+
+        for seed in options.seeds:
+            train.seed_everything(seed)
+            started = time.process_time()
+            pipeline = measured_pipeline(options)
+            pipeline.seed, pipeline.started, pipeline.rows = seed, started, sys.stdout
+            with contextlib.redirect_stdout(sys.stderr):
+                pipeline.run()
+            ends.append((seed, pipeline.best, pipeline.verified, time.process_time() - started))
+            if options.judge and pipeline.verified:
+                judge(pipeline, options.judge)
         os.chdir(ROOT)
-    for seed, first in firsts.items():
-        reached = f"after {first[0]} games, {first[1]:.0f} CPU s" if first else f"not within {options.games} games"
-        print(f"seed {seed}: no losing line at {options.playouts[-1]} playouts {reached}")
-    return 0
+    for seed, best, verified, cpu_s in ends:
+        print(f"seed {seed}: {cpu_s:.0f} CPU s, {'verified' if verified else 'NOT verified'}, best {best}")
+    return 0 if all(verified for _, _, verified, _ in ends) else 1
 
 
 if __name__ == "__main__":

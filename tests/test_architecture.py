@@ -111,6 +111,11 @@ def test_the_students_package_knows_a_board_by_its_methods_and_torch_in_the_netw
     assert unwanted([network], own | {"torch"}) == set()
 
 
+def test_the_exact_search_knows_the_rules_alone():
+    """The training and the grader both ask it."""
+    assert unwanted(["training/exact.py"], STANDARD | {"numpy", "Board"}) == set()
+
+
 # ------------------------------------------------------------------------------------------------- upper floors
 
 

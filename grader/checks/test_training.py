@@ -29,11 +29,12 @@ from grader.checks.conftest import Ruling
 from grader.checks.positions import Position, random_position
 from grader.checks.trees import board_at
 from grader.errors import CouldNotGrade, StudentFault
-from grader.exact import ChooseMoves, Line, PolicyValue, network_agent, play_all_replies, searching_agent
+from grader.exact import PolicyValue, network_agent, searching_agent
 from grader.run import FAILED, Run
 from grader.trusted_network import forward, fresh_weights, random_weights, read_sizes
 from grader.trusted_search import Evaluation, search
 from grader.worker_client import Worker
+from training.exact import ChooseMoves, Line, play_all_replies
 
 CALL_LIMIT_S = 600.0
 NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25

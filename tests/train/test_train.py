@@ -17,7 +17,7 @@ from grader.trusted_network import load_weights, random_weights, read_sizes
 from train import TrainPipeline
 
 ROOT = Path(__file__).resolve().parents[2]
-COLUMNS = ["games", "loss", "entropy", "win_ratio", "opponent_playouts"]
+COLUMNS = ["games", "loss", "entropy", "opponent_playouts", "win_ratio", "losing_lines", "exact_playouts"]
 
 
 def save_weights(path, *sizes):
@@ -102,7 +102,56 @@ def test_an_evaluation_is_in_the_table_and_keeps_the_best_network(run_file, tmp_
     pipeline.run()
     rows = list(csv.DictReader((tmp_path / "tmp/training.csv").read_text().splitlines()))
     assert 0 <= float(rows[-1]["win_ratio"]) <= 1 and rows[-1]["games"] == "4" and rows[0]["win_ratio"] == ""
+    assert int(rows[-1]["losing_lines"]) > 0 and rows[-1]["exact_playouts"] == "100"
     assert read_sizes(load_weights(tmp_path / "model/best_policy.model")) == (3, 3, 1)
+
+
+@pytest.fixture
+def skilled(run_file):
+    """A pipeline that begins with the network that is given, and verifies briefly."""
+    pipeline = run_file("train.py")["TrainPipeline"](init_model=ROOT / "model" / "3_3_3.model")
+    pipeline.verify_playouts = (100, 200)
+    return pipeline
+
+
+def test_a_network_that_loses_no_line_is_verified_and_ends_the_training(skilled, tmp_path, capsys):
+    skilled.check_freq = 1
+    skilled.batch_size = 10**6  # more than the buffer will hold: nothing is learnt, and the network stays what it is
+    skilled.run()
+    assert skilled.verified and skilled.games_played == 2
+    out = capsys.readouterr().out
+    assert "0 losing lines at 200 playouts" in out and "no line of replies at 100, 200 playouts" in out
+    best, given = load_weights(tmp_path / "model/best_policy.model"), load_weights(ROOT / "model/3_3_3.model")
+    assert all(np.array_equal(best[key], given[key]) for key in given)
+
+
+def test_losing_lines_decide_which_network_is_the_best_and_the_win_ratio_between_equals(skilled, tmp_path):
+    skilled.pure_mcts_playout_num = 5000
+    skilled.verify_playouts = (50,)
+    path = tmp_path / "model/best_policy.model"
+
+    def kept(win_ratio, weights):
+        skilled.policy_value_net.restore_model(weights)
+        skilled.policy_evaluate = lambda: win_ratio
+        path.unlink(missing_ok=True)
+        skilled.check()
+        return path.exists()
+
+    weak, strong = save_weights(tmp_path / "weak.model", 3, 3, 1), ROOT / "model" / "3_3_3.model"
+    assert kept(0.9, weak) and not skilled.verified
+    assert not kept(0.8, weak) and kept(0.9, weak)
+    assert kept(0.1, strong)
+    assert not kept(1.0, weak)
+
+
+def test_on_boards_with_too_many_games_the_win_ratio_decides_alone(skilled, tmp_path):
+    skilled.verify_playouts = ()
+    for win_ratio, better in ((0.5, True), (0.4, False), (0.6, True)):
+        skilled.policy_evaluate = lambda win_ratio=win_ratio: win_ratio
+        (tmp_path / "model/best_policy.model").unlink(missing_ok=True)
+        assert skilled.check() == (win_ratio, None, None)
+        assert (tmp_path / "model/best_policy.model").exists() == better
+    assert not skilled.verified
 
 
 def test_ctrl_c_saves_and_ends_cleanly(workspace, tmp_path):

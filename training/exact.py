@@ -1,0 +1,207 @@
+"""Does an agent ever lose? It plays, as first and as second player, against EVERY line of replies on a small board.
+
+A losing line is a game, from the first move to the last, that the agent loses. The agent answers a line always alike, so
+their number is exact and needs no statistics. `play_all_replies` asks any agent; `searching_player_agent` makes one of an
+AlphaZero player, and spares it what cannot change the number: positions in which the opponent cannot win any more, whatever
+both play, and evaluations and decisions that it has made before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from Board.game_board import Board, Player
+
+Line = tuple[int, ...]
+"""A game so far, as moves from the empty board."""
+Size = tuple[int, int, int]
+"""width, height, n_in_row"""
+ChooseMoves = Callable[[Sequence[Line]], Sequence[int]]
+"""Games so far -> the agent's move in each."""
+ChooseAmong = Callable[[Sequence[Line]], Sequence[Collection[int]]]
+"""Games so far -> in each all the moves that the agent may play, where it draws among several."""
+PolicyValueFunction = Callable[..., tuple[Iterable[tuple[int, float]], Any]]
+"""(board, action_fc, evaluation_fc) -> (moves with priors, value), as a search calls it."""
+EXAMPLES = 5
+LEAST_PROBABILITY = 0.01  # of a move that a player may play: at temperature 1e-3 equal and nearly equal visits share
+
+
+@dataclass
+class LineCounts:
+    """Games of an agent in one seat, by result; a game that the agent breaks off by an illegal move is lost.
+
+    Attributes:
+        losing_lines: some of the lost games, the illegal move included.
+        illegal_choices: how many of the lost games ended by an illegal move.
+    """
+
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    illegal_choices: int = 0
+    losing_lines: list[Line] = field(default_factory=list)
+
+    @property
+    def lines(self) -> int:
+        return self.wins + self.draws + self.losses
+
+    def lose(self, line: Line) -> None:
+        """Count a lost game, and keep it if it is among the first."""
+        self.losses += 1
+        if len(self.losing_lines) < EXAMPLES:
+            self.losing_lines.append(line)
+
+
+@dataclass(frozen=True)
+class ExactResult:
+    """All games of an agent as first and as second player."""
+
+    first: LineCounts
+    second: LineCounts
+
+    @property
+    def losing_lines(self) -> int:
+        return self.first.losses + self.second.losses
+
+
+def play_all_replies(choose_moves: ChooseMoves, width: int = 3, height: int = 3, n_in_row: int = 3) -> ExactResult:
+    """Play the agent against every reply, in both seats, breadth first so that its decisions come in batches.
+
+    Games that reach the same position by other moves are kept apart: a network sees the last moves too.
+
+    Args:
+        choose_moves: asked for all open games of the same length at once.
+
+    Raises:
+        ValueError: the agent gave more or fewer moves than it was asked for.
+    """
+    return play_all_games(lambda lines: [[int(move)] for move in choose_moves(lines)], (width, height, n_in_row))
+
+
+def play_all_games(choose_among: ChooseAmong, size: Size = (3, 3, 3)) -> ExactResult:
+    """As `play_all_replies`, for an agent that may draw among several moves: the games by each of them count."""
+    return ExactResult(_play_seat(choose_among, 0, size), _play_seat(choose_among, 1, size))
+
+
+def board_after(line: Line, size: Size) -> Board:
+    """The position after the moves."""
+    board = Board(width=size[0], height=size[1], n_in_row=size[2])
+    board.init_board()
+    for move in line:
+        board.do_move(move)
+    return board
+
+
+def _play_seat(choose_among: ChooseAmong, seat: int, size: Size) -> LineCounts:
+    counts = LineCounts()
+    open_lines: list[Line] = [()]
+    while open_lines:
+        agents_turn = len(open_lines[0]) % 2 == seat
+        choices = choose_among(open_lines) if agents_turn else [None] * len(open_lines)
+        following: list[Line] = []
+        for line, choice in zip(open_lines, choices, strict=True):
+            board = board_after(line, size)
+            for move in board.availables if choice is None else choice:
+                after = board.copy()
+                try:
+                    after.do_move(move)
+                except ValueError:
+                    counts.illegal_choices += 1
+                    counts.lose((*line, move))
+                    continue
+                ended, winner = after.game_end()
+                if not ended:
+                    following.append((*line, move))
+                elif winner == -1:
+                    counts.draws += 1
+                elif winner == seat + 1:
+                    counts.wins += 1
+                else:
+                    counts.lose((*line, move))
+        open_lines = following
+    return counts
+
+
+# ------------------------------------------------------------------------------------------- players that search
+
+
+def remembered(policy_value_fn: PolicyValueFunction) -> PolicyValueFunction:
+    """The same function, asked once for each line of moves: what it said first, it says again.
+
+    So a randomised function becomes a fixed one, drawn once. To be made anew when the network has learnt.
+    """
+    known: dict[Line, tuple[list[tuple[int, float]], Any]] = {}
+
+    def recall(board: Board, *handles: Any) -> tuple[Iterable[tuple[int, float]], Any]:
+        line = tuple(board.states)  # a board's stones are kept in the order they were placed
+        if line not in known:
+            priors, value = policy_value_fn(board, *handles)
+            known[line] = list(priors), value
+        priors, value = known[line]
+        return iter(priors), value
+
+    return recall
+
+
+def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3, 3), alike: bool = False) -> ChooseAmong:
+    """An agent for `play_all_games` of an AlphaZero player in play: every move that it plays with at least 1 % probability.
+
+    Where the opponent can no longer win it is not asked, since its move there changes no result into a loss; wins and draws
+    counted are then not the player's own.
+
+    Args:
+        new_player: makes the player, anew for each decision, so that no tree goes over from one line to another.
+        alike: decide lines that are one another's mirror image or rotation together, once. That is right for an evaluation
+            through a random symmetry, under which they are one and the same.
+    """
+    symmetries = board_symmetries(size[0], size[1]) if alike else [tuple(range(size[0] * size[1]))]
+    decided: dict[Line, list[int]] = {}
+
+    def decide(line: Line) -> list[int]:
+        board = board_after(line, size)
+        if not can_be_lost(in_order(line), len(line) % 2, size):
+            return board.availables[:1]
+        player = new_player()
+        player.set_player_ind(board.get_current_player())
+        move, probs = player.get_action(board)
+        return sorted({int(move), *np.flatnonzero(np.asarray(probs) >= LEAST_PROBABILITY).tolist()})
+
+    def choose(lines: Sequence[Line]) -> list[list[int]]:
+        choices = []
+        for line in lines:
+            turned, symmetry = min((tuple(image[move] for move in line), image) for image in symmetries)
+            if turned not in decided:
+                decided[turned] = decide(turned)
+            choices.append([symmetry.index(move) for move in decided[turned]])
+        return choices
+
+    return choose
+
+
+@cache
+def can_be_lost(line: Line, seat: int, size: Size) -> bool:
+    """Whether a game that has come so far can still be lost by `seat` (0 or 1), if both help."""
+    board = board_after(line, size)
+    ended, winner = board.game_end()
+    if ended:
+        return winner == 2 - seat
+    return any(can_be_lost(in_order((*line, move)), seat, size) for move in board.availables)
+
+
+def in_order(line: Line) -> Line:
+    """One line for all those that lead to the same stones with the same side to move."""
+    ordered = list(line)
+    ordered[::2], ordered[1::2] = sorted(line[::2]), sorted(line[1::2])
+    return tuple(ordered)
+
+
+def board_symmetries(width: int, height: int) -> list[Line]:
+    """For each symmetry of the board (eight if it is square, else four) the point to which it takes each point."""
+    points = np.arange(width * height).reshape(height, width)
+    turned = [np.rot90(points, turn) for turn in (range(4) if width == height else (0, 2))]
+    return [tuple(map(int, image.flatten())) for picture in turned for image in (picture, picture[:, ::-1])]
