@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ENGINES := build/engines
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
-CPP := Minimax Minimax/mcts_baselines Minimax/suite instructor/reference/Minimax tests/minimax
+CPP := Minimax Minimax/mcts_baselines Minimax/suite instructor/reference/Minimax instructor/teacher tests/minimax
 LAID_OUT := $(wildcard $(foreach folder,$(CPP),$(folder)/*.cpp $(folder)/*.h))
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
@@ -76,6 +76,13 @@ build/suite/threats: Minimax/suite/threats.cpp Minimax/suite/fours.h
 $(ENGINES)/reference: $(REFERENCE) $(wildcard instructor/reference/Minimax/*.h) Minimax/AIController.h
 	@mkdir -p $(ENGINES)
 	$(CXX) $(CXXFLAGS) $(REFERENCE) -o $@
+
+# build/teacher/15, build/teacher/11: the reference on a board of that size, which plays itself for training/.
+TAUGHT_BY := $(filter-out %/engine.cpp %/bench.cpp %/opening.cpp,$(REFERENCE))
+
+build/teacher/%: instructor/teacher/teacher.cpp $(TAUGHT_BY) $(wildcard instructor/reference/Minimax/*.h)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -DBOARD_SIZE=$* -I instructor/reference/Minimax $< $(TAUGHT_BY) -o $@
 
 # A stamp is older than the requirements it was made from, or the environment is as they say.
 $(VENV)/run.stamp: requirements.txt

@@ -176,7 +176,7 @@ def test_a_planted_leak_is_found_in_a_sentence_and_nothing_is_written(tree, tmp_
     assert release.main(tmp_path / "out", tree) == 1
     said = capsys.readouterr()
     assert any(words in line and line.endswith(".") for line in said.err.splitlines()), said.err
-    assert said.err.splitlines()[-1].startswith("Nothing was written, because of ") and "1 leaks" not in said.err
+    assert said.err.splitlines()[-1].startswith("Nothing was written, because of ") and " 1 leaks" not in said.err
     assert not (tmp_path / "out").exists() and said.out == ""
 
 

@@ -9,7 +9,11 @@
 
 #include "patterns.h"
 
-constexpr int SIZE = 15;
+#ifndef BOARD_SIZE  // other boards are for the teacher (instructor/teacher)
+#define BOARD_SIZE 15
+#endif
+
+constexpr int SIZE = BOARD_SIZE;
 constexpr int MARGIN = 4;  // a rim as wide as a pattern reaches, so that no line needs bounds
 constexpr int ROW = SIZE + 2 * MARGIN;
 constexpr int CELLS = ROW * ROW;

@@ -33,12 +33,13 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
     const Clock clock(limits.budget_s);
     clock_ = &clock;
     nodes_ = 0;
-    const std::uint64_t earlier = threats_.nodes();
+    earlier_ = threats_.nodes();
+    max_nodes_ = limits.max_nodes;
     history_ = {};
     killers_ = {};
     Result best;
     const auto account = [&] {
-        best.nodes = nodes_ + threats_.nodes() - earlier;
+        best.nodes = searched();
         best.seconds = clock.elapsed_s();
     };
     const auto tell = [&] {
@@ -81,6 +82,8 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
     return best;
 }
 
+bool Search::is_over() const { return searched() >= max_nodes_ || clock_->is_over(); }
+
 /// For the side to move: patterns on the whole board, the move being worth a part of one's own, and double threats that
 /// stand ready, which count for more to the side that can play them now.
 int Search::evaluate(int side) const {
@@ -94,7 +97,7 @@ int Search::evaluate(int side) const {
 }
 
 int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
-    if ((++nodes_ & 255) == 0 && clock_->is_over()) {
+    if ((++nodes_ & 255) == 0 && is_over()) {
         throw Stopped{};
     }
     const int other = 1 - side;

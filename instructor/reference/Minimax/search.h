@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "clock.h"
@@ -22,6 +23,7 @@ struct Limits {
     double budget_s;
     int max_depth;
     int threat_nodes;  // of the search for threats at the root
+    std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();
 
     static Limits of_time(double budget_s, int max_depth = MAX_PLY);
 };
@@ -61,6 +63,8 @@ class Search {
     struct Stopped {};
 
     int negamax(int side, int depth, int alpha, int beta, int ply);
+    bool is_over() const;
+    std::uint64_t searched() const { return nodes_ + threats_.nodes() - earlier_; }
     int evaluate(int side) const;
     void remember(int side, int cell, int depth, int ply);
     void find_moves(int side, int preferred, int ply, std::vector<Move> &moves) const;
@@ -75,6 +79,8 @@ class Search {
     std::array<std::vector<Move>, MAX_PLY + 1> moves_;
     const Clock *clock_ = nullptr;
     std::uint64_t nodes_ = 0;
+    std::uint64_t earlier_ = 0;  // nodes of searches for threats in earlier moves
+    std::uint64_t max_nodes_ = 0;
     int root_cell_ = NO_CELL;  // best so far of the iteration
 };
 

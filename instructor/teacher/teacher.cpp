@@ -1,0 +1,274 @@
+// The reference engine as a teacher: it plays itself from varied openings and writes down, for every position, the move that
+// it found and its score. training/supervised.py teaches a network by these games (docs/training.md).
+//
+//     teacher FILE [--seed FIRST] [--games N] [--nodes N]
+//
+// The first line of FILE is the settings, each further line one game, as JSON: `opening` stones were set at random, `best` and
+// `scores` are of the positions after them. Moves are numbered y * size + x as on Board, black is first; scores are for the
+// side to move and beyond 900000 proven; `winner` is 0 (black), 1 or -1. `random` lists the plies whose move was drawn.
+// A game follows from its seed and the settings alone. The same command goes on where FILE ends, after a kill too.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "position.h"
+#include "search.h"
+
+namespace {
+
+constexpr int MOST_OPENING_STONES = 8;
+constexpr int CENTRE = 3;              // the first stone is at most so far from the middle
+constexpr int CLOSE = 3;               // and the others mostly so near to some stone
+constexpr int FAR = 5;                 // or so near
+constexpr int EVEN_SCORE = 150;        // openings beyond it are decided, and only
+constexpr double UNEVEN_SHARE = 0.15;  // of them are kept, unless a win is proven
+constexpr double SHALLOW_SHARE = 0.2;  // of moves: what an earlier iteration thought best, mostly nearly as good
+constexpr double RANDOM_SHARE = 0.05;  // of moves: drawn by their patterns, so that mistakes are seen and punished
+constexpr auto BETWEEN_REPORTS = std::chrono::seconds(30);
+
+struct Settings {
+    std::string file;
+    std::uint64_t first_seed = 1;
+    std::uint64_t games = 1000;
+    std::uint64_t nodes = 20'000;  // of the search of a move; an opening is judged by a quarter
+
+    std::string line() const {
+        return "{\"size\":" + std::to_string(SIZE) + ",\"first_seed\":" + std::to_string(first_seed) +
+               ",\"nodes\":" + std::to_string(nodes) + "}";
+    }
+};
+
+struct Lesson {
+    std::uint64_t seed = 0;
+    int opening = 0;
+    int winner = -1;
+    std::vector<int> moves;
+    std::vector<int> best;
+    std::vector<int> scores;
+    std::vector<int> random;
+};
+
+int number_of(int cell) { return y_of(cell) * SIZE + x_of(cell); }
+
+/// One game at a time, from nothing but its seed.
+class Teacher {
+   public:
+    Teacher(std::uint64_t seed, std::uint64_t nodes) : nodes_(nodes), search_(position_, Options()) {
+        // mt19937_64 seeded by neighbours starts alike.
+        std::seed_seq mixed{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+        generator_.seed(mixed);
+        lesson_.seed = seed;
+    }
+
+    Lesson play() {
+        while (!set_opening()) {
+            clear();
+        }
+        while (!position_.is_full()) {
+            const int side = position_.stones() % 2;
+            std::vector<int> earlier;  // best moves of the iterations
+            const Result result = look(side, nodes_, [&](const Result &found) { earlier.push_back(found.line.front()); });
+            lesson_.best.push_back(number_of(result.cell));
+            lesson_.scores.push_back(result.score);
+            int cell = result.cell;
+            if (chance() < RANDOM_SHARE) {
+                cell = draw_by_patterns(side);
+                lesson_.random.push_back(position_.stones());
+            } else if (earlier.size() > 1 && chance() < SHALLOW_SHARE) {
+                cell = earlier[earlier.size() - 2];
+            }
+            const bool wins = position_.point_class(side, cell) == MAKES_FIVE;
+            put(cell);
+            if (wins) {
+                lesson_.winner = side;
+                break;
+            }
+        }
+        return lesson_;
+    }
+
+   private:
+    double chance() { return std::uniform_real_distribution<double>(0.0, 1.0)(generator_); }
+    int drawn(int least, int most) { return std::uniform_int_distribution<int>(least, most)(generator_); }
+
+    void put(int cell) {
+        position_.put(cell, position_.stones() % 2);
+        placed_.push_back(cell);
+        lesson_.moves.push_back(number_of(cell));
+    }
+
+    void clear() {
+        for (const int cell : placed_) {
+            position_.take(cell);
+        }
+        placed_.clear();
+        lesson_.moves.clear();
+    }
+
+    Result look(int side, std::uint64_t nodes, const Observer &observer = nullptr) {
+        const int threat_nodes = static_cast<int>(nodes / 10);
+        return search_.run(side, {std::numeric_limits<double>::infinity(), MAX_PLY, threat_nodes, nodes}, observer);
+    }
+
+    /// Set the first stones; returns whether a game from them teaches something.
+    bool set_opening() {
+        lesson_.opening = drawn(1, MOST_OPENING_STONES);
+        put(cell_of(SIZE / 2 + drawn(-CENTRE, CENTRE), SIZE / 2 + drawn(-CENTRE, CENTRE)));
+        while (position_.stones() < lesson_.opening) {
+            const int reach = chance() < 0.9 ? CLOSE : FAR;
+            const int near = placed_[static_cast<std::size_t>(drawn(0, position_.stones() - 1))];
+            const int x = x_of(near) + drawn(-reach, reach);
+            const int y = y_of(near) + drawn(-reach, reach);
+            if (std::min(x, y) >= 0 && std::max(x, y) < SIZE && position_.is_empty(cell_of(x, y))) {
+                put(cell_of(x, y));
+            }
+        }
+        const int score = std::abs(look(position_.stones() % 2, nodes_ / 4).score);
+        return score <= EVEN_SCORE || (score < SURE_WIN && chance() < UNEVEN_SHARE);
+    }
+
+    /// An empty point near the stones, the likelier the more it is worth to both sides.
+    int draw_by_patterns(int side) {
+        std::vector<int> cells;
+        std::vector<double> worth;
+        for (const int cell : position_.points()) {
+            if (position_.is_empty(cell)) {
+                cells.push_back(cell);
+                worth.push_back(position_.is_near(cell) ? 1.0 + position_.value(side, cell) + position_.value(1 - side, cell)
+                                                        : 0.01);
+            }
+        }
+        return cells[std::discrete_distribution<std::size_t>(worth.begin(), worth.end())(generator_)];
+    }
+
+    const std::uint64_t nodes_;
+    Position position_;
+    Search search_;
+    std::mt19937_64 generator_;
+    std::vector<int> placed_;
+    Lesson lesson_;
+};
+
+std::string list(const char *name, const std::vector<int> &numbers) {
+    std::string text = std::string(",\"") + name + "\":[";
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        text += (i > 0 ? "," : "") + std::to_string(numbers[i]);
+    }
+    return text + "]";
+}
+
+std::string line_of(const Lesson &lesson) {
+    return "{\"seed\":" + std::to_string(lesson.seed) + ",\"opening\":" + std::to_string(lesson.opening) +
+           ",\"winner\":" + std::to_string(lesson.winner) + list("moves", lesson.moves) + list("best", lesson.best) +
+           list("scores", lesson.scores) + list("random", lesson.random) + "}";
+}
+
+/// Returns: empty, or the sentence for whoever called wrongly.
+std::string read_arguments(const std::vector<std::string> &arguments, Settings &settings) {
+    if (arguments.size() % 2 == 0) {
+        return "expected FILE [--seed FIRST] [--games N] [--nodes N]";
+    }
+    settings.file = arguments[0];
+    for (std::size_t i = 1; i < arguments.size(); i += 2) {
+        char *end = nullptr;
+        const std::string &text = arguments[i + 1];
+        const std::uint64_t number = std::strtoull(text.c_str(), &end, 10);
+        if (text[0] < '0' || text[0] > '9' || *end != '\0' || number == 0 || number > 1'000'000'000) {
+            return "expected a number from 1 to 1000000000 after " + arguments[i] + "; got '" + text + "'";
+        }
+        if (arguments[i] == "--seed") {
+            settings.first_seed = number;
+        } else if (arguments[i] == "--games") {
+            settings.games = number;
+        } else if (arguments[i] == "--nodes") {
+            settings.nodes = number;
+        } else {
+            return "expected --seed, --games or --nodes; got '" + arguments[i] + "'";
+        }
+    }
+    return "";
+}
+
+/// Games that FILE holds; half a line of a killed run is cut off. `complaint` is set where FILE is of other settings.
+std::uint64_t games_before(const Settings &settings, std::string &complaint) {
+    std::ifstream file(settings.file);
+    std::string line;
+    std::uint64_t lines = 0;
+    std::uintmax_t whole = 0;
+    while (std::getline(file, line) && !file.eof()) {
+        if (lines == 0 && line != settings.line()) {
+            complaint = "expected " + settings.file + " to be of these settings; it begins with " + line.substr(0, 100);
+            return 0;
+        }
+        ++lines;
+        whole += line.size() + 1;
+    }
+    file.close();
+    if (lines == 0 && settings.line().rfind(line, 0) != 0) {
+        complaint = "expected " + settings.file + " to be a file of games; it begins with " + line.substr(0, 100);
+        return 0;
+    }
+    if (std::filesystem::exists(settings.file)) {
+        std::filesystem::resize_file(settings.file, whole);
+    }
+    if (lines == 0) {
+        std::ofstream(settings.file, std::ios::app) << settings.line() << "\n" << std::flush;
+        return 0;
+    }
+    return lines - 1;
+}
+
+void teach(const Settings &settings, std::uint64_t done) {
+    std::ofstream file(settings.file, std::ios::app);
+    const std::uint64_t first = done;
+    const auto start = std::chrono::steady_clock::now();
+    auto reported = start;
+    std::size_t positions = 0;
+    while (done < settings.games && file) {
+        const auto teacher = std::make_unique<Teacher>(settings.first_seed + done, settings.nodes);
+        const Lesson lesson = teacher->play();
+        file << line_of(lesson) << "\n" << std::flush;
+        positions += lesson.best.size();
+        ++done;
+        const auto now = std::chrono::steady_clock::now();
+        if (now - reported > BETWEEN_REPORTS || done == settings.games) {
+            reported = now;
+            const double spent_s = std::chrono::duration<double>(now - start).count();
+            const double left_s = spent_s / static_cast<double>(done - first) * static_cast<double>(settings.games - done);
+            std::fprintf(stderr, "%llu of %llu games, %zu positions, %.1f a second, %.0f min left\n",
+                         static_cast<unsigned long long>(done), static_cast<unsigned long long>(settings.games), positions,
+                         static_cast<double>(positions) / spent_s, left_s / 60);
+        }
+    }
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    Settings settings;
+    std::string complaint = read_arguments({argv + 1, argv + argc}, settings);
+    std::uint64_t done = 0;
+    if (complaint.empty()) {
+        done = games_before(settings, complaint);
+    }
+    if (complaint.empty() && !std::ofstream(settings.file, std::ios::app)) {
+        complaint = "expected " + settings.file + " to be writable; it is not";
+    }
+    if (!complaint.empty()) {
+        std::cerr << "teacher: " << complaint << std::endl;
+        return 2;
+    }
+    init_patterns();
+    teach(settings, done);
+    return 0;
+}

@@ -1,0 +1,119 @@
+"""Positions for supervised training: planes as the board gives them, values, parts that share nothing."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from Board.game_board import Board
+from training.dataset import GamesError, Positions, load_positions, position_keys, symmetry_table, td_values
+
+
+def random_game(seed, size, plies, opening=2):
+    """A game of the teacher's form with arbitrary labels."""
+    generator = random.Random(seed)
+    moves = generator.sample(range(size * size), plies)
+    best = [generator.randrange(size * size) for _ in moves[opening:]]
+    scores = [generator.randrange(-300, 300) for _ in best]
+    return {"seed": seed, "opening": opening, "winner": -1, "moves": moves, "best": best, "scores": scores, "random": []}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes games as the teacher does; returns the file's name."""
+
+    def write_games(games, size=6, name="games.jsonl", rest=""):
+        path = tmp_path / name
+        lines = [{"size": size, "first_seed": 1, "nodes": 1}, *games]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines) + rest)
+        return str(path)
+
+    return write_games
+
+
+def load(*paths, size=6):
+    return load_positions(paths, size, td_lambda=0.9, score_scale=400)
+
+
+def board_after(size, moves):
+    board = Board(width=size, height=size, n_in_row=5)
+    board.init_board()
+    for move in moves:
+        board.do_move(int(move))
+    return board
+
+
+def test_planes_and_moves_are_those_of_the_board_in_every_symmetry(write):
+    games = [random_game(seed, 6, plies, opening) for seed, plies, opening in ((19, 36, 0), (20, 30, 1), (21, 9, 2))]
+    train, held_back = load(write(games))
+    table = symmetry_table(6)
+    assert len({tuple(row) for row in table}) == 8
+    for part in (train, held_back):
+        indices = np.repeat(np.arange(len(part)), 8)
+        symmetries = np.tile(np.arange(8), len(part))
+        states, best, _ = part.batch(indices, symmetries)
+        for state, move, index, symmetry in zip(states, best, indices, symmetries, strict=True):
+            played = part.moves[part.game[index], : part.ply[index]]
+            np.testing.assert_array_equal(state, board_after(6, table[symmetry][played]).current_state())
+            assert move == table[symmetry][part.best[index]]
+
+
+def test_symmetries_are_turns_and_reflections_of_the_picture():
+    """Neighbours stay neighbours, and the middle of an odd board stays where it is."""
+    for row in symmetry_table(5):
+        h, w = row // 5, row % 5
+        grid = np.stack([h, w], axis=-1).reshape(5, 5, 2)
+        assert (np.abs(np.diff(grid, axis=0)).sum(-1) == 1).all() and (np.abs(np.diff(grid, axis=1)).sum(-1) == 1).all()
+        assert row[12] == 12
+
+
+def test_keys_tell_positions_apart_by_their_stones_up_to_symmetry():
+    moves = np.array([0, 8, 17, 30, 3])
+    keys = position_keys(6, moves)
+    assert len(set(keys)) == 6
+    for row in symmetry_table(6):
+        np.testing.assert_array_equal(position_keys(6, row[moves]), keys)
+    assert position_keys(6, np.array([17, 8, 0]))[3] == keys[3]  # another order
+    assert position_keys(6, np.array([8, 0, 17]))[3] != keys[3]  # other colours
+
+
+def test_no_position_is_twice_or_in_both_parts(write):
+    table = symmetry_table(6)
+    first = random_game(1, 6, 20)
+    turned = {**first, "seed": 40, "moves": [int(m) for m in table[5][first["moves"]]]}
+    again = {**first, "seed": 2}
+    alone = random_game(60, 6, 15)
+    train, held_back = load(write([first, turned, again, alone]))
+    assert len(train) == len(first["best"]) and set(train.game) == {0}
+    assert len(held_back) == len(alone["best"]) and set(held_back.game) == {3}
+    assert len(np.unique(train.key)) == len(train) and not np.isin(held_back.key, train.key).any()
+
+
+def test_values_mix_scores_and_the_result_back_to_the_last_random_move():
+    game = {"opening": 1, "winner": 0, "moves": [9, 9, 9, 9, 9], "best": [0] * 4, "scores": [400, 0, 950_000, 0], "random": [3]}
+    half = td_values(game, td_lambda=0.5, score_scale=400)
+    # Ply 4 is black's, who wins; ply 3 is white's and was drawn, so the proven win stands; 2 and 1 follow from it.
+    assert half == pytest.approx([0.5 * np.tanh(1) - 0.5 * -0.5, -0.5, 1.0, 0.5])
+    assert td_values({**game, "random": []}, 1.0, 400) == pytest.approx([-1, 1, -1, 1])
+    assert td_values({**game, "random": [], "winner": -1}, 1.0, 400) == pytest.approx([0, 0, 0, 0])
+
+
+def test_a_line_that_is_being_written_waits_and_files_that_do_not_fit_are_told(write, tmp_path):
+    games = [random_game(seed, 6, 12) for seed in (1, 20)]
+    whole = load(write(games))
+    cut = load(write(games, rest='{"seed":3,"ope'))
+    assert [len(part) for part in cut] == [len(part) for part in whole]
+    with pytest.raises(GamesError, match="games on 6x6"):
+        load(write(games, size=7))
+    with pytest.raises(GamesError, match="expected games of the teacher in"):
+        load(str(tmp_path / "none.jsonl"))
+    with pytest.raises(GamesError, match="got 1 games"):
+        load(write(games[:1]))
+
+
+def test_positions_can_be_chosen(write):
+    train, _ = load(write([random_game(seed, 6, 12) for seed in (1, 20)]))
+    assert isinstance(train, Positions)
+    chosen = train.where(np.array([3, 1]))
+    assert list(chosen.ply) == [train.ply[3], train.ply[1]] and len(chosen) == 2

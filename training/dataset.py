@@ -1,0 +1,187 @@
+"""Positions of games that an engine played against itself, as a network learns from them.
+
+The games are JSON lines (docs/training.md, Supervised weights). Moves and numbers are kept, some 20 bytes a position; feature
+planes are made for a whole batch at once and equal Board.current_state. Values are seen by the side to move.
+
+The value of a position mixes scores and the game's result by TD(lambda) (Sutton 1988) with the engine's squashed score s:
+
+    v_t = s_t                                   where the move was drawn at random: what came of it tells nothing about t
+    v_t = (1 - lambda) s_t - lambda v_{t+1}     else; after the last move the value is that of the result, -1 for the loser
+    s_t = tanh(score_t / score_scale), and 1 or -1 where the engine has proven a win
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from training.symmetries import Symmetries
+
+SURE_WIN = 900_000  # scores beyond it are proven
+HELD_BACK_EVERY = 20  # games whose seed is a multiple of it are not trained on
+PLANES = 9
+HISTORY = 4  # planes of a colour
+HASH_SEED = 1
+
+
+class GamesError(ValueError):
+    """Files of games that do not fit; the message is a sentence for whoever named them."""
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Positions and what the engine says about them.
+
+    Attributes:
+        size: of the square board.
+        moves: [games, size * size] uint8, the moves of each game; 0 after its end.
+        game: [N] int32, row of `moves`.
+        ply: [N] int32, stones that lie in the position: the first so many moves of the game.
+        best: [N] uint8, the engine's move.
+        value: [N] float32 in [-1, 1], see the module.
+        key: [N] uint64, the same for all positions that a symmetry makes equal, by stones.
+    """
+
+    size: int
+    moves: np.ndarray
+    game: np.ndarray
+    ply: np.ndarray
+    best: np.ndarray
+    value: np.ndarray
+    key: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.game)
+
+    def where(self, chosen: np.ndarray) -> Positions:
+        """The positions that a mask or an array of indices chooses."""
+        kept = {name: getattr(self, name)[chosen] for name in ("game", "ply", "best", "value", "key")}
+        return replace(self, **kept)
+
+    def batch(self, indices: np.ndarray, symmetries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What a network is shown and what it should answer.
+
+        Args:
+            indices: [B] of positions.
+            symmetries: [B] in 0..7, through which each is seen.
+
+        Returns:
+            states [B, 9, size, size] uint8 as Board.current_state, moves [B] int64, values [B] float32.
+        """
+        size, points = self.size, self.size**2
+        turned = symmetry_table(size)[symmetries]
+        ply = self.ply[indices][:, None]
+        stone = np.arange(int(ply.max(initial=0)))[None]
+        cell = np.take_along_axis(turned, self.moves[self.game[indices], : stone.size], axis=1)
+        row_from_top = size - 1 - cell // size
+        own = (ply - stone) % 2 == 0
+        age = (ply - 1 - stone) // 2  # 0 for the last move of either colour, 1 for the one before ...
+        planes = np.zeros((len(indices), PLANES, points), dtype=np.uint8)
+        for missing in range(HISTORY):
+            at, which = np.nonzero((stone < ply) & (age >= missing))
+            planes[at, 2 * missing + own[at, which], (row_from_top * size + cell % size)[at, which]] = 1
+        planes[:, PLANES - 1] = ply % 2 == 0
+        best = np.take_along_axis(turned, self.best[indices][:, None], axis=1)[:, 0]
+        return planes.reshape(-1, PLANES, size, size), best, self.value[indices]
+
+
+def symmetry_table(size: int) -> np.ndarray:
+    """[8, size * size]: where each symmetry of the board takes each move; the first leaves all where they are."""
+    return np.argsort(Symmetries(size, size).moves, axis=1)
+
+
+def position_keys(size: int, moves: np.ndarray) -> np.ndarray:
+    """[plies + 1] uint64 for each position of a game: equal for positions that a symmetry makes equal, by stones."""
+    random = np.random.default_rng(HASH_SEED).integers(1, 2**63, size=(2, size**2), dtype=np.uint64)
+    turned = symmetry_table(size)[:, moves]
+    stones = random[np.arange(len(moves)) % 2, turned]
+    hashes = np.zeros((len(turned), len(moves) + 1), dtype=np.uint64)
+    hashes[:, 1:] = np.bitwise_xor.accumulate(stones, axis=1)
+    return hashes.min(axis=0)
+
+
+def td_values(game: dict[str, Any], td_lambda: float, score_scale: float) -> np.ndarray:
+    """[labelled positions] float32: values of a game's positions, see the module."""
+    scores = np.asarray(game["scores"], dtype=np.float64)
+    squashed = np.where(np.abs(scores) > SURE_WIN, np.sign(scores), np.tanh(scores / score_scale))
+    plies = len(game["moves"])
+    following = 0.0 if game["winner"] < 0 else (1.0 if game["winner"] == plies % 2 else -1.0)
+    drawn = set(game["random"])
+    for at in reversed(range(len(scores))):
+        own_score = squashed[at]
+        following = own_score if game["opening"] + at in drawn else (1 - td_lambda) * own_score - td_lambda * following
+        squashed[at] = following
+    return squashed.astype(np.float32)
+
+
+def read_games(path: str) -> Iterator[dict[str, Any]]:
+    """The settings of a file and then its games; half a line at the end, which is being written, is left out.
+
+    Raises:
+        GamesError: it is no file of games.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")[:-1]
+        yield from map(json.loads, lines)
+    except (OSError, ValueError) as error:
+        raise GamesError(f"expected games of the teacher in {path}; {error}") from error
+
+
+def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scale: float) -> tuple[Positions, Positions]:
+    """Read files of games.
+
+    Args:
+        paths: of the files.
+        size: of the board that they must be of.
+        td_lambda, score_scale: see the module.
+
+    Returns:
+        (training part, held-back part). They are apart by game, no position is twice in a part, and none of the held-back
+        part is in the training part, by stones and up to symmetry.
+
+    Raises:
+        GamesError: a file is none, is of another board, or both parts are not there yet.
+    """
+    games = list(_games(paths, size))
+    moves = np.zeros((len(games), size**2), dtype=np.uint8)
+    parts: dict[str, list[np.ndarray]] = {"game": [], "ply": [], "best": [], "value": [], "key": []}
+    for number, game in enumerate(games):
+        played = np.asarray(game["moves"])
+        moves[number, : len(played)] = played
+        labelled = len(game["best"])
+        parts["game"].append(np.full(labelled, number, dtype=np.int32))
+        parts["ply"].append(np.arange(game["opening"], game["opening"] + labelled, dtype=np.int32))
+        parts["best"].append(np.asarray(game["best"], dtype=np.uint8))
+        parts["value"].append(td_values(game, td_lambda, score_scale))
+        parts["key"].append(position_keys(size, played)[game["opening"] : game["opening"] + labelled])
+    is_held_back = np.array([game["seed"] % HELD_BACK_EVERY == 0 for game in games], dtype=bool)
+    if not 0 < is_held_back.sum() < len(games):
+        raise GamesError(
+            f"expected games with seeds that are multiples of {HELD_BACK_EVERY} and others in {', '.join(paths) or 'no file'}; "
+            f"got {len(games)} games"
+        )
+    everything = Positions(size, moves, **{name: np.concatenate(arrays) for name, arrays in parts.items()})
+    held_back = is_held_back[everything.game]
+    train = _unique(everything.where(~held_back))
+    apart = _unique(everything.where(held_back))
+    return train, apart.where(~np.isin(apart.key, train.key))
+
+
+def _games(paths: Iterable[str], size: int) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        lines = read_games(path)
+        settings = next(lines, {"size": size})  # a file that the teacher has only just made
+        if settings.get("size") != size:
+            raise GamesError(f"expected games on {size}x{size} in {path}; its size is {settings.get('size')}")
+        yield from lines
+
+
+def _unique(positions: Positions) -> Positions:
+    """The first of equal positions."""
+    _, first = np.unique(positions.key, return_index=True)
+    return positions.where(np.sort(first))
