@@ -1,0 +1,251 @@
+"""Supervised training and its export: it learns, goes on where it ended, deepens without a change, refuses in sentences."""
+
+import csv
+import hashlib
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from training import export, supervised
+from training.supervised import CallError, Config, Training, deepened, make_model
+
+MODEL = Path(__file__).resolve().parents[2] / "model"
+SIZE = 6
+SETTINGS = {
+    "size": SIZE,
+    "depths": [[0, 1], [192, 2]],
+    "samples": 320,
+    "batch_size": 32,
+    "learn_rate": 0.05,
+    "weight_decay": 1e-4,
+    "value_weight": 1.0,
+    "td_lambda": 0.9,
+    "score_scale": 400,
+    "check_every": 128,
+    "seed": 3,
+}
+
+
+def game(seed):
+    """A game in which the best move is always where the last one lies, and the sign of the score says whose turn it is."""
+    moves = random.Random(seed).sample(range(SIZE**2), 24)
+    best = moves[:-1]
+    scores = [800 if ply % 2 else -800 for ply in range(1, 24)]
+    return {"seed": seed, "opening": 1, "winner": -1, "moves": moves, "best": best, "scores": scores, "random": list(range(24))}
+
+
+@pytest.fixture
+def games(tmp_path):
+    path = tmp_path / "games.jsonl"
+    lines = [{"size": SIZE, "first_seed": 1, "nodes": 1}, *map(game, range(1, 41))]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+@pytest.fixture
+def train(reference, games, tmp_path):
+    """Makes a training in a folder."""
+    reference("policy_value_net_torch")
+    torch.set_num_threads(1)
+
+    def make(folder, **settings):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        training = Training(Config(**{**SETTINGS, **settings}), [games], tmp_path / folder)
+        training.dtype = torch.float32  # whichever is faster here would not be the same at every run
+        return training
+
+    return make
+
+
+def rows(training):
+    with open(training.run_folder / "metrics.csv", encoding="utf-8") as file:
+        return [{name: number for name, number in row.items() if name != "cpu_s"} for row in csv.DictReader(file)]
+
+
+def weights(training):
+    return {name: tensor.clone() for name, tensor in training.model.state_dict().items()}
+
+
+def assert_same(left, right):
+    assert left.keys() == right.keys()
+    for name in left:
+        torch.testing.assert_close(left[name], right[name], rtol=0, atol=0)
+
+
+def random_states(count=16):
+    return (torch.rand(count, 9, SIZE, SIZE) < 0.3).float()
+
+
+def test_it_learns_moves_and_values_that_can_be_learnt(train):
+    training = train("run", samples=3200, check_every=3200)
+    before = training.evaluate()
+    training.run()
+    assert before["top_1"] < 0.2 and training.latest["top_1"] > 0.5
+    assert training.latest["top_5"] >= training.latest["top_1"]
+    assert training.latest["value_mse"] < 0.5 * before["value_mse"]
+    assert training.latest["policy_loss"] < before["policy_loss"]
+
+
+def test_a_training_that_was_killed_ends_as_one_that_was_not(train, monkeypatch):
+    whole = train("whole")
+    whole.run()
+    killed = train("killed")
+    real_save = killed.save
+    monkeypatch.setattr(killed, "save", lambda: (real_save(), killed.samples > 150 and 1 / 0))
+    monkeypatch.setattr(supervised, "SAVE_EVERY_S", 0.0)
+    with pytest.raises(ZeroDivisionError):
+        killed.run()
+    again = train("killed")
+    again.restore()
+    assert again.samples == 160
+    again.note({**dict.fromkeys(rows(killed)[0], 0), "samples": 300})  # what a kill between note and save leaves
+    again.restore()
+    again.run()
+    assert_same(weights(again), weights(whole))
+    assert [row["samples"] for row in rows(again)] == [row["samples"] for row in rows(whole)] == ["128", "256", "320"]
+    assert rows(again)[-1] == rows(whole)[-1]
+
+
+def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monkeypatch, capsys):
+    train("unused")
+    config = tmp_path / "config.toml"
+    config.write_text("".join(f"{name} = {value}\n" for name, value in SETTINGS.items()))
+    call = [str(config), "--games", games, "--run", str(tmp_path / "run")]
+    step = Training.step
+
+    def interrupted(self):
+        if self.steps == 3:
+            raise KeyboardInterrupt
+        return step(self)
+
+    monkeypatch.setattr(Training, "step", interrupted)
+    assert supervised.main(call) == 0
+    assert "Interrupted after 96 samples" in capsys.readouterr().err
+    assert supervised.main(call) == 2
+    assert "without --resume" in capsys.readouterr().err
+    monkeypatch.setattr(Training, "step", step)
+    assert supervised.main([*call, "--resume"]) == 0
+    assert supervised.read_checkpoint(tmp_path / "run" / "checkpoint.pt")["samples"] == 320
+    assert supervised.main([*call[:-1], str(tmp_path / "other"), "--resume"]) == 2
+    assert "expected a checkpoint at" in capsys.readouterr().err
+
+
+def test_deepening_changes_no_output(train):
+    training = train("run", depths=[[0, 2]])
+    training.run()
+    training.model.eval()
+    states = random_states()
+    deeper = deepened(training.model, SIZE, 5, seed=8).eval()
+    assert len(deeper.resnet) == 5
+    for before, after in zip(training.model(states), deeper(states), strict=True):
+        torch.testing.assert_close(before, after)
+
+
+def test_the_policy_begins_by_treating_all_points_alike(train):
+    """A state moved by a point moves the policy with it."""
+    train("run")
+    model = make_model(SIZE, 1, seed=1).eval()
+    states = torch.zeros(1, 9, SIZE, SIZE)
+    states[0, :, 2, 1] = 1.0
+    with torch.no_grad():
+        logs = [model(torch.roll(states, (down, right), (2, 3))) for down, right in ((0, 0), (1, 2))]
+    pictures = [log_probs.reshape(SIZE, SIZE).flip(0) for log_probs, _ in logs]
+    torch.testing.assert_close(torch.roll(pictures[0], (1, 2), (0, 1)), pictures[1])
+    assert pictures[0].std() > 0
+
+
+def test_the_learning_rate_warms_up_and_falls_to_nothing(train):
+    training = train("run")
+    rates = []
+    for samples, steps in ((0, 0), (0, 199), (160, 300), (320, 300)):
+        training.samples, training.steps = samples, steps
+        rates.append(training.learn_rate())
+    assert rates == pytest.approx([0.05 / 200, 0.05, 0.025, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("size = ", "expected a configuration in"),
+        ("size = 6\nbloks = 3\n", "differing: .*bloks"),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "depths": [[0, 3], [9, 2]]}.items()), "depths from 0 samples on"),
+    ],
+)
+def test_a_configuration_that_is_none_is_refused(tmp_path, text, words):
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    with pytest.raises(CallError, match=words):
+        Config.read(str(path))
+
+
+def test_the_configurations_that_are_shipped_can_be_read():
+    for size in (11, 15):
+        config = Config.read(f"training/configs/sl_{size}.toml")
+        assert config.size == size and config.blocks_at(config.samples) <= 19
+        assert np.isfinite(config.learn_rate)
+
+
+# ------------------------------------------------------------------------------------------------------- export
+
+
+def test_exported_weights_answer_as_the_trained_network(train, games, reference, tmp_path):
+    training = train("run")
+    training.run()
+    path = tmp_path / "model" / "6_6_5.pt"
+    assert export.main([str(training.run_folder), str(path), "--games", games, "--blocks", "4"]) == 0
+    network = reference("policy_value_net_torch").PolicyValueNet(SIZE, SIZE, 4)
+    state = torch.load(path, weights_only=True)
+    assert all(tensor.dtype in (torch.float32, torch.int64) for tensor in state.values())
+    network.model.load_state_dict(state, strict=True)
+    training.model.eval()
+    states = random_states()
+    for trained, exported in zip(training.model(states), network.model.eval()(states), strict=True):
+        torch.testing.assert_close(trained, exported)
+    manifest = json.loads(path.with_suffix(".json").read_text())
+    assert manifest["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert manifest["board"] == [SIZE, SIZE, 5] and manifest["samples"] == 320 and manifest["config"] == SETTINGS
+    assert (manifest["blocks"], manifest["blocks_trained"]) == (4, 2)
+    assert manifest["teacher"] == [{"size": SIZE, "first_seed": 1, "nodes": 1, "games": 40, "positions": 40 * 23}]
+    assert manifest["held_back"] == {name: round(number, 4) for name, number in training.latest.items()}
+
+
+def test_games_entered_in_a_manifest_stay_with_the_weights_they_were_played_with(train, games, tmp_path):
+    training = train("run", depths=[[0, 1]], samples=64)
+    training.run()
+    path = tmp_path / "6_6_5.pt"
+    call = [str(training.run_folder), str(path), "--games", games]
+    assert export.main(call) == 0
+    manifest = json.loads(path.with_suffix(".json").read_text())
+    manifest["strength"] = [{"opponent": "sample", "games": 2, "won": 2}]
+    path.with_suffix(".json").write_text(json.dumps(manifest))
+    assert export.main(call) == 0
+    assert json.loads(path.with_suffix(".json").read_text())["strength"] == manifest["strength"]
+    training.step()
+    training.save()
+    assert export.main(call) == 0
+    assert json.loads(path.with_suffix(".json").read_text())["strength"] == []
+
+
+def test_what_cannot_be_exported_is_told(train, games, tmp_path, capsys):
+    training = train("run", samples=64, depths=[[0, 2]])
+    assert export.main([str(training.run_folder), str(tmp_path / "x.pt"), "--games", games]) == 2
+    assert "expected a checkpoint at" in capsys.readouterr().err
+    training.run()
+    assert export.main([str(training.run_folder), str(tmp_path / "x.pt"), "--games", games, "--blocks", "1"]) == 2
+    assert "expected --blocks of at least 2" in capsys.readouterr().err
+    assert not (tmp_path / "x.pt").exists()
+
+
+@pytest.mark.parametrize("path", sorted(MODEL.glob("*.json")), ids=lambda path: path.stem)
+def test_weights_that_are_shipped_are_those_of_their_manifest_and_load(path, reference):
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    file = MODEL / manifest["file"]
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == manifest["sha256"]
+    width, height, _ = manifest["board"]
+    network = reference("policy_value_net_torch").PolicyValueNet(width, height, manifest["blocks"])
+    network.model.load_state_dict(torch.load(file, weights_only=True), strict=True)
+    assert {"origin", "config", "teacher", "positions", "samples", "cpu_hours", "held_back", "strength"} <= set(manifest)

@@ -1,0 +1,100 @@
+"""Weights out of a run of training.supervised, with a manifest: python -m training.export RUN WEIGHTS --games FILE...
+
+WEIGHTS, such as model/15_15_5.pt, is a bare float32 state_dict of the student's network; the manifest beside it, with the
+ending .json, says what the weights are and how they came about. Games played with them are entered by hand as `strength`; a
+manifest of other weights loses them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from training.dataset import GamesError, read_games
+from training.supervised import CallError, deepened, make_model, read_checkpoint
+
+BLOCKS = 19
+ORIGIN = "supervised on games of the reference engine against itself; no self-play of the network"
+
+
+def export(run: Path, weights: Path, games: Sequence[str], blocks: int = BLOCKS) -> dict[str, Any]:
+    """Write weights and manifest; the network is deepened to so many residual blocks by ones that change nothing.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        CallError: there is no checkpoint, or it has more blocks.
+        GamesError: the games are none.
+    """
+    state = read_checkpoint(run / "checkpoint.pt")
+    size, seed = state["config"]["size"], state["config"]["seed"]
+    trained = len({name.split(".")[1] for name in state["model"] if name.startswith("resnet.")})
+    if trained > blocks:
+        raise CallError(f"expected --blocks of at least {trained}, which the network in {run} has; got {blocks}")
+    model = make_model(size, trained, seed)
+    model.load_state_dict(state["model"])
+    teacher = [_summary(path) for path in games]
+    weights.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = weights.with_suffix(".part")
+    layers = deepened(model, size, blocks, seed).state_dict()
+    torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, unfinished)
+    os.replace(unfinished, weights)
+    manifest = {
+        "file": weights.name,
+        "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
+        "board": [size, size, 5],
+        "blocks": blocks,
+        "blocks_trained": trained,
+        "origin": ORIGIN,
+        "teacher": teacher,
+        "config": state["config"],
+        "positions": state["positions"],
+        "samples": state["samples"],
+        "cpu_hours": round(state["cpu_s"] / 3600, 2),
+        "torch": torch.__version__,
+        "held_back": {name: round(number, 4) for name, number in state["held_back"].items()},
+        "strength": [],
+    }
+    manifest_path = weights.with_suffix(".json")
+    if manifest_path.exists():
+        earlier = json.loads(manifest_path.read_text(encoding="utf-8"))
+        if earlier["sha256"] == manifest["sha256"]:
+            manifest["strength"] = earlier["strength"]
+    manifest_path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    return manifest
+
+
+def _summary(path: str) -> dict[str, Any]:
+    """The teacher's settings for a file of games, and how many it holds."""
+    settings, *games = read_games(path)
+    return {**settings, "games": len(games), "positions": sum(len(game["best"]) for game in games)}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and export."""
+    parser = argparse.ArgumentParser(prog="training.export", description="Weights with a manifest (docs/training.md).")
+    parser.add_argument("run", type=Path, help="folder of a run of training.supervised")
+    parser.add_argument("weights", type=Path, help="such as model/15_15_5.pt")
+    parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="games of the teacher, for the manifest")
+    parser.add_argument("--blocks", type=int, default=BLOCKS, metavar="N", help=f"residual blocks (default {BLOCKS})")
+    options = parser.parse_args(arguments)
+    try:
+        manifest = export(options.run, options.weights, options.games, options.blocks)
+    except (CallError, GamesError) as error:
+        print(f"training.export: {error}", file=sys.stderr)
+        return 2
+    print(f"{options.weights}: {manifest['samples']} samples, held back {manifest['held_back']}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,405 @@
+"""Supervised training of the policy-value network: python -m training.supervised CONFIG --games FILE... --run FOLDER [--resume]
+
+After Silver et al. 2016, section "Supervised learning of policy networks", with both heads at once: on random positions, each
+through a random symmetry, the step descends
+
+    mean (-log p(engine's move))  +  value_weight * mean (v - value)^2  +  weight_decay / 2 * ||w||^2      w: all but biases
+
+with `value` of training.dataset, for the side to move, by SGD with Nesterov momentum; the learning rate falls along a cosine.
+A network may begin with few residual blocks and be deepened by blocks that change nothing at first (Net2Net, Chen et al.
+2016): the last batch norm of a new block has scale 0, and relu(x + 0) = x where x is the output of a relu.
+
+FOLDER gets checkpoint.pt, which everything follows from (draws are made from the seed and the number of the step alone), and
+metrics.csv. Ctrl-C saves and ends; after a kill the latest minutes are trained again. The files of games may grow meanwhile:
+they are read again at every evaluation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import csv
+import math
+import os
+import sys
+import time
+import tomllib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from training.dataset import PLANES, GamesError, Positions, load_positions
+
+SAVE_EVERY_S = 180.0
+REPORT_EVERY_S = 60.0
+EVALUATED = 2048  # positions of the held-back part
+TOP = 5
+MOMENTUM = 0.9
+WARM_UP_STEPS = 200  # from the start, and from each deepening
+TIMED_STEPS = 2
+PADDING = 2  # of the network's planes on each side
+
+
+class CallError(ValueError):
+    """A call that was wrong; the message is a sentence for whoever made it."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """A training, as a file of training/configs describes it.
+
+    Attributes:
+        size: of the board.
+        depths: pairs (samples, blocks): from so many samples on the network has so many residual blocks.
+        samples: of the whole training.
+        batch_size: samples a step.
+        learn_rate: at its highest.
+        weight_decay, value_weight, td_lambda, score_scale: see this module and training.dataset.
+        check_every: samples between two evaluations on the held-back part.
+        seed: of the first weights and of all draws.
+    """
+
+    size: int
+    depths: list[list[int]]
+    samples: int
+    batch_size: int
+    learn_rate: float
+    weight_decay: float
+    value_weight: float
+    td_lambda: float
+    score_scale: float
+    check_every: int
+    seed: int
+
+    def blocks_at(self, samples: int) -> int:
+        """Residual blocks of the network after so many samples."""
+        return [blocks for start, blocks in self.depths if start <= samples][-1]
+
+    @staticmethod
+    def read(path: str) -> Config:
+        """Raises: CallError."""
+        try:
+            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise CallError(f"expected a configuration in {path}; {error}") from error
+        names = {field.name for field in fields(Config)}
+        if set(table) != names:
+            raise CallError(
+                f"expected {', '.join(sorted(names))} in {path}; differing: {', '.join(sorted(set(table) ^ names))}"
+            )
+        config = Config(**table)
+        blocks = [depth[1] for depth in config.depths]
+        if config.depths[0][0] != 0 or blocks != sorted(blocks) or config.depths != sorted(config.depths):
+            raise CallError(f"expected depths from 0 samples on, growing, in {path}; got {config.depths}")
+        return config
+
+
+def make_model(size: int, blocks: int, seed: int) -> nn.Module:
+    """A network to begin with: its residual blocks change nothing yet, and its policy treats all points alike.
+
+    The dense layer of the policy head would have to learn for each point anew what the tower says of it. It is begun as the
+    difference of the head's two planes at the move's own point and learns from there what else there is.
+    """
+    from AlphaZero.policy_value_net_torch import PolicyValueNetModel
+
+    torch.manual_seed(seed)
+    model: nn.Module = PolicyValueNetModel(size, size, blocks, PLANES)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.startswith("resnet.") and name.endswith(".4.weight"):
+                parameter.zero_()
+        weight, bias = (model.get_parameter(f"dense_layer_1.{name}") for name in ("weight", "bias"))
+        weight.zero_()
+        bias.zero_()
+        padded = size + 2 * PADDING
+        h, w = np.divmod(np.arange(size**2), size)
+        place = (size - 1 - h + PADDING) * padded + w + PADDING  # row 0 of a plane is the top row
+        weight[np.arange(size**2), 2 * place] = 1.0
+        weight[np.arange(size**2), 2 * place + 1] = -1.0
+    return model
+
+
+def deepened(model: nn.Module, size: int, blocks: int, seed: int) -> nn.Module:
+    """A network of more residual blocks with the same outputs."""
+    deeper = make_model(size, blocks, seed)
+    deeper.load_state_dict({**deeper.state_dict(), **model.state_dict()})
+    return deeper
+
+
+class Training:
+    """A training and all that it knows, in a folder.
+
+    Args:
+        config: what to do.
+        games: files of games.
+        run: the folder.
+
+    Attributes:
+        model, optimizer: of the present depth.
+        samples, steps: trained so far; deepened_at: the step of the last change of depth.
+        cpu_s: processor time spent, with earlier runs of the same training.
+        latest: the latest evaluation.
+
+    Raises:
+        GamesError: the games do not fit.
+    """
+
+    def __init__(self, config: Config, games: Sequence[str], run: Path) -> None:
+        self.config, self.games, self.run_folder = config, list(games), run
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.samples = self.steps = self.deepened_at = 0
+        self.cpu_s = 0.0
+        self.latest: dict[str, float] = {}
+        self.train: Positions
+        self.held_back: Positions
+        self.read_games()
+        self._use(make_model(config.size, config.blocks_at(0), config.seed))
+        self.dtype = self.faster_dtype()
+
+    def read_games(self) -> None:
+        """Take what the files hold by now."""
+        config = self.config
+        self.train, self.held_back = load_positions(self.games, config.size, config.td_lambda, config.score_scale)
+
+    def _use(self, model: nn.Module) -> None:
+        self.model = model.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        groups: list[dict[str, Any]] = [
+            {"params": [p for name, p in model.named_parameters() if not name.endswith("bias")]},
+            {"params": [p for name, p in model.named_parameters() if name.endswith("bias")], "weight_decay": 0.0},
+        ]
+        self.optimizer = torch.optim.SGD(
+            groups,
+            lr=self.config.learn_rate,
+            momentum=MOMENTUM,
+            nesterov=True,
+            weight_decay=self.config.weight_decay,
+        )
+
+    # --------------------------------------------------------------------------------------------- learning
+
+    def faster_dtype(self) -> torch.dtype:
+        """bfloat16 where steps are faster in it than in float32, by a few of each."""
+        rng = np.random.default_rng(0)
+        states, moves, values = self._tensors(self.train, rng.integers(len(self.train), size=self.config.batch_size), rng)
+        seconds = {}
+        for dtype in (torch.float32, torch.bfloat16):
+            model = copy.deepcopy(self.model)
+            times = []
+            for _ in range(TIMED_STEPS + 1):  # the first one also prepares
+                start = time.perf_counter()
+                policy_loss, value_loss = self._losses(model, dtype, states, moves, values)
+                (policy_loss + value_loss).backward()
+                if self.device.type == "cuda":
+                    torch.cuda.synchronize()
+                times.append(time.perf_counter() - start)
+            seconds[dtype] = min(times[1:])
+        return min(seconds, key=lambda dtype: seconds[dtype])
+
+    def _tensors(self, part: Positions, indices: np.ndarray, rng: np.random.Generator | None) -> list[torch.Tensor]:
+        """States, moves and values of positions, through random symmetries or (None) as they are."""
+        symmetries = np.zeros(len(indices), dtype=int) if rng is None else rng.integers(8, size=len(indices))
+        states, moves, values = (torch.from_numpy(array).to(self.device) for array in part.batch(indices, symmetries))
+        return [states.float().contiguous(memory_format=torch.channels_last), moves, values]
+
+    def _losses(
+        self, model: nn.Module, dtype: torch.dtype, states: torch.Tensor, moves: torch.Tensor, values: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Cross entropy of the moves and mean squared error of the values."""
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=dtype is torch.bfloat16):
+            log_probs, predicted = model(states)
+        return functional.nll_loss(log_probs.float(), moves), functional.mse_loss(predicted.float().reshape(-1), values)
+
+    def learn_rate(self) -> float:
+        """Of the next step."""
+        done = min(1.0, self.samples / self.config.samples)
+        warm = min(1.0, (self.steps - self.deepened_at + 1) / WARM_UP_STEPS)
+        return self.config.learn_rate * warm * (1 + math.cos(math.pi * done)) / 2
+
+    def step(self) -> tuple[float, float]:
+        """One step on a random batch; returns the cross entropy and the squared error."""
+        config = self.config
+        blocks = config.blocks_at(self.samples)
+        if blocks != len(self.model.get_submodule("resnet")):
+            self._use(deepened(self.model, config.size, blocks, config.seed))
+            self.deepened_at = self.steps
+        rng = np.random.default_rng([config.seed, self.steps])
+        tensors = self._tensors(self.train, rng.integers(len(self.train), size=config.batch_size), rng)
+        optimizer = self.optimizer
+        for group in optimizer.param_groups:
+            group["lr"] = self.learn_rate()
+        self.model.train()
+        policy_loss, value_loss = self._losses(self.model, self.dtype, *tensors)
+        optimizer.zero_grad()
+        (policy_loss + config.value_weight * value_loss).backward()
+        optimizer.step()
+        self.samples += config.batch_size
+        self.steps += 1
+        return policy_loss.item(), value_loss.item()
+
+    def evaluate(self) -> dict[str, float]:
+        """How the network does on the first of the held-back positions, as they are."""
+        self.model.eval()
+        count = min(EVALUATED, len(self.held_back))
+        sums = np.zeros(4)
+        with torch.inference_mode():
+            for indices in np.array_split(np.arange(count), math.ceil(count / 64)):
+                states, moves, values = self._tensors(self.held_back, indices, None)
+                with torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype is torch.bfloat16):
+                    log_probs, predicted = self.model(states)
+                log_probs = log_probs.float()
+                hits = log_probs.topk(TOP).indices == moves[:, None]
+                loss = functional.nll_loss(log_probs, moves, reduction="sum")
+                error = (predicted.float().reshape(-1) - values).square().sum()
+                sums += [loss.item(), hits[:, 0].sum().item(), hits.sum().item(), error.item()]
+        names = ("policy_loss", "top_1", "top_5", "value_mse")
+        return {"positions": count, **dict(zip(names, (sums / count).tolist(), strict=True))}
+
+    # ---------------------------------------------------------------------------------------------- keeping
+
+    @property
+    def checkpoint(self) -> Path:
+        """The file that a training goes on from."""
+        return self.run_folder / "checkpoint.pt"
+
+    def save(self) -> None:
+        """Write the checkpoint, all of it or nothing."""
+        state = {
+            "config": asdict(self.config),
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "samples": self.samples,
+            "steps": self.steps,
+            "deepened_at": self.deepened_at,
+            "cpu_s": self.cpu_s,
+            "positions": len(self.train),
+            "held_back": self.latest,
+        }
+        unfinished = self.checkpoint.with_suffix(".part")
+        with open(unfinished, "wb") as file:
+            torch.save(state, file)
+            os.fsync(file.fileno())
+        os.replace(unfinished, self.checkpoint)
+
+    def restore(self) -> None:
+        """Go on from the checkpoint, and forget what metrics.csv says of later steps.
+
+        Raises:
+            CallError: there is none, or it is of another board.
+        """
+        state = read_checkpoint(self.checkpoint)
+        if state["config"]["size"] != self.config.size:
+            raise CallError(f"expected a training on {self.config.size}x{self.config.size} in {self.checkpoint}")
+        blocks = len({name.split(".")[1] for name in state["model"] if name.startswith("resnet.")})
+        self._use(make_model(self.config.size, blocks, self.config.seed))
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        for name in ("samples", "steps", "deepened_at", "cpu_s"):
+            setattr(self, name, state[name])
+        self.latest = state["held_back"]
+        metrics = self.run_folder / "metrics.csv"
+        if metrics.exists():
+            head, *rows = metrics.read_text(encoding="utf-8").splitlines(keepends=True)
+            metrics.write_text(head + "".join(row for row in rows if int(row.split(",")[0]) <= self.samples), encoding="utf-8")
+
+    def note(self, row: dict[str, Any]) -> None:
+        """Add a row to metrics.csv."""
+        metrics = self.run_folder / "metrics.csv"
+        is_new = not metrics.exists()
+        with open(metrics, "a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, row)
+            if is_new:
+                writer.writeheader()
+            writer.writerow(row)
+
+    def run(self) -> None:
+        """Train to the end, with evaluations, checkpoints and a line of progress now and then."""
+        config = self.config
+        losses: list[tuple[float, float]] = []
+        start, first = time.monotonic(), self.samples
+        saved = reported = start
+        cpu = time.process_time()
+        while self.samples < config.samples:
+            checks = self.samples // config.check_every
+            losses.append(self.step())
+            now, spent = time.monotonic(), time.process_time()
+            self.cpu_s += spent - cpu
+            cpu = spent
+            ended = self.samples >= config.samples
+            if self.samples // config.check_every > checks or ended:
+                self.read_games()
+                self.latest = self.evaluate()
+                policy_loss, value_loss = np.mean(losses, axis=0).round(4)
+                measured = {name: round(number, 4) for name, number in self.latest.items() if name != "positions"}
+                of_training = {"train_policy_loss": policy_loss, "train_value_loss": value_loss, "cpu_s": round(self.cpu_s)}
+                depth = {"blocks": config.blocks_at(self.samples - 1), "positions": len(self.train)}
+                self.note({"samples": self.samples, **depth, **of_training, **measured})
+                print(f"{self.samples} samples: held back {measured}", flush=True)
+                losses.clear()
+                saved = 0.0
+            if now - saved > SAVE_EVERY_S or ended:
+                self.save()
+                saved = now
+            if now - reported > REPORT_EVERY_S and losses:
+                reported = now
+                rate = (self.samples - first) / (now - start)
+                policy_loss, value_loss = np.mean(losses, axis=0)
+                left = (config.samples - self.samples) / rate / 60
+                print(
+                    f"{self.samples} of {config.samples} samples, {rate:.0f} a second, "
+                    f"losses {policy_loss:.3f} and {value_loss:.3f}, {left:.0f} min left",
+                    flush=True,
+                )
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """What `Training.save` wrote.
+
+    Raises:
+        CallError: there is none.
+    """
+    if not path.is_file():
+        raise CallError(f"expected a checkpoint at {path}; nothing is there")
+    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    return state
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and train."""
+    parser = argparse.ArgumentParser(prog="training.supervised", description="Supervised training (docs/training.md).")
+    parser.add_argument("config", help="such as training/configs/sl_15.toml")
+    parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="games of the teacher")
+    parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="for checkpoint.pt and metrics.csv")
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    options = parser.parse_args(arguments)
+    try:
+        config = Config.read(options.config)
+        if not options.resume and (options.run / "checkpoint.pt").exists():
+            raise CallError(f"expected no checkpoint in {options.run} without --resume; there is one")
+        training = Training(config, options.games, options.run)
+        options.run.mkdir(parents=True, exist_ok=True)
+        if options.resume:
+            training.restore()
+        print(
+            f"{len(training.train)} positions to learn from, {len(training.held_back)} held back, {training.samples} samples "
+            f"done; {training.device.type}, {training.dtype}",
+            flush=True,
+        )
+        try:
+            training.run()
+        except KeyboardInterrupt:
+            training.save()
+            print(f"Interrupted after {training.samples} samples; --resume goes on.", file=sys.stderr)
+    except (CallError, GamesError) as error:
+        print(f"training.supervised: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
