@@ -36,7 +36,7 @@ def export(run: Path, weights: Path, games: Sequence[str], blocks: int = BLOCKS)
         GamesError: the games are none.
     """
     state = read_checkpoint(run / "checkpoint.pt")
-    size, seed = state["config"]["size"], state["config"]["seed"]
+    size, seed = state["history"][-1]["size"], state["history"][-1]["seed"]
     trained = len({name.split(".")[1] for name in state["model"] if name.startswith("resnet.")})
     if trained > blocks:
         raise CallError(f"expected --blocks of at least {trained}, which the network in {run} has; got {blocks}")
@@ -56,7 +56,7 @@ def export(run: Path, weights: Path, games: Sequence[str], blocks: int = BLOCKS)
         "blocks_trained": trained,
         "origin": ORIGIN,
         "teacher": teacher,
-        "config": state["config"],
+        "configurations": state["history"],
         "positions": state["positions"],
         "samples": state["samples"],
         "cpu_hours": round(state["cpu_s"] / 3600, 2),

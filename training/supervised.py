@@ -41,7 +41,7 @@ REPORT_EVERY_S = 60.0
 EVALUATED = 2048  # positions of the held-back part
 TOP = 5
 MOMENTUM = 0.9
-WARM_UP_STEPS = 200  # from the start, and from each deepening
+WARM_UP_STEPS = 100  # from the start, and from each deepening
 TIMED_STEPS = 2
 PADDING = 2  # of the network's planes on each side
 
@@ -145,6 +145,7 @@ class Training:
         samples, steps: trained so far; deepened_at: the step of the last change of depth.
         cpu_s: processor time spent, with earlier runs of the same training.
         latest: the latest evaluation.
+        history: the configurations that it was trained by, each with the samples that came before.
 
     Raises:
         GamesError: the games do not fit.
@@ -156,6 +157,7 @@ class Training:
         self.samples = self.steps = self.deepened_at = 0
         self.cpu_s = 0.0
         self.latest: dict[str, float] = {}
+        self.history: list[dict[str, Any]] = [{"from_samples": 0, **asdict(config)}]
         self.train: Positions
         self.held_back: Positions
         self.read_games()
@@ -270,7 +272,7 @@ class Training:
     def save(self) -> None:
         """Write the checkpoint, all of it or nothing."""
         state = {
-            "config": asdict(self.config),
+            "history": self.history,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "samples": self.samples,
@@ -293,7 +295,8 @@ class Training:
             CallError: there is none, or it is of another board.
         """
         state = read_checkpoint(self.checkpoint)
-        if state["config"]["size"] != self.config.size:
+        self.history = state["history"]
+        if self.history[-1]["size"] != self.config.size:
             raise CallError(f"expected a training on {self.config.size}x{self.config.size} in {self.checkpoint}")
         blocks = len({name.split(".")[1] for name in state["model"] if name.startswith("resnet.")})
         self._use(make_model(self.config.size, blocks, self.config.seed))
@@ -302,6 +305,9 @@ class Training:
         for name in ("samples", "steps", "deepened_at", "cpu_s"):
             setattr(self, name, state[name])
         self.latest = state["held_back"]
+        latest = {name: setting for name, setting in self.history[-1].items() if name != "from_samples"}
+        if latest != asdict(self.config):
+            self.history.append({"from_samples": self.samples, **asdict(self.config)})
         metrics = self.run_folder / "metrics.csv"
         if metrics.exists():
             head, *rows = metrics.read_text(encoding="utf-8").splitlines(keepends=True)

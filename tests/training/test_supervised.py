@@ -110,6 +110,20 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(train, monkeypatch)
     assert rows(again)[-1] == rows(whole)[-1]
 
 
+def test_a_training_that_goes_on_by_other_settings_says_so(train):
+    training = train("run", depths=[[0, 1]])
+    training.run()
+    for samples in (384, 384):
+        training = train("run", depths=[[0, 1]], samples=samples)
+        training.restore()
+    assert [(past["from_samples"], past["samples"]) for past in training.history] == [(0, 320), (320, 384)]
+    training.run()
+    assert training.samples == 384
+    training.config = Config(**{**SETTINGS, "size": 7})
+    with pytest.raises(CallError, match="expected a training on 7x7"):
+        training.restore()
+
+
 def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monkeypatch, capsys):
     train("unused")
     config = tmp_path / "config.toml"
@@ -161,10 +175,10 @@ def test_the_policy_begins_by_treating_all_points_alike(train):
 def test_the_learning_rate_warms_up_and_falls_to_nothing(train):
     training = train("run")
     rates = []
-    for samples, steps in ((0, 0), (0, 199), (160, 300), (320, 300)):
+    for samples, steps in ((0, 0), (0, 99), (160, 300), (320, 300)):
         training.samples, training.steps = samples, steps
         rates.append(training.learn_rate())
-    assert rates == pytest.approx([0.05 / 200, 0.05, 0.025, 0.0])
+    assert rates == pytest.approx([0.05 / 100, 0.05, 0.025, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -207,7 +221,8 @@ def test_exported_weights_answer_as_the_trained_network(train, games, reference,
         torch.testing.assert_close(trained, exported)
     manifest = json.loads(path.with_suffix(".json").read_text())
     assert manifest["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert manifest["board"] == [SIZE, SIZE, 5] and manifest["samples"] == 320 and manifest["config"] == SETTINGS
+    assert manifest["board"] == [SIZE, SIZE, 5] and manifest["samples"] == 320
+    assert manifest["configurations"] == [{"from_samples": 0, **SETTINGS}]
     assert (manifest["blocks"], manifest["blocks_trained"]) == (4, 2)
     assert manifest["teacher"] == [{"size": SIZE, "first_seed": 1, "nodes": 1, "games": 40, "positions": 40 * 23}]
     assert manifest["held_back"] == {name: round(number, 4) for name, number in training.latest.items()}
@@ -248,4 +263,6 @@ def test_weights_that_are_shipped_are_those_of_their_manifest_and_load(path, ref
     width, height, _ = manifest["board"]
     network = reference("policy_value_net_torch").PolicyValueNet(width, height, manifest["blocks"])
     network.model.load_state_dict(torch.load(file, weights_only=True), strict=True)
-    assert {"origin", "config", "teacher", "positions", "samples", "cpu_hours", "held_back", "strength"} <= set(manifest)
+    assert {"origin", "configurations", "teacher", "positions", "samples", "cpu_hours", "held_back", "strength"} <= set(
+        manifest
+    )
