@@ -1,6 +1,6 @@
 """Positions of games that an engine played against itself, as a network learns from them.
 
-The games are JSON lines (docs/training.md, Supervised weights). Moves and numbers are kept, some 20 bytes a position; feature
+The games are JSON lines (docs/training.md, Supervised weights). Moves and numbers are kept, some 30 bytes a position; feature
 planes are made for a whole batch at once and equal Board.current_state. Values are seen by the side to move.
 
 The value of a position mixes scores and the game's result by TD(lambda) (Sutton 1988) with the engine's squashed score s:

@@ -81,7 +81,7 @@ def random_states(count=16):
 
 
 def test_it_learns_moves_and_values_that_can_be_learnt(train):
-    training = train("run", samples=3200, check_every=3200)
+    training = train("run", samples=1600, check_every=1600, depths=[[0, 1]], learn_rate=0.1)
     before = training.evaluate()
     training.run()
     assert before["top_1"] < 0.2 and training.latest["top_1"] > 0.5
