@@ -50,10 +50,13 @@ def test_a_wrong_call_gets_one_sentence(engines, arguments, sentence):
 def test_an_interrupted_match_sums_up_what_it_has_and_ends_its_engines(engines):
     command = [sys.executable, "Minimax/evaluate.py", "--agents-path", str(engines / "sample"), str(engines / "baseline")]
     process = subprocess.Popen([*command, "--num-plays", "5000"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdout.readline().startswith(b"Seed ")  # all is imported and the match begins
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    try:
+        assert process.stdout.readline().startswith(b"Seed ")  # all is imported and the match begins
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
     assert process.returncode == 130 and b"Interrupted after" in err and b"Number of plays" in out
     assert b"Traceback" not in err
 
