@@ -16,10 +16,12 @@ struct Options {
     bool lazy_vcf = true;
     bool root_vcf = true;
     bool root_vct = true;
+    bool root_defence = true;
     bool extension = true;
     bool danger = true;
     bool forced = true;
     bool width = true;
+    bool narrow = true;
     bool distance = true;
     bool wins = true;
     bool balance = true;
@@ -31,7 +33,7 @@ struct Idea {
     const char *what;
 };
 
-constexpr std::array<Idea, 16> IDEAS = {{
+constexpr std::array<Idea, 18> IDEAS = {{
     {"table", &Options::table, "transposition table: cut-offs, and the best move known is looked at first"},
     {"pvs", &Options::pvs, "principal variation search: all but the first move are only asked whether they are better"},
     {"lmr", &Options::lmr, "late move reductions: quiet moves far back in the order are first looked at less deeply"},
@@ -41,10 +43,12 @@ constexpr std::array<Idea, 16> IDEAS = {{
     {"lazyvcf", &Options::lazy_vcf, "but not at leaves that are good enough without"},
     {"rootvcf", &Options::root_vcf, "the same before the search"},
     {"rootvct", &Options::root_vct, "victory by continuous threats before the search"},
+    {"rootdefence", &Options::root_defence, "the same for the opponent, after a move that is to be the best at the root"},
     {"extension", &Options::extension, "the answer to a four costs no depth"},
     {"danger", &Options::danger, "a position with a four or an open three to answer is no leaf"},
     {"forced", &Options::forced, "only such moves as make or stop a five, or answer an open four to be, where there are any"},
     {"width", &Options::width, "a limit to the quiet moves of a node"},
+    {"narrow", &Options::narrow, "a limit that is the smaller the nearer the leaves are"},
     {"distance", &Options::distance, "no line is followed that is longer than a win already found"},
     {"wins", &Options::wins, "two fours, or an open one, are a win without a search"},
     {"balance", &Options::balance, "black's second stone where neither side is ahead, since white may swap"},

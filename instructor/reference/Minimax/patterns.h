@@ -14,8 +14,9 @@ enum Pattern : std::uint8_t { NONE, ONE, TWO, OPEN_TWO, THREE, OPEN_THREE, FOUR,
 /// answers it.
 enum PointClass : std::uint8_t { QUIET, MAKES_THREE, DOUBLE_THREE, MAKES_FOUR, FOUR_THREE, WIN_FOUR, MAKES_FIVE, CLASSES };
 
-/// Positional value of a pattern, in points of the evaluation.
-constexpr std::array<int, 9> PATTERN_VALUE = {0, 1, 4, 14, 12, 46, 40, 110, 200};
+/// Positional value of a pattern, in points of the evaluation: fitted to the results of games (docs/engines.md). What only
+/// begins to grow tells nothing of who wins.
+constexpr std::array<int, 9> PATTERN_VALUE = {0, 0, 0, 10, 22, 58, 115, 150, 200};
 
 /// What one line of a point is for black and for white.
 using PatternPair = std::array<std::uint8_t, 2>;

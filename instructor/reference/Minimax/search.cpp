@@ -8,17 +8,29 @@ constexpr std::size_t TABLE_SIZE = std::size_t{1} << 20;
 constexpr int ROOT_VCF_NODES = 20'000;
 constexpr int LEAF_VCF_NODES = 300;
 constexpr int THREAT_NODES_A_SECOND = 100'000;  // of the time of a move: about a tenth of it
-constexpr int QUIET_WIDTH = 24;  // quiet points looked at in a node; at the root all are, lest the only saving one be left out
+// Quiet points looked at in a node, the fewer the nearer the leaves; at the root all are, lest the only saving one be left out.
+constexpr int MOST_WIDTH = 24;
+constexpr int LEAST_WIDTH = 8;
+constexpr int WIDTH_A_PLY = 2;
+// Quiet moves from these places in the order on are first looked at by a further ply less.
+constexpr std::array<std::size_t, 3> LATE = {3, 6, 12};
+constexpr int REFUTED = 500'000;  // taken off the score of a root move that loses to threats: below all others, but in order
 constexpr std::size_t LINE_LENGTH = 12;
-constexpr int TEMPO = 20;
-constexpr int FOUR_THREE_NOW = 400;
-constexpr int FOUR_THREE_LATER = 150;
-constexpr int DOUBLE_THREE_NOW = 150;
-constexpr int DOUBLE_THREE_LATER = 60;
+// The evaluation, fitted to the results of games as the patterns are.
+constexpr int TEMPO = 100;
+constexpr int FOUR_THREE_NOW = 200;
+constexpr int FOUR_THREE_LATER = 240;
+constexpr int DOUBLE_THREE_NOW = 280;
+constexpr int DOUBLE_THREE_LATER = 45;
 
 /// Scores of proven wins count from the root; the table keeps them counted from the node.
 int to_table(int score, int ply) { return score > SURE_WIN ? score + ply : score < -SURE_WIN ? score - ply : score; }
 int from_table(int score, int ply) { return score > SURE_WIN ? score - ply : score < -SURE_WIN ? score + ply : score; }
+
+/// Plies by which the quiet move at a place in the order is first looked at less.
+int reduction(std::size_t place) {
+    return static_cast<int>(std::count_if(LATE.begin(), LATE.end(), [&](std::size_t late) { return place >= late; }));
+}
 
 }  // namespace
 
@@ -37,6 +49,8 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
     max_nodes_ = limits.max_nodes;
     history_ = {};
     killers_ = {};
+    answers_.clear();
+    answer_nodes_ = limits.threat_nodes / 4;
     Result best;
     const auto account = [&] {
         best.nodes = searched();
@@ -59,7 +73,7 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
         tell();
         return best;
     }
-    find_moves(side, NO_CELL, 0, moves_[0]);
+    find_moves(side, NO_CELL, 0, CELLS, moves_[0]);
     root_cell_ = moves_[0].front().cell;
     const Position before = position_;
     try {
@@ -88,7 +102,7 @@ bool Search::is_over() const { return searched() >= max_nodes_ || clock_->is_ove
 /// stand ready, which count for more to the side that can play them now.
 int Search::evaluate(int side) const {
     const int other = 1 - side;
-    const int patterns = position_.values(side) - position_.values(other) + position_.values(side) / 8;
+    const int patterns = position_.values(side) - position_.values(other) + position_.values(side) / 6;
     const int ready = FOUR_THREE_NOW * (position_.count(side, FOUR_THREE) > 0) -
                       FOUR_THREE_LATER * (position_.count(other, FOUR_THREE) > 0) +
                       DOUBLE_THREE_NOW * (position_.count(side, DOUBLE_THREE) > 0) -
@@ -144,7 +158,7 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
         return value;
     }
     std::vector<Move> &moves = moves_[ply];
-    find_moves(side, known ? entry.cell : NO_CELL, ply, moves);
+    find_moves(side, known ? entry.cell : NO_CELL, ply, at_root ? CELLS : width_at(depth), moves);
     const int first_alpha = alpha;
     int best = -WIN;
     int best_cell = moves.empty() ? NO_CELL : moves.front().cell;
@@ -157,7 +171,7 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
         }
         // Late quiet moves are first looked at less deeply, and all but the first with a window that only asks whether they
         // are better; whatever surprises is searched again.
-        const int less = options_.lmr && quiet && depth >= 3 && i >= 4 ? (i >= 10 ? 2 : 1) : 0;
+        const int less = options_.lmr && quiet && depth >= 3 ? reduction(i) : 0;
         const int narrow = options_.pvs && i > 0 ? alpha + 1 : beta;
         int score = alpha + 1;
         position_.put(cell, side);
@@ -169,6 +183,9 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
         }
         if (score > alpha && score < beta && narrow < beta) {
             score = -negamax(other, next, -beta, -alpha, ply + 1);
+        }
+        if (at_root && options_.root_defence && score > alpha && score > -SURE_WIN && loses_to_threats(side, cell)) {
+            score -= REFUTED;
         }
         position_.take(cell);
         if (score > best) {
@@ -197,6 +214,26 @@ int Search::negamax(int side, int depth, int alpha, int beta, int ply) {
     return best;
 }
 
+/// Whether the opponent wins by continuous threats against the move that has just been made at the root.
+bool Search::loses_to_threats(int side, int cell) {
+    const auto [answer, is_new] = answers_.try_emplace(cell, NO_CELL);
+    if (is_new) {
+        answer->second = threats_.winning_threat(1 - side, answer_nodes_);
+        if (is_over()) {
+            throw Stopped{};
+        }
+    }
+    return answer->second != NO_CELL;
+}
+
+/// How many quiet moves a node below the root looks at.
+int Search::width_at(int depth) const {
+    if (!options_.width) {
+        return CELLS;
+    }
+    return options_.narrow ? std::clamp(LEAST_WIDTH + WIDTH_A_PLY * depth, LEAST_WIDTH, MOST_WIDTH) : MOST_WIDTH;
+}
+
 /// A quiet move that was too good for the opponent to allow is likely to be so again.
 void Search::remember(int side, int cell, int depth, int ply) {
     if (options_.history) {
@@ -210,7 +247,7 @@ void Search::remember(int side, int cell, int depth, int ply) {
 
 /// Moves worth looking at, best first: a five is made or stopped; an open four is stopped or answered by fours; else points
 /// near the stones by what they are worth to either side.
-void Search::find_moves(int side, int preferred, int ply, std::vector<Move> &moves) const {
+void Search::find_moves(int side, int preferred, int ply, int width, std::vector<Move> &moves) const {
     moves.clear();
     const int other = 1 - side;
     for (const int colour : {side, other}) {
@@ -239,8 +276,8 @@ void Search::find_moves(int side, int preferred, int ply, std::vector<Move> &mov
         moves.push_back({cell, key});
     }
     std::sort(moves.begin(), moves.end(), [](const Move &a, const Move &b) { return a.key > b.key; });
-    if (options_.width && ply > 0 && !must_stop && moves.size() > QUIET_WIDTH) {
-        moves.resize(QUIET_WIDTH);
+    if (!must_stop && moves.size() > static_cast<std::size_t>(width)) {
+        moves.resize(static_cast<std::size_t>(width));
     }
     if (moves.empty()) {  // nothing near: the board holds no stone, or only far ones are free
         for (const int cell : position_.points()) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <unordered_map>
 #include <vector>
 
 #include "clock.h"
@@ -67,7 +68,9 @@ class Search {
     std::uint64_t searched() const { return nodes_ + threats_.nodes() - earlier_; }
     int evaluate(int side) const;
     void remember(int side, int cell, int depth, int ply);
-    void find_moves(int side, int preferred, int ply, std::vector<Move> &moves) const;
+    bool loses_to_threats(int side, int cell);
+    int width_at(int depth) const;
+    void find_moves(int side, int preferred, int ply, int width, std::vector<Move> &moves) const;
     std::vector<int> principal_variation(int side);
 
     const Options options_;
@@ -81,7 +84,9 @@ class Search {
     std::uint64_t nodes_ = 0;
     std::uint64_t earlier_ = 0;  // nodes of searches for threats in earlier moves
     std::uint64_t max_nodes_ = 0;
-    int root_cell_ = NO_CELL;  // best so far of the iteration
+    int root_cell_ = NO_CELL;               // best so far of the iteration
+    std::unordered_map<int, int> answers_;  // to root moves, that win by threats; NO_CELL: none was found
+    int answer_nodes_ = 0;                  // looked at for each
 };
 
 #endif
