@@ -11,7 +11,7 @@ CPP := Minimax Minimax/mcts_baselines Minimax/suite instructor/reference/Minimax
 LAID_OUT := $(wildcard $(foreach folder,$(CPP),$(folder)/*.cpp $(folder)/*.h))
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
-.PHONY: grade test format trust suite engines stubs train play supervised export clean tools
+.PHONY: grade test format trust suite engines stubs train play supervised export fit clean tools
 
 grade: $(VENV)/run.stamp engines
 	$(RUN) -m grader grade instructor/reference --profile quick --out results
@@ -89,6 +89,14 @@ TAUGHT_BY := $(filter-out %/engine.cpp %/bench.cpp %/opening.cpp,$(REFERENCE))
 build/teacher/%: instructor/teacher/teacher.cpp $(TAUGHT_BY) $(wildcard instructor/reference/Minimax/*.h)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -DBOARD_SIZE=$* -I instructor/reference/Minimax $< $(TAUGHT_BY) -o $@
+
+# What fit_patterns.py fits the evaluation to.
+build/teacher/counts: instructor/teacher/counts.cpp $(TAUGHT_BY) $(wildcard instructor/reference/Minimax/*.h)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -I instructor/reference/Minimax $< $(TAUGHT_BY) -o $@
+
+fit: $(VENV)/run.stamp build/teacher/counts
+	$(RUN) instructor/teacher/fit_patterns.py build/teacher/counts $(ARGS)
 
 # A stamp is older than the requirements it was made from, or the environment is as they say.
 $(VENV)/run.stamp: requirements.txt

@@ -38,6 +38,8 @@ class Position {
     bool is_full() const { return stones_ == SIZE * SIZE; }
     std::uint64_t hash(int side_to_move) const { return hash_ ^ (side_to_move ? side_key_ : 0); }
 
+    /// What a stone of a colour on an empty point would make of one of its four lines.
+    int pattern(int colour, int cell, int direction) const { return pattern_[cell][direction][colour]; }
     PointClass point_class(int colour, int cell) const { return worth(colour, cell).point_class; }
     /// Points of a class for a colour.
     int count(int colour, PointClass wanted) const { return counts_[colour][wanted]; }

@@ -1,0 +1,154 @@
+"""The weights of the reference's evaluation, fitted to results: `make fit ARGS="FILE..."`.
+
+FILE: games of build/teacher/15 (docs/training.md). For each quiet position of theirs `counts.cpp` gives how often each pattern
+stands on the board, and a logistic regression foretells by these counts whether the side to move wins:
+
+    log odds  =  a * (sum_p v_p * ((1 + t) * own_p - their_p)  +  r . ready  +  tempo)
+
+It is the evaluation of search.cpp with v = PATTERN_VALUE, t = 1/6, r the four weights of fours and threes that stand ready, and
+tempo = TEMPO. The scale a is free; here it is the one that the weights in use have, so that scores keep their size. Every fifth
+game is held back and judges both. What is printed is rounded and entered into patterns.h and search.cpp by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+ENGINE = Path(__file__).resolve().parents[1] / "reference" / "Minimax"
+PATTERNS = ("ONE", "TWO", "OPEN_TWO", "THREE", "OPEN_THREE", "FOUR")
+READY = ("FOUR_THREE_NOW", "FOUR_THREE_LATER", "DOUBLE_THREE_NOW", "DOUBLE_THREE_LATER")
+HELD_BACK = 5  # every fifth game
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Of the evaluation: `values` [6] by PATTERNS, `ready` [4] by READY as they stand in search.cpp, all above 0."""
+
+    values: np.ndarray
+    ready: np.ndarray
+    tempo: float
+    share: float = 1 / 6
+
+    def scores(self, counts: np.ndarray) -> np.ndarray:
+        """[N] of the side to move, for counts [N, 16] as counts.cpp prints them."""
+        own, theirs, ready = counts[:, :6] @ self.values, counts[:, 6:12] @ self.values, counts[:, 12:]
+        return (1 + self.share) * own - theirs + ready @ (self.ready * [1, -1, 1, -1]) + self.tempo
+
+
+def weights_in_use() -> Weights:
+    """Those of the engine's sources."""
+    source = (ENGINE / "patterns.h").read_text() + (ENGINE / "search.cpp").read_text()
+    values = re.search(r"PATTERN_VALUE = \{([^}]*)\}", source)
+    named = dict(re.findall(r"constexpr int (\w+) = (\d+);", source))
+    assert values
+    by_pattern = [int(value) for value in values[1].split(",")]
+    fitted = by_pattern[1:7]  # Pattern is NONE, then those of PATTERNS, then OPEN_FOUR and FIVE, which no quiet position has
+    return Weights(np.array(fitted, dtype=float), np.array([float(named[name]) for name in READY]), float(named["TEMPO"]))
+
+
+def fit(counts: np.ndarray, wins: np.ndarray, begin: Weights) -> Weights:
+    """The weights of largest likelihood, on the scale of `begin`.
+
+    Args:
+        counts: [N, 16], see counts.cpp.
+        wins: [N] 1 where the side to move has won the game, else 0.
+    """
+    own, theirs, ready = (torch.tensor(counts[:, part], dtype=torch.double) for part in (slice(6), slice(6, 12), slice(12, 16)))
+    won = torch.tensor(wins, dtype=torch.double)
+    deviation = own.std(dim=0).clamp(min=1e-9)
+    scale = scale_of(begin.scores(counts), wins)
+    values = (torch.tensor(scale * begin.values) * deviation).requires_grad_()
+    ready_now = torch.tensor(scale * begin.ready * [1, -1, 1, -1]).requires_grad_()
+    others = torch.tensor([begin.share, scale * begin.tempo], dtype=torch.double).requires_grad_()
+    optimiser = torch.optim.LBFGS([values, ready_now, others], max_iter=500, line_search_fn="strong_wolfe")
+
+    def closure() -> torch.Tensor:
+        optimiser.zero_grad()
+        line = values / deviation
+        logits = (1 + others[0]) * (own @ line) - theirs @ line + ready @ ready_now + others[1]
+        loss = binary_cross_entropy_with_logits(logits, won)
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    found = [tensor.detach().numpy() / scale for tensor in (values / deviation, ready_now)]
+    share, tempo = others.detach().numpy()
+    return Weights(found[0], found[1] * [1, -1, 1, -1], float(tempo) / scale, float(share))
+
+
+def scale_of(scores: np.ndarray, wins: np.ndarray) -> float:
+    """Log odds a point of the score, by the largest likelihood: one number, by Newton's method."""
+    scale = 1e-3
+    for _ in range(50):
+        odds = 1 / (1 + np.exp(-scale * scores))
+        scale += ((wins - odds) @ scores) / ((odds * (1 - odds)) @ scores**2)
+    return float(scale)
+
+
+def judged(weights: Weights, counts: np.ndarray, wins: np.ndarray, scale: float) -> tuple[float, float]:
+    """Mean log loss, and the share of positions whose winner the sign of the score tells."""
+    scores = weights.scores(counts)
+    loss = np.mean(np.logaddexp(0, scale * np.where(wins == 1, -scores, scores)))
+    return float(loss), float(np.mean((scores > 0) == (wins == 1)))
+
+
+def read_counts(program: Path, games: list[Path]) -> np.ndarray:
+    """What counts.cpp prints for all games, [N, 18]; games of one seed in two files count twice."""
+    lines = []
+    for path in games:
+        with open(path, encoding="utf-8") as file:
+            heading = json.loads(next(file, "{}"))
+            if heading.get("size") != 15:
+                raise ValueError(f"expected games of build/teacher/15 in {path}; its first line is not their heading")
+            played = [json.loads(line) for line in file if line.endswith("\n")]
+            lines += [" ".join(map(str, [game["winner"], *game["moves"]])) for game in played]
+    done = subprocess.run([program], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
+    return np.array([line.split() for line in done.stdout.splitlines()], dtype=float).reshape(-1, 18)
+
+
+def main() -> int:
+    """Fit, and print the weights beside those in use."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("program", type=Path, help="build/teacher/counts")
+    parser.add_argument("games", type=Path, nargs="+", metavar="FILE", help="games of build/teacher/15")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    try:
+        rows = read_counts(options.program, options.games)
+    except (OSError, ValueError) as error:
+        print(f"fit_patterns.py: {error}", file=sys.stderr)
+        return 2
+    held_back = rows[:, 0] % HELD_BACK == 0
+    if not held_back.any() or held_back.all():
+        print(f"fit_patterns.py: expected quiet positions of at least {HELD_BACK} games; got {len(rows)}", file=sys.stderr)
+        return 2
+    wins, counts = rows[:, 1], rows[:, 2:]
+    used = weights_in_use()
+    fitted = fit(counts[~held_back], wins[~held_back], used)
+    scale = scale_of(used.scores(counts[~held_back]), wins[~held_back])
+    print(f"{len(rows)} quiet positions of {len(np.unique(rows[:, 0]))} games, {held_back.sum()} positions held back\n")
+    seen = (counts > 0).sum(axis=0)
+    rows_of = [*zip(PATTERNS, used.values, fitted.values, seen[:6] + seen[6:12], strict=True)]
+    rows_of += [*zip(READY, used.ready, fitted.ready, seen[12:], strict=True), ("TEMPO", used.tempo, fitted.tempo, len(rows))]
+    print(f"{'':20} {'in use':>8} {'fitted':>8} {'seen in':>8}")  # what was seen seldom is known badly
+    for name, before, after, positions in rows_of:
+        print(f"{name:20} {before:8.0f} {after:8.0f} {positions:8}")
+    print(f"{'share of the move':20} {used.share:8.3f} {fitted.share:8.3f}")
+    for name, column in (("log loss", 0), ("winner told", 1)):
+        before, after = (judged(weights, counts[held_back], wins[held_back], scale)[column] for weights in (used, fitted))
+        print(f"{name:20} {before:8.4f} {after:8.4f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
