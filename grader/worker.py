@@ -1,9 +1,10 @@
 """The process that runs a student's Python: told what to do line by line, it answers with plain values.
 
 Started by `grader.worker_client` inside the sandbox as `python -I worker.py WORKSPACE`. It says HELLO once, before any of
-the student's code is loaded. A request is one JSON line `{"nonce", "op", "args"}`; the reply is `{"nonce", "value"}` or
-`{"nonce", "fault"}`. numpy arrays travel as `{"__array__": [dtype, shape, base64]}`. The descriptors of the exchange are moved
-away first: what the student prints goes to standard error. Nothing is judged here and no expected value is known here.
+the student's code is loaded. A request is one JSON line `{"nonce", "seed", "op", "args"}`, the seed for the dice that the
+student's code throws; the reply is `{"nonce", "value"}` or `{"nonce", "fault"}`. numpy arrays travel as
+`{"__array__": [dtype, shape, base64]}`. The descriptors of the exchange are moved away first: what the student prints goes to
+standard error. Nothing is judged here and no expected value is known here.
 
 A position is `{"width", "height", "n_in_row", "moves"}`, moves in order of play from the empty board.
 """
@@ -80,6 +81,26 @@ def _decode_array(parts: Any) -> np.ndarray:
     if len(content) != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"expected an array of shape {tuple(shape)}; got {len(content)} bytes")
     return np.frombuffer(content, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
+
+
+# ------------------------------------------------------------------------------------------- modules and dice
+
+
+def seed_generators() -> None:
+    """Make the generators that everybody draws from repeat themselves, by the request's seed in [0, 2**32)."""
+    random.seed(STATE["seed"])
+    np.random.seed(STATE["seed"])
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(STATE["seed"])
+
+
+def load(name: str) -> Any:
+    """The module of that name. Its first import may draw, and torch brings dice of its own: then all are seeded again."""
+    if name in sys.modules:
+        return sys.modules[name]
+    module = importlib.import_module(name)
+    seed_generators()
+    return module
 
 
 # ------------------------------------------------------------------------------------- boards and evaluators
@@ -203,7 +224,7 @@ def make_player(
     first_n_moves: int | None = None,
 ) -> tuple[Any, Evaluator]:
     """A player of the student's: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
-    module = importlib.import_module(f"AlphaZero.{kind}")
+    module = load(f"AlphaZero.{kind}")
     evaluate = Evaluator(**evaluator)
     if kind == "mcts_pure":
         player = module.MCTSPlayer(c_puct=c_puct, n_playout=n_playout)
@@ -300,8 +321,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
 
 
 def torch_module() -> Any:
-    import torch
-
+    torch = load("torch")
     torch.set_num_threads(1)
     return torch
 
@@ -318,7 +338,7 @@ def as_tensors(weights: dict[str, np.ndarray]) -> dict[str, Any]:
 def model_layout(width: int, height: int, block: int) -> dict[str, list[int]]:
     """Key -> shape of a fresh PolicyValueNetModel's state_dict."""
     torch_module()
-    module = importlib.import_module("AlphaZero.policy_value_net_torch")
+    module = load("AlphaZero.policy_value_net_torch")
     model = module.PolicyValueNetModel(width, height, block, 9)
     return {key: list(tensor.shape) for key, tensor in model.state_dict().items()}
 
@@ -328,18 +348,15 @@ def net_create(
     height: int,
     block: int,
     weights: dict[str, np.ndarray] | None = None,
-    seed: int | None = None,
     by_file: bool = True,
 ) -> None:
-    """Make a PolicyValueNet, by the seed or with these weights; later calls use it.
+    """Make a PolicyValueNet, fresh or with these weights; later calls use it.
 
     Args:
         by_file: weights are given as init_model, a file written here; else they are put into the model's state_dict.
     """
     torch = torch_module()
-    if seed is not None:
-        torch.manual_seed(seed)
-    module = importlib.import_module("AlphaZero.policy_value_net_torch")
+    module = load("AlphaZero.policy_value_net_torch")
     path = None
     if weights is not None and by_file:
         path = os.path.abspath("given_weights.model")
@@ -400,15 +417,12 @@ def net_evaluate(positions: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.nd
 # -------------------------------------------------------------------------------------------------- training
 
 
-def train_start(seed: int, weights: dict[str, np.ndarray]) -> None:
+def train_start(weights: dict[str, np.ndarray]) -> None:
     """A fresh TrainPipeline of the framework over the student's modules, from these weights."""
-    torch = torch_module()
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
+    torch_module()
     os.makedirs("tmp", exist_ok=True)
     os.makedirs("model", exist_ok=True)
-    STATE["pipeline"] = importlib.import_module("train").TrainPipeline()
+    STATE["pipeline"] = load("train").TrainPipeline()
     STATE["net"] = STATE["pipeline"].policy_value_net
     STATE["net"].model.load_state_dict(as_tensors(weights))
 
@@ -484,6 +498,8 @@ def main(workspace: Path) -> None:
         request = json.loads(line)
         reply: dict[str, Any] = {"nonce": request["nonce"]}
         try:
+            STATE["seed"] = request["seed"]
+            seed_generators()
             reply["value"] = encode(OPERATIONS[request["op"]](**decode(request["args"])))
             text = json.dumps(reply)
         except BaseException as error:  # also SystemExit: the student's exit() must not end the exchange

@@ -4,7 +4,8 @@ A worker says hello before it loads any of the student's code: what goes wrong u
 on a reply is accepted only if it is one JSON line of bounded size with the nonce of the question and a value laid out as that
 operation's; everything else is a fault of the submission, since no other program writes there. A worker that died, hung or
 answered nonsense is ended with its whole process tree and a fresh one is started for the next call, so that a check loses
-only itself. Limits count CPU time, so that nobody loses a check because another program had the core.
+only itself. Limits count CPU time, so that nobody loses a check because another program had the core. Every question brings
+a seed for the dice of the student's code, so that the same question has the same answer in an appeal.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -76,9 +78,13 @@ class Worker:
         limits: of the worker's process tree.
         call_limit_s: seconds of CPU time that one call may take unless it says otherwise; of wall clock, see
             `Minimax.arena.engine.Limits`.
+
+    Attributes:
+        dice: where the seeds of further calls come from; not repeatable unless it is set.
     """
 
     def __init__(self, workspace: Path, sandbox: Sandbox, limits: ProcessLimits, call_limit_s: float = 60.0) -> None:
+        self.dice = Random()
         self._call_limit_s = call_limit_s
         self._workspace, self._sandbox, self._limits = workspace, sandbox, limits
         self._process: subprocess.Popen[bytes] | None = None
@@ -105,7 +111,8 @@ class Worker:
         if self._process is None:
             self._start()
         nonce = secrets.token_hex(8)
-        request = json.dumps({"nonce": nonce, "op": operation, "args": encode(arguments)}).encode("ascii") + b"\n"
+        question = {"nonce": nonce, "seed": self.dice.getrandbits(32), "op": operation, "args": encode(arguments)}
+        request = json.dumps(question).encode("ascii") + b"\n"
         try:
             reply = _parse(self._exchange(request, limit_s), nonce)
             if "value" in reply and not _fits(reply["value"], REPLIES[operation]):

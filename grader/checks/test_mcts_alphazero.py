@@ -27,6 +27,7 @@ from grader.checks.trees import (
     expect_legal_children,
     expect_values_add_up,
     expect_visits_add_up,
+    most_visited,
 )
 from grader.errors import StudentFault
 from grader.worker import hash_priors_and_value
@@ -213,7 +214,7 @@ def _noise_elsewhere(worker: Worker, verdict: Ruling, seed: int) -> None:
         steps = worker.call("self_play", position=position, plies=9, n_playout=60, first_n_moves=0, **player)
         for step in steps:
             visits = Tree.from_reply(step["tree"]).root_visits
-            unlikely += visits.get(step["move"], 0.0) < max(visits.values())
+            unlikely += step["move"] not in most_visited(visits)
     if not unlikely:
         raise StudentFault("In self-play the root's priors are the evaluator's: there is no Dirichlet noise.")
     verdict.partial(
@@ -278,7 +279,7 @@ def _expect_most_visited_in_play(worker: Worker, rng: Random) -> None:
         visits = Tree.from_reply(reply["tree"]).root_visits
         if not _on_most_visited(np.asarray(reply["probs"]), visits):
             raise StudentFault("In play (temperature 1e-3) probs should be all on the most visited move.")
-        if visits.get(reply["move"], 0.0) < max(visits.values()):
+        if reply["move"] not in most_visited(visits):
             raise StudentFault(
                 "In play (temperature 1e-3) the move should be the most visited one, as probs say; it was drawn otherwise."
             )
@@ -295,5 +296,4 @@ def _expect_distribution(probs: Any, points: int, taken: list[int]) -> None:
 
 
 def _on_most_visited(probs: np.ndarray, visits: dict[int, float]) -> bool:
-    most = max(visits.values())
-    return sum(probs[move] for move, count in visits.items() if count >= most - 0.5) > 0.99
+    return float(probs[list(most_visited(visits))].sum()) > 0.99

@@ -31,6 +31,7 @@ from grader.checks.trees import (
     expect_legal_children,
     expect_values_add_up,
     expect_visits_add_up,
+    most_visited,
     undecided_share,
 )
 from grader.errors import StudentFault
@@ -173,7 +174,7 @@ def searched_move(worker: Worker, position: dict[str, Any], n_playout: int, play
     tree = Tree.from_reply(reply["tree"])
     expect_visits_add_up(tree, n_playout)
     expect_legal_children(tree, position)
-    if tree.root_visits.get(reply["move"]) != max(tree.root_visits.values()):
+    if reply["move"] not in most_visited(tree.root_visits):
         raise StudentFault(
             f"After moves {position['moves']} {reply['move']} was played, not the most visited move of the tree."
         )

@@ -220,7 +220,7 @@ def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
 
 
 @pytest.mark.points("train_step.overfits")
-def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, rng: Random) -> None:
+def test_overfits(worker: Worker, verdict: Ruling, batch: Batch) -> None:
     """From fresh weights, as the student's own code draws them; the two-channel heads can be dead from the start (ReLU)."""
     steps, beginnings = 150, 5
     target_entropy = float(-np.mean(np.sum(batch.probs * np.log(batch.probs + 1e-12), axis=1)))
@@ -232,7 +232,7 @@ def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, rng: Random) ->
     _expect_fresh_gradients(worker, verdict, batch)
     left = float("inf")
     for _ in range(beginnings):
-        worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, seed=rng.randrange(2**31))
+        worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
         before, own_start = worker.call("net_weights"), _own_loss(worker, batch)
         worker.call("net_train", lr=1e-3, steps=steps, **told)
         after = worker.call("net_weights")

@@ -27,7 +27,7 @@ from Board.game_board import Board
 from grader.checks.agreement import Search
 from grader.checks.conftest import Ruling
 from grader.checks.positions import Position, random_position
-from grader.checks.trees import board_at
+from grader.checks.trees import board_at, most_visited
 from grader.errors import CouldNotGrade, StudentFault
 from grader.exact import PolicyValue, network_agent, searching_agent
 from grader.run import FAILED, Run
@@ -88,7 +88,7 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
         started = time.monotonic()
         try:
             beginning = fresh_weights(3, 3, BLOCK, outcome.seed)
-            worker.call("train_start", limit_s=CALL_LIMIT_S, seed=outcome.seed, weights=beginning)
+            worker.call("train_start", limit_s=CALL_LIMIT_S, weights=beginning)
             numbers = np.random.default_rng(outcome.seed)
             while outcome.games < profile.max_games and outcome.worst > 0:
                 games = min(profile.check_every, profile.max_games - outcome.games)
@@ -237,7 +237,7 @@ def _visits(reply: dict[str, Any]) -> dict[int, float]:
     if len(moves) != len(visits) or not len(moves) or not np.isfinite(visits).all():
         raise StudentFault("The root's moves and visits could not be read from _children and _n_visits.")
     found = dict(zip(map(int, moves), map(float, visits), strict=True))
-    if found.get(reply["move"]) != max(found.values()):
+    if reply["move"] not in most_visited(found):
         raise StudentFault(f"The player answered {reply['move']}, which is not the most visited move of its tree.")
     return found
 

@@ -22,6 +22,8 @@ from Board.game_board import Board
 from grader.errors import StudentFault
 
 VALUE_TOLERANCE = 1e-3
+TEMPERATURE = 1e-3  # of the draw that should give the most visited move
+LEAST_CHANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,19 @@ def undecided_share(tree: Tree) -> float:
 
 def _off_integer(value: float, most: float) -> float:
     return abs(value - float(np.clip(np.round(value), -most, most)))
+
+
+def most_visited(visits: dict[int, float]) -> set[int]:
+    """The moves that a right player may answer with: the most visited, and what its draw can give in their place.
+
+    softmax(log(visits) / TEMPERATURE) gives a move visited 399 times a twelfth of the chance of one visited 400 times; what has
+    less than LEAST_CHANCE of the best one's is no right answer.
+
+    Args:
+        visits: move -> visits, of a root's children.
+    """
+    least = max(visits.values()) * LEAST_CHANCE**TEMPERATURE
+    return {move for move, count in visits.items() if count >= least}
 
 
 def difference(seen: dict[int, float], expected: dict[int, float]) -> float:

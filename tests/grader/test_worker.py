@@ -8,7 +8,9 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from grader.worker_client import REPLIES, Worker
 from grader.workspace import build_workspace
 from Minimax.arena.process import has_cpu_clock
 
+ROOT = Path(__file__).resolve().parents[2]
 MODULE = """
 import glob, json, os, signal, subprocess, sys, threading, time
 import numpy as np
@@ -59,8 +62,8 @@ def worker(tmp_path, assignment, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made = []
 
-    def make(mischief="pass", limit_s=20.0, sandbox=None, limits=LIMITS):
-        files = {"AlphaZero/mcts_pure.py": MODULE.replace("MISCHIEF", mischief).encode()}
+    def make(mischief="pass", limit_s=20.0, sandbox=None, limits=LIMITS, more=None):
+        files = {"AlphaZero/mcts_pure.py": MODULE.replace("MISCHIEF", mischief).encode(), **(more or {})}
         workspace = build_workspace(assignment, Submission("work", files, (), (), ()), tmp_path / "workspace")
         made.append(Worker(workspace, sandbox or find_sandbox(), limits, limit_s))
         return made[-1]
@@ -107,6 +110,24 @@ def test_a_closed_worker_starts_anew_when_it_is_asked_again(worker):
     asked.close()
     asked.close()
     assert choose(asked) == [1]
+
+
+def test_the_same_dice_give_the_same_answers_also_in_a_fresh_process(worker):
+    """numpy, torch and random are what solutions draw from."""
+    throws = "import random; probs = np.array([random.random(), np.random.random()])"
+    network = ROOT / "instructor/reference/AlphaZero/policy_value_net_torch.py"
+    asked, thrown = worker(throws, more={"AlphaZero/policy_value_net_torch.py": network.read_bytes()}), []
+    for seed in (1, 1, 2):
+        asked.dice = Random(seed)
+        answers = [asked.call("search", position=POSITION, **PLAYER)["probs"].tolist() for _ in range(2)]
+        for _ in range(2):
+            asked.call("net_create", width=3, height=3, block=1)
+            answers.append(asked.call("net_weights")["flatten_layer_3.weight"].tolist())
+        thrown.append(answers)
+        asked.close()
+    assert thrown[0] == thrown[1]
+    different = [*thrown[0], *thrown[2]]
+    assert all(a != b for a, b in combinations(different, 2))
 
 
 def test_arrays_and_what_is_no_number_come_back_as_they_were(worker):
