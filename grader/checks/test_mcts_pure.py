@@ -27,6 +27,7 @@ from grader.checks.positions import (
 from grader.checks.trees import (
     Tree,
     board_at,
+    boards_of,
     expect_finished_games_to_end,
     expect_legal_children,
     expect_values_add_up,
@@ -91,14 +92,21 @@ def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
 
 
 def expect_priors(tree: Tree, position: dict[str, Any], seed: int) -> None:
-    """StudentFault unless the root's children carry the priors that the policy function gave."""
-    board = board_at(position)
-    legal = list(board.availables)
-    priors, _ = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
-    expected = dict(zip(legal, priors, strict=True))
-    for move, prior in tree.root_priors.items():
-        if abs(prior - expected[move]) > 1e-4:
-            raise StudentFault(f"The root's child {move} has prior {prior:.4f}; the policy function gave {expected[move]:.4f}.")
+    """StudentFault unless the children of every node carry the priors that the policy function gives for its position."""
+    for node, board in boards_of(tree, position).items():
+        children = tree.children(node)
+        if not children.size:
+            continue
+        legal = list(board.availables)
+        priors, _ = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
+        expected = dict(zip(legal, priors, strict=True))
+        for child in children:
+            move, prior = int(tree.move[child]), float(tree.prior[child])
+            if abs(prior - expected.get(move, prior)) > 1e-4:
+                raise StudentFault(
+                    f"The node after moves {tree.path(int(child))} below the root has prior {prior:.4f}; the policy function "
+                    f"gave {expected[move]:.4f}."
+                )
 
 
 @pytest.mark.points("mcts_pure.agreement")
