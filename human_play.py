@@ -12,7 +12,7 @@ from Minimax.arena.specs import engine_at
 from Minimax.arena.usage import UsageError
 from Minimax.search_wrapper import EngineError, EnginePlayer
 from unwritten import first_unwritten
-from weights import load_network, sizes_of_weights
+from weights import WeightsError, load_network, sizes_of_weights
 
 DEFAULT_ENGINE = "build/engines/baseline"
 DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "3_3_3.model")
@@ -119,7 +119,7 @@ def main():
     except NotImplementedError as error:
         print(f"human_play.py: {first_unwritten(error)}.", file=sys.stderr)
         return 2
-    except (UsageError, EngineError, ModuleNotFoundError) as error:
+    except (UsageError, WeightsError, EngineError, ModuleNotFoundError) as error:
         print(f"human_play.py: {error}", file=sys.stderr)
         return 2
     except (EOFError, KeyboardInterrupt):

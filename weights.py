@@ -5,25 +5,27 @@ A file that does not fit is told in a sentence.
 
 import os
 
-from Minimax.arena.usage import UsageError
+
+class WeightsError(ValueError):
+    """The file holds no weights of this network for this board: what was expected and what came, in one sentence."""
 
 
 def sizes_of_weights(path):
     """(points, blocks) of a weights file by its shapes.
 
     Raises:
-        UsageError: there is no such file, or it holds something else.
+        WeightsError: there is no such file, or it holds something else.
     """
     import torch
 
     if not os.path.isfile(path):
-        raise UsageError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
+        raise WeightsError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         points = state["dense_layer_1.weight"].shape[0]
         blocks = len({key.split(".")[1] for key in state if key.startswith("resnet.")})
     except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
-        raise UsageError(f"expected weights of the policy-value network in {path}; it holds something else") from error
+        raise WeightsError(f"expected weights of the policy-value network in {path}; it holds something else") from error
     return points, blocks
 
 
@@ -31,17 +33,17 @@ def load_network(path, width, height):
     """The student's network for this board, with these weights.
 
     Raises:
-        UsageError: the weights are of another board or of another network, or there are none.
+        WeightsError: the weights are of another board or of another network, or there are none.
         NotImplementedError: the network is not written yet.
     """
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
     points, blocks = sizes_of_weights(path)
     if width * height != points:
-        raise UsageError(f"expected weights of a {width}x{height} board; those in {path} have {points} points")
+        raise WeightsError(f"expected weights of a {width}x{height} board; those in {path} have {points} points")
     try:
         return PolicyValueNet(width, height, blocks, init_model=path)
     except NotImplementedError:  # a RuntimeError too, but told in a sentence of its own
         raise
     except RuntimeError as error:
-        raise UsageError(f"expected weights of this network in {path}: {str(error).splitlines()[-1].strip()}") from error
+        raise WeightsError(f"expected weights of this network in {path}: {str(error).splitlines()[-1].strip()}") from error

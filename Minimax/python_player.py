@@ -42,7 +42,7 @@ from Minimax.arena.engine import POSITION_TAKEN
 from Minimax.arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
 from Minimax.arena.usage import UsageError
 from unwritten import first_unwritten
-from weights import load_network
+from weights import WeightsError, load_network
 
 LARGEST = 30
 
@@ -271,7 +271,7 @@ def main(arguments: list[str] | None = None) -> int:
     except NotImplementedError as error:
         print(f"python_player.py: {first_unwritten(error)}.", file=sys.stderr)
         return 2
-    except (UsageError, ModuleNotFoundError) as error:
+    except (UsageError, WeightsError, ModuleNotFoundError) as error:
         print(f"python_player.py: {error}", file=sys.stderr)
         return 2
     return 0

@@ -129,7 +129,7 @@ def hash_priors_and_value(stones: Sequence[tuple[int, int]], side: int, legal: S
 
 
 class Evaluator:
-    """`policy_value_fn(board, action_fc, evaluation_fc)` as a search calls it; counts its calls.
+    """`policy_value_fn(board, action_fc, evaluation_fc)` as a search calls it.
 
     Args:
         kind: `uniform` (value 0), `hash` (see above) or `network` (the student's own net, cached by feature planes).
@@ -139,11 +139,9 @@ class Evaluator:
 
     def __init__(self, kind: str, seed: int = 0, value_as_array: bool = False) -> None:
         self.kind, self.seed, self.value_as_array = kind, seed, value_as_array
-        self.calls = 0
         self.cache: dict[bytes, tuple[list[tuple[int, float]], Any]] = {}
 
     def __call__(self, board: Any, *handles: Any, **_: Any) -> tuple[Any, Any]:
-        self.calls += 1
         legal = list(board.availables)
         if self.kind == "network":
             key = np.asarray(board.current_state()).tobytes()
@@ -222,7 +220,7 @@ def make_player(
     evaluator: dict[str, Any],
     is_selfplay: int = 0,
     first_n_moves: int | None = None,
-) -> tuple[Any, Evaluator]:
+) -> Any:
     """A player of the student's: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
     module = load(f"AlphaZero.{kind}")
     evaluate = Evaluator(**evaluator)
@@ -233,11 +231,11 @@ def make_player(
         player = module.MCTSPlayer(evaluate, 2, 3, c_puct=c_puct, n_playout=n_playout, is_selfplay=is_selfplay)
         if first_n_moves is not None:
             player.first_n_moves = first_n_moves
-    return player, evaluate
+    return player
 
 
 def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
-    """One get_action: the move, its probabilities and the tree that was searched."""
+    """One get_action: the move, its probabilities and the root that was searched from."""
     roots = watch_roots(player.mcts)
     if hasattr(player, "set_player_ind"):
         player.set_player_ind(board.get_current_player())
@@ -254,24 +252,22 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     }
 
 
+def step(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
+    """The same with the whole tree, as plain values."""
+    done = act(player, board, is_selfplay)
+    return {"move": done["move"], "probs": done["probs"], "tree": dump_tree(done["root"])}
+
+
 def search(position: dict[str, Any], is_selfplay: int = 0, **player_args: Any) -> dict[str, Any]:
-    """One get_action of a fresh player, in play or in self-play: move, probs, tree, evaluations."""
-    player, evaluate = make_player(is_selfplay=is_selfplay, **player_args)
-    done = act(player, board_at(position), is_selfplay)
-    return {
-        "move": done["move"],
-        "probs": done["probs"],
-        "tree": dump_tree(done["root"]),
-        "evaluations": evaluate.calls,
-    }
+    """One get_action of a fresh player, in play or in self-play: move, probs, tree."""
+    return step(make_player(is_selfplay=is_selfplay, **player_args), board_at(position), is_selfplay)
 
 
 def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict[str, Any]]:
     """The move of a fresh player in each position (in play, not in self-play), and its root's moves with their visits."""
     chosen = []
     for position in positions:
-        player, _ = make_player(**player_args)
-        done = act(player, board_at(position), 0)
+        done = act(make_player(**player_args), board_at(position), 0)
         children = getattr(done["root"], "_children", None) or {}
         visits = [number(child._n_visits) for child in children.values()]
         chosen.append({"move": done["move"], "moves": np.array([int(m) for m in children]), "visits": np.array(visits)})
@@ -281,13 +277,11 @@ def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict
 def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **player_args: Any) -> list[dict[str, Any]]:
     """Up to `plies` moves of one player, each with its probabilities and tree: against itself in self-play mode, or in play
     against an opponent who always answers at the lowest empty point."""
-    player, _ = make_player(is_selfplay=int(not in_play), **player_args)
-    board = board_at(position)
-    steps = []
+    player, board = make_player(is_selfplay=int(not in_play), **player_args), board_at(position)
+    steps: list[dict[str, Any]] = []
     for _ in range(plies):
-        done = act(player, board, int(not in_play))
-        steps.append({"move": done["move"], "probs": done["probs"], "tree": dump_tree(done["root"])})
-        board.do_move(done["move"])
+        steps.append(step(player, board, int(not in_play)))
+        board.do_move(steps[-1]["move"])
         if in_play and not board.game_end()[0]:
             board.do_move(min(board.availables))
         if board.game_end()[0]:
@@ -300,7 +294,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
 
     Each entry tells the tree below the new root, and whether that still has a parent.
     """
-    player, _ = make_player(**player_args)
+    player = make_player(**player_args)
     root = act(player, board_at(position), 0)["root"]
     move = max(root._children, key=lambda move: number(root._children[move]._n_visits))
     searched = dump_tree(root)
@@ -447,27 +441,10 @@ def train_learn(states: np.ndarray, probs: np.ndarray, winners: np.ndarray) -> N
 
 # ------------------------------------------------------------------------------------------------- exchange
 
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    operation.__name__: operation
-    for operation in (
-        search,
-        choose,
-        self_play,
-        advance,
-        model_layout,
-        net_create,
-        net_forward,
-        net_policy_value,
-        net_policy_value_fn,
-        net_train,
-        net_gradients,
-        net_weights,
-        net_evaluate,
-        train_start,
-        train_games,
-        train_learn,
-    )
-}
+SEARCHES = (search, choose, self_play, advance)
+OF_THE_NETWORK = (model_layout, net_create, net_forward, net_policy_value, net_policy_value_fn, net_evaluate, net_weights)
+STEPS = (net_train, net_gradients, train_start, train_games, train_learn)
+OPERATIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*SEARCHES, *OF_THE_NETWORK, *STEPS)}
 
 
 def describe(error: BaseException, workspace: Path) -> dict[str, Any]:

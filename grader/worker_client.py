@@ -50,7 +50,7 @@ _CHOSEN = {"move": int, "moves": np.ndarray, "visits": np.ndarray}
 _NEW_ROOT = {"tree": _TREE, "has_parent": bool}
 _HEADS = (np.ndarray, np.ndarray)
 REPLIES: dict[str, Any] = {
-    "search": {**_STEP, "evaluations": int},
+    "search": _STEP,
     "choose": [_CHOSEN],
     "self_play": [_STEP],
     "advance": {"searched": _TREE, "move": int, "unknown": _NEW_ROOT, "reset": _NEW_ROOT, "kept": _NEW_ROOT},

@@ -322,7 +322,7 @@ def test_every_operation_has_a_layout_of_its_reply():
 @pytest.mark.parametrize(
     ("operation", "value"),
     [
-        ("search", {"move": 1, "probs": None, "tree": {}, "evaluations": 1}),
+        ("search", {"move": 1, "probs": None, "tree": {}}),
         ("self_play", [{"move": 1, "probs": [0.5], "tree": None}]),
         ("net_weights", {"conv2d_1.weight": [0.5]}),
         ("net_weights", [1]),
