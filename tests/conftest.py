@@ -1,7 +1,9 @@
-"""Shared by all tests: where things are, and the framework's engines, built once."""
+"""Shared by all tests: where things are, the framework's engines, built once, and programs loaded as modules."""
 
+import importlib.util
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,3 +20,17 @@ def engines():
     """The folder with sample, baseline and reference, as `make engines` builds them."""
     subprocess.run(["make", "-s", "engines"], cwd=ROOT, check=True)
     return ROOT / "build" / "engines"
+
+
+@pytest.fixture(scope="session")
+def load_module():
+    """Loads a file that no import reaches, as a module of its own under the file's name."""
+
+    def load(path):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module  # where a dataclass looks its annotations up
+        spec.loader.exec_module(module)
+        return module
+
+    return load

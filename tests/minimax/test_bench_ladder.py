@@ -1,6 +1,5 @@
 """The ladder plays what is missing, rates as the model says, and says when the order is not as named."""
 
-import importlib.util
 import subprocess
 import sys
 from math import log
@@ -13,12 +12,8 @@ BENCH = Path(__file__).resolve().parents[2] / "bench" / "ladder.py"
 
 
 @pytest.fixture(scope="module")
-def ladder():
-    spec = importlib.util.spec_from_file_location("ladder", BENCH)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["ladder"] = module
-    spec.loader.exec_module(module)
-    return module
+def ladder(load_module):
+    return load_module(BENCH)
 
 
 def run_bench(*arguments):

@@ -1,6 +1,5 @@
 """The weights of the reference's evaluation come out of the results that they made (instructor/teacher)."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -14,12 +13,8 @@ SCRIPT = ROOT / "instructor" / "teacher" / "fit_patterns.py"
 
 
 @pytest.fixture(scope="module")
-def fitting():
-    spec = importlib.util.spec_from_file_location("fit_patterns", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["fit_patterns"] = module
-    spec.loader.exec_module(module)
-    return module
+def fitting(load_module):
+    return load_module(SCRIPT)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The searches of AlphaZero/ as engines: alone by the line protocol, in matches, and wrong calls."""
 
-import importlib.util
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,14 +22,11 @@ LIMITS = Limits(move_s=5.0, memory_mib=4096)
 
 
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory):
+def weights(load_module, tmp_path_factory):
     """Random weights of one block for 9x9 and 15x15."""
     import torch
 
-    source = REFERENCE / "AlphaZero" / "policy_value_net_torch.py"
-    spec = importlib.util.spec_from_file_location("reference_network", source)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load_module(REFERENCE / "AlphaZero" / "policy_value_net_torch.py")
     torch.manual_seed(1)
     files = {size: tmp_path_factory.mktemp("weights") / f"{size}.pt" for size in (9, 15)}
     for size, file in files.items():

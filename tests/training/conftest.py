@@ -1,6 +1,6 @@
 """The reference as the package AlphaZero, and evaluators that a test can foretell."""
 
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
 
@@ -27,15 +27,11 @@ def reference(monkeypatch):
 
 
 @pytest.fixture
-def load_variant():
+def load_variant(load_module):
     """Loads a module of one of the right variants of instructor/submissions."""
 
     def load(variant, name):
-        path = INSTRUCTOR / "submissions" / "variants" / variant / "AlphaZero" / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(f"variant_{name}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return load_module(INSTRUCTOR / "submissions" / "variants" / variant / "AlphaZero" / f"{name}.py")
 
     return load
 
