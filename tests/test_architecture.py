@@ -119,8 +119,8 @@ def test_the_exact_search_knows_the_rules_alone():
 # ------------------------------------------------------------------------------------------------- upper floors
 
 
-def test_the_training_engine_uses_the_rules_and_the_students_network_and_nothing_below_uses_it():
-    own = STANDARD | {"numpy", "torch", "Board", "AlphaZero", "training"}
+def test_the_training_engine_uses_floor_1_and_the_students_network_and_nothing_below_uses_it():
+    own = STANDARD | {"numpy", "torch", "Board", "Minimax.arena", "AlphaZero", "training"}
     assert unwanted(below("training/"), own) == set()
     lower = below("Board/", "AlphaZero/", "Minimax/", "instructor/reference/")
     assert {arrow for arrow in arrows(lower) if arrow[1] == "training"} == set()

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from training.boards import Boards
-from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
+from training.inference import InferenceNetwork, PositionCache, RandomSymmetry, without_idle_blocks
 from training.symmetries import Symmetries
 
 
@@ -122,3 +122,31 @@ def test_a_random_symmetry_is_one_of_the_board_and_undone_on_the_moves(fixed_eva
     which = [int(np.flatnonzero(np.isclose(values, value))[0]) for value in seen_values]
     assert set(which) == set(range(symmetries.count))
     assert np.array_equal(seen, expected[which])
+
+
+def test_blocks_that_change_nothing_are_left_out_and_no_output_changes(make_network, reference):
+    network = make_network(5, 4, 5)
+    with torch.no_grad():
+        for block in (1, 3, 4):
+            last = network.model.get_submodule(f"resnet.{block}.4")
+            last.weight.zero_()
+            if block != 3:
+                last.bias.zero_()
+    fewer = without_idle_blocks(network.model.state_dict())
+    assert {name.split(".")[1] for name in fewer if name.startswith("resnet.")} == {"0", "1", "2"}
+    assert torch.equal(fewer["resnet.2.0.weight"], network.model.get_parameter("resnet.3.0.weight"))
+    small = reference("policy_value_net_torch").PolicyValueNetModel(5, 4, 3, 9).eval()
+    small.load_state_dict(fewer)
+    states = torch.from_numpy(positions(5, 4, 3, 8))
+    for left, right in zip(network.model.eval()(states), small(states), strict=True):
+        torch.testing.assert_close(left, right)
+
+
+def test_the_first_block_stays_although_it_adds_nothing(make_network):
+    """The relu behind it is the first one in the network."""
+    network = make_network(3, 3, 2)
+    with torch.no_grad():
+        for block in (0, 1):
+            for name in ("weight", "bias"):
+                network.model.get_parameter(f"resnet.{block}.4.{name}").zero_()
+    assert {name.split(".")[1] for name in without_idle_blocks(network.model.state_dict()) if "resnet" in name} == {"0"}

@@ -1,0 +1,113 @@
+"""Random games from a state end as games on the board do, by the rules and in distribution."""
+
+import random
+
+import numpy as np
+import pytest
+
+from Board.game_board import Board
+from training.boards import Boards
+from training.rollouts import RandomRollouts
+from training.search import PuctSearch, PuctSettings
+
+
+def played(moves, width, height, n_in_row, copies=1):
+    boards = Boards(copies, width, height, n_in_row)
+    for move in moves:
+        boards.play([move] * copies)
+    return boards
+
+
+def results(moves, width, height, n_in_row, copies=1, seed=1):
+    boards = played(moves, width, height, n_in_row, copies)
+    assert not boards.over.any()
+    return RandomRollouts(n_in_row, np.random.default_rng(seed))(boards.feature_planes())
+
+
+def test_empty_points_are_alike_and_taken_ones_cannot_be_chosen_below_a_search():
+    probs, values = results([4, 1, 8], 3, 3, 3, copies=2)
+    assert probs.shape == (2, 9) and probs.dtype == values.dtype == np.float32
+    assert probs == pytest.approx(1 / 6)
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [
+        ([6, 7, 8, 3, 5, 4, 0, 2], 0),  # one point is left, and nobody completes a row there
+        ([0, 3, 1, 4, 5, 6, 7, 8], 1),  # one point is left, and whoever is to move completes a row there
+        ([0, 3, 1, 5, 4, 7, 6], -1),  # two are left, either of which completes a row of the other side
+    ],
+)
+def test_a_game_that_is_nearly_over_ends_as_it_must(moves, expected):
+    _, values = results(moves, 3, 3, 3, copies=200)
+    assert set(values.tolist()) == {expected}
+
+
+@pytest.mark.parametrize(
+    ("moves", "size"),
+    [
+        ([], (3, 3, 3)),
+        ([0], (3, 3, 3)),
+        ([0, 8, 1], (3, 3, 3)),
+        ([5, 6, 9, 1, 2], (4, 4, 3)),
+        ([7, 0, 12], (5, 3, 3)),
+        ([], (4, 6, 4)),
+    ],
+)
+def test_wins_losses_and_draws_are_as_frequent_as_on_the_board(moves, size):
+    games, rng = 4000, random.Random(3)
+    on_board = []
+    start = Board(*size)
+    start.init_board()
+    for move in moves:
+        start.do_move(move)
+    for _ in range(games):
+        board = start.copy()
+        ended, winner = board.game_end()
+        while not ended:
+            board.do_move(rng.choice(board.availables))
+            ended, winner = board.game_end()
+        on_board.append(0 if winner == -1 else 1 if winner == start.current_player else -1)
+    values = results(moves, *size, copies=games)[1]
+    for outcome in (-1, 0, 1):
+        share, expected = (values == outcome).mean(), np.mean(np.array(on_board) == outcome)
+        assert abs(share - expected) < 4.5 * np.sqrt(max(expected * (1 - expected), 1 / games) * 2 / games)
+
+
+def test_the_search_over_rollouts_has_the_references_tree(reference, monkeypatch):
+    """With one result for both in place of the dice, visit by visit, also where the game ends within the tree."""
+
+    def result_of(moves_and_players):
+        return float(sum((move + 1) ** 2 * player for move, player in moves_and_players) % 3 - 1)
+
+    def rollout(self, board):
+        ended, winner = board.game_end()
+        if ended:
+            return 0 if winner == -1 else 1 if winner == board.get_current_player() else -1
+        return result_of(board.states.items())
+
+    class Fixed(RandomRollouts):
+        def __call__(self, states):
+            probs, _ = super().__call__(states)
+            values = []
+            for state in states:
+                own = 1 if state[8].all() else 2
+                stones = [(m, p) for plane, p in ((state[1], own), (state[0], 3 - own)) for m in np.flatnonzero(plane[::-1])]
+                values.append(result_of(stones))
+            return probs.astype(np.float64), np.array(values)
+
+    pure = reference("mcts_pure")
+    monkeypatch.setattr(pure.MCTS, "_evaluate_rollout", rollout)
+    board = Board(width=4, height=3, n_in_row=3)
+    board.init_board()
+    for move in (5, 6, 1):
+        board.do_move(move)
+    expected = pure.MCTS(pure.policy_value_fn, c_puct=5, n_playout=300)
+    move = expected.get_move(board)
+    evaluate = Fixed(3, np.random.default_rng(1))
+    search = PuctSearch(1, 12, evaluate, PuctSettings(n_playout=300), np.random.default_rng(1))
+    search.run(played([5, 6, 1], 4, 3, 3), is_selfplay=False)
+    visits = search.root_visits()[0]
+    # Priors are float32 here and float64 there, which decides among equals alone: none is equal here.
+    assert {m: node._n_visits for m, node in expected._root._children.items()} == {m: visits[m] for m in board.availables}
+    assert visits.argmax() == move

@@ -1,0 +1,379 @@
+"""Games between two agents side by side, to measure strength in minutes: python -m training.matches FIRST SECOND [options]
+
+    alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`search.py`)
+    gumbel:model/11_11_5.pt?playouts=32         Gumbel search with these weights (`gumbel.py`)
+    policy:model/11_11_5.pt                     the move that the network gives the largest probability, no search
+    mcts:playouts=1000                          pure Monte Carlo tree search with random rollouts (handout section 5.1)
+
+The rules are those of `Board`, without a swap. Games come in pairs: both begin with the same stones, drawn at random near the
+centre, and the agents change seats. Every move is searched afresh and without noise, as `get_action` does outside of
+self-play; but all games wait for each other, and the leaves of all make one batch of the network, from which residual blocks
+that change nothing are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import parse_qsl
+
+import numpy as np
+import torch
+
+from Minimax.arena.statistics import GameResult, MatchStatistics, match_statistics
+from Minimax.arena.stopping import Rule
+from Minimax.arena.usage import UsageError
+from training.boards import NOBODY, PLANES, Boards
+from training.gumbel import GumbelSettings
+from training.inference import Evaluator, InferenceNetwork, PositionCache, without_idle_blocks
+from training.rollouts import RandomRollouts
+from training.search import PuctSettings
+from training.selfplay import SelfPlaySettings, make_search
+
+OPENING_REACH = 2  # the stones of an opening lie so near to the middle point, in rows and columns
+REPORT_EVERY_S = 30.0
+DEFAULTS = {"playouts": "400", "considered": "16"}
+
+
+class Agent(Protocol):
+    """Whoever chooses moves in many games at once."""
+
+    def choose(self, boards: Boards) -> np.ndarray:
+        """[G] an empty point for each of these positions, none of which is over; `boards` is left as it was."""
+
+
+@dataclass(frozen=True)
+class SearchAgent:
+    """An agent that searches each position afresh, as for a result: no noise, the most visited (PUCT) or best (Gumbel) move.
+
+    Attributes:
+        evaluate: the network, or random rollouts.
+        settings: of the search.
+        rng: draws among equals.
+    """
+
+    evaluate: Evaluator
+    settings: PuctSettings | GumbelSettings
+    rng: np.random.Generator
+
+    def choose(self, boards: Boards) -> np.ndarray:
+        """See Agent."""
+        geometry = boards.geometry
+        settings = SelfPlaySettings(geometry.width, geometry.height, geometry.n_in_row, len(boards), self.settings)
+        return make_search(settings, self.evaluate, self.rng).decide(boards, is_selfplay=False).moves
+
+
+@dataclass(frozen=True)
+class PolicyAgent:
+    """An agent that plays the likeliest legal move of a network."""
+
+    evaluate: Evaluator
+
+    def choose(self, boards: Boards) -> np.ndarray:
+        """See Agent."""
+        probs, _ = self.evaluate(boards.feature_planes())
+        return np.where(boards.legal, probs, -1.0).argmax(axis=1)
+
+
+# ------------------------------------------------------------------------------------------------------- games
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """A game of a match.
+
+    Attributes:
+        number: of the game; 2k and 2k + 1 have the same opening, and in 2k the first agent moves first.
+        moves: all of them, with those of the opening.
+        winner: 1, the player who moved first, 2, or -1 for a draw.
+    """
+
+    number: int
+    moves: tuple[int, ...]
+    winner: int
+
+    @property
+    def result(self) -> GameResult:
+        """As the first agent sees it."""
+        first_is = 1 + self.number % 2
+        value = 0.5 if self.winner == NOBODY else float(self.winner == first_is)
+        return GameResult(value, pair=self.number // 2, identity=(first_is, self.moves))
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """
+    Attributes:
+        games: in order of their numbers.
+        verdict: what the rule for an early end said, None if it said nothing.
+    """
+
+    games: tuple[PlayedGame, ...]
+    verdict: str | None = None
+
+    @property
+    def statistics(self) -> MatchStatistics:
+        """Wins, draws, losses, intervals and Elo difference of the first agent."""
+        return match_statistics([game.result for game in self.games])
+
+
+def draw_opening(board: tuple[int, int, int], stones: int, rng: np.random.Generator) -> list[int]:
+    """So many different points near the middle of a board (width, height, n_in_row), in the order in which they are taken.
+
+    Raises:
+        UsageError: there are not so many points there, or they could make a row.
+    """
+    width, height, n_in_row = board
+    h, w = np.divmod(np.arange(width * height), width)
+    near = np.flatnonzero((abs(h - height // 2) <= OPENING_REACH) & (abs(w - width // 2) <= OPENING_REACH))
+    most = min(2 * n_in_row - 2, len(near) - 1)
+    if not 0 <= stones <= most:
+        raise UsageError(f"expected openings of 0 to {most} stones on {width}x{height} with {n_in_row} in a row; got {stones}")
+    return [int(point) for point in rng.choice(near, size=stones, replace=False)]
+
+
+def play_match(
+    first: Agent,
+    second: Agent,
+    board: tuple[int, int, int],
+    games: int,
+    rng: np.random.Generator,
+    *,
+    opening_stones: int = 2,
+    side_by_side: int = 64,
+    stop: Rule | None = None,
+    progress: Callable[[int, int], None] = lambda ended, running: None,
+) -> MatchResult:
+    """A match.
+
+    Args:
+        first, second: the agents; the result is the first one's.
+        board: (width, height, n_in_row).
+        games: to play, an even number.
+        rng: draws the openings.
+        opening_stones: set at random before the agents take over.
+        side_by_side: games at once, an even number.
+        stop: told of the games in order of their numbers, once all those side by side have ended: short games end first,
+            and who wins them may not be who wins long ones. When it ends the match, the games after that do not count.
+        progress: called after each move with the games that have ended and those that are being played.
+
+    Raises:
+        UsageError: a number is not as it should be.
+    """
+    for name, number in (("games", games), ("games side by side", side_by_side)):
+        if number < 2 or number % 2:
+            raise UsageError(f"expected an even number of {name}, since openings are played with both colours; got {number}")
+    played: list[PlayedGame] = []
+    while len(played) < games:
+        numbers = np.arange(len(played), min(games, len(played) + side_by_side))
+        openings = [draw_opening(board, opening_stones, rng) for _ in numbers[::2]]
+        wave = Boards(len(numbers), *board)
+        done = len(played)
+        for running, ended in _play(wave, numbers, np.repeat(openings, 2, axis=0).astype(int), (first, second)):
+            played += ended
+            progress(len(played), running)
+        played[done:] = sorted(played[done:], key=lambda game: game.number)
+        for game in played[done:] if stop else ():
+            if verdict := stop.add(game.result):  # type: ignore[union-attr]
+                return MatchResult(tuple(played[: game.number + 1]), verdict)
+    return MatchResult(tuple(played))
+
+
+def _play(
+    boards: Boards, numbers: np.ndarray, openings: np.ndarray, agents: tuple[Agent, Agent]
+) -> Iterator[tuple[int, list[PlayedGame]]]:
+    """Play games to their ends.
+
+    Args:
+        boards: [G] empty.
+        numbers: [G] of the games.
+        openings: [G, S] the moves that they begin with.
+        agents: the first one has the first seat in games with an even number.
+
+    Yields:
+        (games that go on, games that have ended) after each move.
+    """
+    story = list(openings.T)
+    for moves in openings.T:
+        boards.play(moves)
+    while len(boards):
+        moves = np.empty(len(boards), dtype=np.int64)
+        for seat, agent in enumerate(agents):
+            turn = np.flatnonzero((boards.side_to_move - 1 + numbers) % 2 == seat)
+            if turn.size:
+                moves[turn] = agent.choose(boards.take(turn))
+        boards.play(moves)
+        story.append(moves)
+        lines = np.array(story).T
+        over = boards.over
+        ended = [
+            PlayedGame(int(numbers[game]), tuple(lines[game].tolist()), int(boards.winner[game]))
+            for game in np.flatnonzero(over)
+        ]
+        boards, numbers, story = boards.take(~over), numbers[~over], list(lines[~over].T)
+        yield len(boards), ended
+
+
+# ------------------------------------------------------------------------------------------------------ agents
+
+
+def load_evaluator(path: str, width: int, height: int, batch_size: int) -> Evaluator:
+    """The network of AlphaZero/ with weights of a file, as fast as it gets, behind a cache of positions.
+
+    Raises:
+        UsageError: there are no such weights, or they are of another board.
+        NotImplementedError: the network is not written yet.
+    """
+    from AlphaZero.policy_value_net_torch import PolicyValueNetModel
+
+    try:
+        state = without_idle_blocks(torch.load(path, map_location="cpu", weights_only=True))
+        points = len(state["dense_layer_1.bias"])
+    except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
+        raise UsageError(f"expected weights of the policy-value network in {path}; {error}") from error
+    if points != width * height:
+        raise UsageError(f"expected weights of a {width}x{height} board; those in {path} have {points} points")
+    blocks = len({name.split(".")[1] for name in state if name.startswith("resnet.")})
+    model = PolicyValueNetModel(width, height, blocks, PLANES)
+    model.load_state_dict(state)
+    return PositionCache(InferenceNetwork(model, width, height, dtype=None, batch_size=batch_size))
+
+
+def parse_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.random.Generator) -> Agent:
+    """The agent that these words name, see the module.
+
+    Args:
+        board: (width, height, n_in_row).
+        batch_size: games in which it is asked for a move at once.
+        rng: for all that it draws.
+
+    Raises:
+        UsageError: they name none.
+        NotImplementedError: it needs a network that is not written yet.
+    """
+    width, height, n_in_row = board
+    kind, _, rest = text.partition(":")
+    weights, _, query = ("", "", rest) if kind == "mcts" else rest.partition("?")
+    known = {"alphazero": ("playouts",), "gumbel": ("playouts", "considered"), "policy": (), "mcts": ("playouts",)}.get(kind)
+    if known is None:
+        raise UsageError(f"expected alphazero:FILE, gumbel:FILE, policy:FILE or mcts:playouts=N; got {text}")
+    try:
+        given = dict(parse_qsl(query, strict_parsing=True)) if query else {}
+        numbers = {name: int(given.pop(name, DEFAULTS[name])) for name in known}
+    except ValueError:
+        raise UsageError(f"expected options such as playouts=400 in {text}; got {query!r}") from None
+    if given or min(numbers.values(), default=2) < 2:
+        raise UsageError(f"expected {' and '.join(f'{name}=N' for name in known) or 'no option'}, N from 2 on, in {text}")
+    if kind == "mcts":
+        return SearchAgent(RandomRollouts(n_in_row, rng), PuctSettings(numbers["playouts"]), rng)
+    evaluate = load_evaluator(weights, width, height, batch_size)
+    if kind == "policy":
+        return PolicyAgent(evaluate)
+    if kind == "gumbel":
+        return SearchAgent(evaluate, GumbelSettings(numbers["playouts"], numbers["considered"]), rng)
+    return SearchAgent(evaluate, PuctSettings(numbers["playouts"]), rng)
+
+
+# ----------------------------------------------------------------------------------------------------- command
+
+
+def describe(result: MatchResult) -> str:
+    """What the match, of one game at least, says about the first agent."""
+    seen = result.statistics
+    assert seen.elo is not None  # only without a game
+    low, high = seen.interval_95
+    return (
+        f"{seen.games} games, {seen.distinct_games} distinct: {seen.wins} won, {seen.draws} drawn, {seen.losses} lost\n"
+        f"score {seen.score_rate:.3f}, 95 % {low:.3f} to {high:.3f}; "
+        f"Elo {seen.elo.difference:+.0f}, 95 % {seen.elo.low:+.0f} to {seen.elo.high:+.0f}"
+    )
+
+
+def show_progress(games: int) -> Callable[[int, int], None]:
+    """A line on stderr now and then."""
+    start = reported = time.monotonic()
+
+    def progress(ended: int, running: int) -> None:
+        nonlocal reported
+        now = time.monotonic()
+        if now - reported > REPORT_EVERY_S:
+            reported = now
+            print(f"{ended} of {games} games ended, {running} running, {now - start:.0f} s", file=sys.stderr, flush=True)
+
+    return progress
+
+
+def parse_board(text: str) -> tuple[int, int, int]:
+    """WIDTHxHEIGHTxN_IN_ROW."""
+    width, height, n_in_row = (int(number) for number in text.split("x"))
+    if not 1 <= n_in_row <= min(width, height):
+        raise ValueError
+    return width, height, n_in_row
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and play."""
+    parser = argparse.ArgumentParser(prog="training.matches", description="Games side by side (docs/training.md, Matches).")
+    parser.add_argument("first", metavar="FIRST", help="such as alphazero:model/11_11_5.pt?playouts=400")
+    parser.add_argument("second", metavar="SECOND", help="such as mcts:playouts=1000")
+    parser.add_argument("--board", type=parse_board, default=(11, 11, 5), metavar="WxHxN", help="N in a row (default 11x11x5)")
+    parser.add_argument("--games", type=int, default=40, metavar="N", help="an even number (default 40)")
+    parser.add_argument("--opening-stones", type=int, default=2, metavar="N", help="set at random before (default 2)")
+    parser.add_argument("--side-by-side", type=int, default=64, metavar="N", help="games at once (default 64)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of openings and agents (default 1)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="for the games and statistics, JSON")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    try:
+        rngs = np.random.default_rng(options.seed).spawn(3)
+        batch_size = max(1, min(options.games, options.side_by_side) // 2)
+        first, second = (
+            parse_agent(text, options.board, batch_size, rng)
+            for text, rng in zip((options.first, options.second), rngs[1:], strict=True)
+        )
+        start = time.monotonic()
+        result = play_match(
+            first,
+            second,
+            options.board,
+            options.games,
+            rngs[0],
+            opening_stones=options.opening_stones,
+            side_by_side=options.side_by_side,
+            progress=show_progress(options.games),
+        )
+    except (UsageError, NotImplementedError) as error:
+        print(f"training.matches: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted; a match that is not over says nothing yet.", file=sys.stderr)
+        return 130
+    print(f"{options.first} against {options.second}, seed {options.seed}, {time.monotonic() - start:.0f} s")
+    print(describe(result))
+    if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(json.dumps(match_json(options, result)) + "\n", encoding="utf-8")
+    return 0
+
+
+def match_json(options: argparse.Namespace, result: MatchResult) -> dict[str, Any]:
+    """The call, the statistics and the games as plain values."""
+    return {
+        "first": options.first,
+        "second": options.second,
+        "board": list(options.board),
+        "seed": options.seed,
+        "opening_stones": options.opening_stones,
+        "statistics": result.statistics.to_json(),
+        "games": [{"number": game.number, "moves": list(game.moves), "winner": game.winner} for game in result.games],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
