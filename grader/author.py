@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grader import gradebook, handout, notebook, release, replay, stubs, trust
+from grader.errors import UsageError
 from grader.grading import Announce
 from grader.sandbox import LEVELS
 
@@ -45,7 +46,10 @@ def release_command(options: argparse.Namespace) -> int:
 def trust_command(options: argparse.Namespace, announce: Announce) -> int:
     """Grade the samples whose outcome is known, and compare."""
     kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
-    return trust.main(options.only, kinds, options.seed, options.out, announce, long=options.long)
+    if options.seeds < 1:
+        raise UsageError(f"expected --seeds of at least 1; got {options.seeds}")
+    seeds = range(options.seed, options.seed + options.seeds)
+    return trust.main(options.only, kinds, seeds, options.out, announce, long=options.long)
 
 
 def add_commands(commands: Any, announce: Announce) -> None:
@@ -91,6 +95,7 @@ def add_commands(commands: Any, announce: Announce) -> None:
     trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples whose name fits, such as 'pure-*'")
     trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of samples (default: all)")
     trusting.add_argument("--seed", type=int, default=1, help="of positions and games (default: 1)")
+    trusting.add_argument("--seeds", type=int, default=1, metavar="N", help="so many seeds, from that one on (default: 1)")
     trusting.add_argument("--out", type=Path, default=trust.OUT, help=f"folder for results (default: {trust.OUT})")
     trusting.add_argument("--long", action="store_true", help="also the match and the training, minutes a sample")
     trusting.set_defaults(run=lambda options: trust_command(options, announce))

@@ -2,9 +2,10 @@
 
 Each kind of sample lies in `instructor/submissions/`: mutants are the reference with one typical bug (`mutants.toml`), which
 must fail exactly the checks named there, with a message that names the misconception; variants are right solutions that
-differ from the reference (`variants/NAME/` over it), which must get full marks or the share that their `expected.toml` names.
-A sample is graded like any submission, by the checks that its files can fell (`checks.toml`), with one seed; what is decided
-stays decided until the sample or the grader changes. Checks that take minutes are left out unless they are asked for.
+differ from the reference (`variants/NAME/` over it), and the reference itself, which must get full marks or the share that
+their `expected.toml` names. A sample is graded like any submission, by the checks that its files can fell (`checks.toml`);
+what is decided stays decided until the sample or the grader changes. Checks that take minutes are left out unless they are
+asked for. A check that accuses right solutions by bad luck shows it with some seeds only: `--seeds` tries several.
 """
 
 from __future__ import annotations
@@ -58,11 +59,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Row:
-    """A sample's outcome: `failed` holds the message of each check that gave less than full points; `wrong` is empty if
-    all is as it must be."""
+    """A sample's outcome with one seed: `failed` holds the message of each check that gave less than full points; `wrong` is
+    empty if all is as it must be."""
 
     kind: str
     name: str
+    seed: int
     expected: dict[str, float | None]
     failed: dict[str, str]
     not_run: tuple[str, ...]
@@ -98,8 +100,9 @@ def load_mutants(root: Path) -> list[Sample]:
 
 
 def load_variants(root: Path) -> list[Sample]:
-    """The folders of `variants/`, each with an `expected.toml`: `why`, and if need be `without` and `[share]`."""
-    found = []
+    """The reference as it is, and the folders of `variants/`, each with an `expected.toml`: `why`, and if need be `without`
+    and `[share]`."""
+    found = [Sample(kind="variants", name="reference", why="It is the solution itself.", files={})]
     for place in sorted(path for path in (root / SAMPLES / "variants").glob("*") if path.is_dir()):
         told = _read_toml(place / EXPECTED)
         if unknown := set(told) - {"why", "without", "share"}:
@@ -146,7 +149,7 @@ def checks_for(
     """The checks to run on a sample, and the ids of those that its files can fell but that take too long."""
     places = _read_toml(root / SAMPLES / "checks.toml")
     groups: set[str] = set()
-    for path in (*sample.files, *sample.without):
+    for path in (*sample.files, *sample.without) or ("",):
         fitting = [groups for place, groups in places.items() if f"{path}/".startswith(f"{place}/")]
         groups.update(fitting[0] if fitting else {check.id.split(".")[0] for check in assignment.checks})
     able = [check for check in assignment.checks if check.id.split(".")[0] in groups]
@@ -171,6 +174,7 @@ def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: 
     return Row(
         kind=sample.kind,
         name=sample.name,
+        seed=seed,
         expected=sample.expected,
         failed={i: check["message"] for i, check in verdicts.items() if check["status"] != PASSED},
         not_run=tuple(not_run),
@@ -233,22 +237,23 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: {error}") from error
 
 
-def main(only: str, kinds: tuple[str, ...], seed: int, out: Path, announce: Announce, *, long: bool = False) -> int:
-    """Run the samples and print the table; 0 if every row is as it must be, else 1."""
+def main(only: str, kinds: tuple[str, ...], seeds: range, out: Path, announce: Announce, *, long: bool = False) -> int:
+    """Run the samples with each seed and print the table; 0 if every row is as it must be, else 1."""
     samples, sandbox = load_samples(kinds, only), find_sandbox()
-    announce(f"{sandbox.sentence} Seed {seed}.")
-    width = max(len(sample.name) for sample in samples)
+    announce(sandbox.sentence)
+    width, runs = max(len(sample.name) for sample in samples), [(seed, sample) for seed in seeds for sample in samples]
     started = time.monotonic()
     rows: list[Row] = []
-    announce(f"{'kind':8}  {'name':{width}}  expected | failed | ok")
-    for number, sample in enumerate(samples, 1):
-        left = (time.monotonic() - started) / max(1, number - 1) * (len(samples) - number + 1)
-        announce(f"\r{number} of {len(samples)}: {sample.name}" + (f", about {left:.0f} s left" if rows else ""))
-        row = run_sample(sample, out.resolve(), sandbox, seed, long=long)
+    announce(f"{'kind':8}  {'name':{width}}  seed  expected | failed | ok")
+    for number, (seed, sample) in enumerate(runs, 1):
+        left = (time.monotonic() - started) / max(1, number - 1) * (len(runs) - number + 1)
+        announce(f"\r{number} of {len(runs)}: {sample.name}" + (f", about {left:.0f} s left" if rows else ""))
+        row = run_sample(sample, out.resolve() / f"seed_{seed}", sandbox, seed, long=long)
         rows.append(row)
         expected = ", ".join(i if share is None else f"{i} {share:.0%}" for i, share in row.expected.items())
         verdict = f"NO: {row.wrong}" if row.wrong else "yes"
-        announce(f"{row.kind:8}  {row.name:{width}}  {expected or 'none'} | {', '.join(row.failed) or 'none'} | {verdict}")
+        failed = ", ".join(row.failed) or "none"
+        announce(f"{row.kind:8}  {row.name:{width}}  {seed:4}  {expected or 'none'} | {failed} | {verdict}")
         (out / "rows.json").write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
     as_expected = sum(not row.wrong for row in rows)
     announce(f"{as_expected} of {len(rows)} as expected; the messages stand in {out / 'rows.json'}.")
