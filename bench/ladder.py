@@ -4,9 +4,7 @@ The engines are named from the weakest to the strongest, as the ladder is meant 
 others, since their differences are what the ladder promises. Each pair is a match of the arena with its records in FOLDER:
 what was killed goes on, the same command with more games adds to them, and games recorded beyond those asked for count too.
 
-Ratings are the maximum of the likelihood of Bradley and Terry (1952) over all pairs together, each match weighed by its
-effective games (Minimax.arena.statistics), with one drawn game added to each pair, so that a match without a point lost has
-a finite answer. Errors are 95 % by the inverse of the observed information. The first engine is at 0.
+Ratings are those of training/ratings.py over all pairs together; errors are 95 %, and the first engine is at 0.
 """
 
 from __future__ import annotations
@@ -14,9 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from math import log
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -31,53 +27,15 @@ from Minimax.arena.setup import MatchSetup
 from Minimax.arena.specs import engine_at
 from Minimax.arena.statistics import Z_95, percentile
 from Minimax.arena.usage import UsageError
+from training.ratings import Pair, ratings
 
 ENGINES = Path("build/engines")
 LADDER = ("sample", "mcts_50000", "mcts_100000", "mcts_400000", "baseline", "reference")
-ELO_PER_NAT = 400 / log(10)
-
-
-@dataclass(frozen=True)
-class Pair:
-    """What a match says: the stronger's points among the effective games, by the order of the ladder."""
-
-    weaker: int
-    stronger: int
-    points: float
-    games: float
 
 
 def pairs_in_order(count: int) -> Iterator[tuple[int, int]]:
     """Neighbours first, from the top, since these take longest to be known."""
     yield from sorted(combinations(range(count), 2), key=lambda pair: (pair[1] - pair[0], -pair[0]))
-
-
-def ratings(count: int, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
-    """Elo [count] with the first at 0, and its covariance [count, count], by Newton's method.
-
-    Args:
-        pairs: must connect all engines.
-    """
-    strength = np.zeros(count)
-    for _ in range(100):
-        gradient, information = np.zeros(count), np.zeros((count, count))
-        for pair in pairs:
-            low, high, games = pair.weaker, pair.stronger, pair.games + 1
-            expected = 1 / (1 + np.exp(strength[low] - strength[high]))
-            surplus = pair.points + 0.5 - games * expected
-            gradient[high] += surplus
-            gradient[low] -= surplus
-            weight = games * expected * (1 - expected)
-            information[[low, high], [low, high]] += weight
-            information[[low, high], [high, low]] -= weight
-        step = np.zeros(count)
-        step[1:] = np.linalg.solve(information[1:, 1:], gradient[1:])
-        strength += np.clip(step, -1, 1)
-        if np.abs(step).max() < 1e-9:
-            break
-    covariance = np.zeros((count, count))
-    covariance[1:, 1:] = np.linalg.inv(information[1:, 1:])
-    return strength * ELO_PER_NAT, covariance * ELO_PER_NAT**2
 
 
 def play_pair(names: tuple[str, str], games: int, options: argparse.Namespace) -> MatchResult:

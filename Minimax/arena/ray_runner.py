@@ -58,16 +58,16 @@ class RayRunner:
     """
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
-        _ray()
+        load_ray()
         if address is not None:
-            _check_address(address)
+            check_address(address)
         cores = available_cores()
         self.workers = workers if address is not None else max(1, min(workers or cores, cores))
         self.address = address
 
     def __call__(self, tasks: Iterable[GameTask]) -> Generator[GameRecord, None, None]:
-        ray = _ray()
-        connected_here = self._connect(ray)
+        ray = load_ray()
+        connected_here = connect(self.address, self.workers)
         there = {"PYTHONPATH": str(ROOT), "RAY_kill_child_processes_on_worker_exit": "0"}  # the guardian ends them all
         play = ray.remote(num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": there})(_play)
         left = iter(tasks)
@@ -86,22 +86,35 @@ class RayRunner:
             if connected_here:
                 ray.shutdown()
 
-    def _connect(self, ray: Any) -> bool:
-        """Whether there was no connection to a cluster before."""
-        if ray.is_initialized():
-            return False
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        own = {"num_cpus": self.workers, "include_dashboard": False} if self.address is None else {}
-        try:
-            ray.init(self.address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
-        except (OSError, RuntimeError, ValueError) as error:
-            where = f"at {self.address}" if self.address else "to start on this machine"
-            raise UsageError(f"expected a Ray cluster {where}; {str(error).strip().splitlines()[0]}") from error
-        return True
+
+def connect(address: str | None, cpus: int | None) -> bool:
+    """Connect to the cluster at an address or, if it is None, to one of so many CPUs that is started on this machine.
+
+    Returns:
+        Whether there was no connection to a cluster before.
+
+    Raises:
+        UsageError: there is none, or none can be started.
+    """
+    ray = load_ray()
+    if ray.is_initialized():
+        return False
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    own = {"num_cpus": cpus, "include_dashboard": False} if address is None else {}
+    try:
+        ray.init(address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
+    except (OSError, RuntimeError, ValueError) as error:
+        where = f"at {address}" if address else "to start on this machine"
+        raise UsageError(f"expected a Ray cluster {where}; {str(error).strip().splitlines()[0]}") from error
+    return True
 
 
-def _ray() -> Any:
-    """The package, which only who asks for a cluster needs."""
+def load_ray() -> Any:
+    """The package, which only who asks for a cluster needs.
+
+    Raises:
+        UsageError: it is not installed.
+    """
     try:
         import ray
     except ImportError:
@@ -110,8 +123,12 @@ def _ray() -> Any:
     return ray
 
 
-def _check_address(address: str) -> None:
-    """Whether something that may be Ray listens there; Ray itself would try for minutes and log each time."""
+def check_address(address: str) -> None:
+    """See that something that may be Ray listens there; Ray itself would try for minutes and log each time.
+
+    Raises:
+        UsageError: nothing does, or the address is none.
+    """
     if address == "auto":
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")

@@ -19,11 +19,7 @@ def game_to_sgf(game: GameRecord) -> str:
     result = "0" if game.winner is None else ("B" if game.winner == game.black else "W") + "+"
     if game.faulty is not None:
         result += "T" if game.termination == "timeout" else "F"
-    comment = _text(f"{game.termination.value} {game.detail}".strip())
-    nodes = [
-        f"(;FF[4]GM[4]CA[UTF-8]AP[gomoku-arena]SZ[{game.size}]GN[{game.index}]"
-        f"PB[{_text(black)}]PW[{_text(white)}]RE[{result}]GC[{comment}]"
-    ]
+    nodes = [heading(game.size, game.index, black, white, result, f"{game.termination.value} {game.detail}".strip())]
     position = Position(size=game.size)
     for action in game.moves:
         colour = "BW"[position.turn]
@@ -32,8 +28,21 @@ def game_to_sgf(game: GameRecord) -> str:
             stones = ["".join(f"[{_point(p, game.size)}]" for p, seat in position.stones.items() if seat == s) for s in (0, 1)]
             nodes.append(f"C[White swaps]AB{stones[0]}AW{stones[1]}PL[B]")
         else:
-            nodes.append(f"{colour}[{_point(action, game.size)}]")
+            nodes.append(stone(colour, action, game.size))
     return "\n;".join(nodes) + ")\n"
+
+
+def heading(size: int | str, number: int, black: str, white: str, result: str, comment: str) -> str:
+    """The first node of a game: board (columns:rows if they differ), names, result (such as B+) and a comment."""
+    return (
+        f"(;FF[4]GM[4]CA[UTF-8]AP[gomoku-arena]SZ[{size}]GN[{number}]"
+        f"PB[{_text(black)}]PW[{_text(white)}]RE[{result}]GC[{_text(comment)}]"
+    )
+
+
+def stone(colour: str, point: Action, size: int) -> str:
+    """A move, B or W, at (x, y), y counted from the bottom row."""
+    return f"{colour}[{_point(point, size)}]"
 
 
 def _point(point: Action, size: int) -> str:

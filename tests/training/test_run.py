@@ -1,0 +1,284 @@
+"""Runs of self-play: they learn, go on after a kill and after Ctrl-C, repeat nothing, refuse in sentences.
+
+With TRUST=all in the environment a run is killed five times, and a table is printed.
+"""
+
+import contextlib
+import csv
+import fcntl
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from training import run
+from training.learner import PUBLISH_STEPS
+from training.report import game_to_sgf
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = os.environ.get("TRUST") == "all"
+KILLS = 5 if ALL else 2
+SETTINGS = {
+    "games-at-once": 8,
+    "playouts": 4,
+    "considered": 4,
+    "start-positions": 60,
+    "batch-size": 16,
+    "reuse": 4,
+    "check-every": 30,
+    "rating-games": 2,
+    "mcts-playouts": 4,
+    "match-playouts": 4,
+    "gate-games": 4,
+    "save-every-s": 0.2,
+    "seed": 1,
+}
+SMALL = [word for name, value in SETTINGS.items() for word in (f"--{name}", str(value))]
+
+
+def arguments(folder, *more, games=60, workers=0):
+    return ["tictactoe", "--run", str(folder), *SMALL, "--games", str(games), "--workers", str(workers), *map(str, more)]
+
+
+def resumed(folder, *more, workers=0):
+    return ["--run", str(folder), "--resume", "--workers", str(workers), *map(str, more)]
+
+
+@pytest.fixture
+def started(reference, capfd):
+    """Runs the command in this process: (exit code, standard output, standard error)."""
+    reference("policy_value_net_torch")
+
+    def start(words):
+        code = run.main(words)
+        return code, *capfd.readouterr()
+
+    return start
+
+
+def games_of(folder):
+    return [json.loads(line) for line in (folder / "games.jsonl").read_text().splitlines()]
+
+
+def table_of(folder, name):
+    with open(folder / name, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def state_of(folder):
+    return torch.load(folder / "checkpoint.pt", weights_only=True)
+
+
+def assert_whole(folder, least_games):
+    """Nothing twice, nothing missing, and exactly the steps that the positions call for."""
+    games, state = games_of(folder), state_of(folder)
+    assert [game["game"] for game in games] == list(range(len(games))) and len(games) >= least_games
+    origins = [(game["start"], game["worker"], game["number"]) for game in games]
+    assert len(set(origins)) == len(origins)
+    for start, worker in {origin[:2] for origin in origins}:
+        numbers = [origin[2] for origin in origins if origin[:2] == (start, worker)]
+        assert numbers == list(range(len(numbers)))
+    positions = sum(len(game["moves"]) for game in games)
+    assert state["games"] == len(games) and state["steps"] == (positions - 60) * 4 // 16
+    metrics = table_of(folder, "metrics.csv")
+    for column in ("games", "positions", "steps"):
+        numbers = [int(row[column]) for row in metrics]
+        assert numbers == sorted(numbers) and numbers[-1] == {**state, "positions": positions}[column]
+    assert len({row["steps"] for row in metrics}) == len(metrics)
+    evaluated = [int(row["games"]) for row in table_of(folder, "elo.csv")]
+    assert evaluated == sorted(set(evaluated)) and evaluated[-1] == len(games)
+    assert [one["games"] for one in state["evaluations"]] == evaluated
+    assert {int(path.stem) for path in (folder / "networks").iterdir()} >= set(evaluated)
+
+
+# ------------------------------------------------------------------------------------------------ from end to end
+
+
+def test_a_run_plays_learns_and_evaluates_and_goes_on_for_more_games(started, make_network, tmp_path):
+    folder = tmp_path / "runs" / "a"
+    code, out, err = started(arguments(folder))
+    assert code == 0 and "60 games" in out.replace("61 games", "60 games").replace("62 games", "60 games"), err
+    assert_whole(folder, 60)
+    state = state_of(folder)
+    network = make_network(3, 3, 1)
+    network.restore_model(folder / "best.model")
+    latest = state["model"]
+    assert all(torch.equal(latest[name], tensor) for name, tensor in network.model.state_dict().items())
+    assert {path.suffix for path in (folder / "sgf").iterdir()} == {".sgf"}
+    # Without a gate workers get the latest network, but not after each step.
+    steps = sorted({game["steps"] for game in games_of(folder)})
+    assert steps[0] == 0 and len(steps) > 1 and min(np.diff(steps)) >= PUBLISH_STEPS
+
+    code, out, err = started(resumed(folder, "--games", 90))
+    assert code == 0 and f"{state['games']} of 90 games" in out, err
+    assert_whole(folder, 90)
+    assert games_of(folder)[-1]["start"] == 1 and state_of(folder)["seconds"] > state["seconds"]
+
+
+def test_with_a_gate_self_play_waits_for_a_network_that_wins(started, tmp_path):
+    assert started(arguments(tmp_path, "--gate", "--search", "puct", games=90))[0] == 0
+    assert_whole(tmp_path, 90)
+    rows = table_of(tmp_path, "elo.csv")
+    accepted = {row["steps"] for row in rows if row["accepted"] == "1"}
+    assert accepted and {str(game["steps"]) for game in games_of(tmp_path)} <= accepted
+    for row in rows[1:]:
+        rate = int(row["against_other_won"]) + int(row["against_other_drawn"]) / 2
+        assert (rate / 4 >= 0.55) == (row["accepted"] == "1")
+
+
+def test_weights_to_start_from_are_those_of_the_first_games(started, make_network, tmp_path):
+    weights = tmp_path / "weights.model"
+    network = make_network(3, 3, 1, seed=5)
+    network.save_model(str(weights))
+    assert started(arguments(tmp_path / "a", "--init-model", weights, games=8))[0] == 0
+    first = torch.load(tmp_path / "a" / "networks" / "0000000.model", weights_only=True)
+    assert all(torch.equal(first[name], tensor) for name, tensor in network.model.state_dict().items())
+
+
+def test_a_game_as_sgf_has_its_moves_from_the_left_and_from_the_top():
+    text = game_to_sgf(3, 3, 7, [0, 5, 8], 1, ("new", "old"))
+    assert "SZ[3]" in text and "GN[7]" in text and "RE[B+]" in text and "PB[new]PW[old]" in text
+    assert text.split("\n")[1:] == [";B[ac]", ";W[cb]", ";B[ca])", ""]
+    assert "SZ[4:3]" in game_to_sgf(4, 3, 0, [0], -1, ("", "")) and "RE[0]" in game_to_sgf(4, 3, 0, [0], -1, ("", ""))
+
+
+# ------------------------------------------------------------------------------------------------ kills and Ctrl-C
+
+
+def left_of(folder):
+    """Processes that name the folder, and those that they have started."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"RUN_OF_TEST={folder}".encode() in entry.read_bytes():
+                found.append(int(entry.parent.name))
+    return found
+
+
+def until(holds, timeout_s=120):
+    end = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_a_run_killed_again_and_again_ends_whole(tmp_path, capfd):
+    folder = tmp_path / "run"
+    environment = {**os.environ, "RUN_OF_TEST": str(folder), "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "instructor" / "reference", ROOT)))
+    numbers = random.Random(os.environ.get("KILL_SEED", "1"))
+    lines = folder / "games.jsonl"
+
+    def start(words):
+        command = [sys.executable, "-m", "training.run", *words]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def count():
+        return lines.read_bytes().count(b"\n") if lines.exists() else 0
+
+    table, process = [], start(arguments(folder, games=10_000, workers=1))
+    for kill in range(KILLS):
+        before, wanted = lines.read_bytes() if kill else b"", count() + numbers.randint(1, 60)
+        until(lambda wanted=wanted, process=process: count() >= wanted or process.poll() is not None)
+        time.sleep(numbers.random() / 2)
+        process.kill()
+        process.wait()
+        assert process.returncode == -signal.SIGKILL, process.stderr.read()
+        process.stderr.close()
+        until(lambda: not left_of(folder), 20)
+        content = lines.read_bytes()
+        assert content.startswith(before[: before.rfind(b"\n") + 1])
+        table.append((count(), state_of(folder)["games"], state_of(folder)["steps"]))
+        more = ["--games", count() + 8] if kill == KILLS - 1 else []
+        process = start(resumed(folder, *more, workers=kill % 2))
+    _, err = process.communicate()
+    assert process.returncode == 0 and "Traceback" not in err, err
+    with capfd.disabled():
+        if ALL:
+            print("\nkilled after  games  in the checkpoint  steps in it")
+            for games, saved, steps in table:
+                print(f"{'':13} {games:5}  {saved:17}  {steps:11}")
+    assert_whole(folder, table[-1][0] + 8)
+    assert {game["start"] for game in games_of(folder)} == set(range(KILLS + 1))
+
+
+def test_ctrl_c_saves_and_the_run_goes_on(started, tmp_path):
+    def press():
+        until(lambda: (tmp_path / "games.jsonl").exists() and len(games_of(tmp_path)) > 20)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    code, _, err = started(arguments(tmp_path, games=10_000))
+    games = len(games_of(tmp_path))
+    assert code == 0 and f"Interrupted after {games} games" in err and "--resume goes on" in err
+    assert state_of(tmp_path)["games"] == games
+    assert started(resumed(tmp_path, "--games", games + 8))[0] == 0
+    assert_whole(tmp_path, games + 8)
+
+
+# -------------------------------------------------------------------------------------------------- wrong calls
+
+
+def refusal(started, words):
+    code, out, err = started(words)
+    assert (code, out) == (2, "") and err.startswith("training.run: ") and len(err.splitlines()) == 1
+    return err
+
+
+def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
+    nowhere, wrong = tmp_path / "nowhere", tmp_path / "wrong.model"
+    wrong.write_bytes(b"no weights")
+    assert "to go on with; there is none" in refusal(started, resumed(nowhere))
+    assert "expected one of tictactoe, 5x5x4" in refusal(started, ["--run", str(nowhere)])
+    assert "expected an even --rating-games" in refusal(started, arguments(nowhere, "--rating-games", 3))
+    assert "expected --batch-size of at least 1; got 0" in refusal(started, arguments(nowhere, "--batch-size", 0))
+    assert "expected --reuse above 0" in refusal(started, arguments(nowhere, "--reuse", "-1"))
+    assert "expected a board of at least 4 by 4" in refusal(started, arguments(nowhere, "--n-in-row", 4))
+    assert "expected --workers of at least 0" in refusal(started, arguments(nowhere, workers=-1))
+    assert not nowhere.exists()
+    for path in (wrong, tmp_path / "missing.model"):
+        assert "expected weights of this network" in refusal(started, arguments(nowhere, "--init-model", path))
+    (tmp_path / "file").write_text("")
+    assert "run cannot be used: Not a directory" in refusal(started, arguments(tmp_path / "file" / "run"))
+
+
+def test_an_unknown_preset_names_those_that_there_are(started, tmp_path, capfd):
+    with pytest.raises(SystemExit) as ended:
+        started(["chess", "--run", str(tmp_path)])
+    assert ended.value.code == 2 and "tictactoe" in capfd.readouterr().err
+
+
+def test_a_run_is_not_begun_twice_nor_changed_in_what_its_files_depend_on_nor_shared(started, tmp_path):
+    assert started(arguments(tmp_path, games=8))[0] == 0
+    assert "expected a new folder without --resume" in refusal(started, arguments(tmp_path))
+    assert "expected --blocks 1, with which" in refusal(started, resumed(tmp_path, "--blocks", 2))
+    assert "expected no preset" in refusal(started, ["tictactoe", *resumed(tmp_path)])
+    with open(tmp_path / "lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "expected no other process at work" in refusal(started, resumed(tmp_path))
+    content = (tmp_path / "checkpoint.pt").read_bytes()
+    for torn in (content[: len(content) // 2], b"", b"something else"):
+        (tmp_path / "checkpoint.pt").write_bytes(torn)
+        assert "expected the run's checkpoint in" in refusal(started, resumed(tmp_path))
+    (tmp_path / "config.json").write_text('{"blocks": 1}')
+    assert "expected the settings of a run in" in refusal(started, resumed(tmp_path))
+
+
+def test_a_worker_that_dies_ends_the_run_with_a_sentence_and_what_there_is_stays(started, tmp_path, monkeypatch):
+    from training import workers
+
+    monkeypatch.setattr(workers, "_serve", lambda *arguments: None)
+    monkeypatch.setattr(workers.multiprocessing, "get_context", lambda method: workers.multiprocessing.context.ForkContext())
+    code, _, err = started(arguments(tmp_path, workers=1))
+    assert code == 2 and "expected all 2 processes to go on; number" in err and "Traceback" not in err
+    assert started(resumed(tmp_path, "--games", 30))[0] == 0
+    assert_whole(tmp_path, 30)

@@ -1,0 +1,159 @@
+"""Runs of self-play: everything that one is told, and what is usual for each board. The command line follows from it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal, get_args, get_type_hints
+
+from Minimax.arena.usage import UsageError
+from training.gumbel import GumbelSettings
+from training.search import PuctSettings
+from training.selfplay import SelfPlaySettings
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A run of self-play; docs/training.md says what for.
+
+    Attributes:
+        board_width, board_height, n_in_row: of the board.
+        blocks: residual blocks of the network.
+        search: how moves are found, in self-play and in matches.
+        playouts: of a move in self-play.
+        considered: moves that Gumbel search considers at the root.
+        c_puct: exploration of PUCT.
+        first_n_moves: moves of a self-play game that PUCT draws at temperature 1.
+        games_at_once: games side by side in each worker.
+        games: of the whole run.
+        buffer_positions: latest positions to learn from.
+        start_positions: positions before the first step.
+        batch_size: samples a step.
+        reuse: samples drawn for each new position, on average.
+        learn_rate: at the start; it falls linearly to a tenth over `games`.
+        gate: whether self-play waits for a network that beats the best one so far; otherwise it takes the latest.
+        gate_games: of such a match, at most.
+        gate_score: score rate that a match which the sequential test left undecided must reach.
+        check_every: games of self-play between two evaluations.
+        rating_games: of the latest network against pure MCTS, and without a gate against the one before, in each evaluation.
+        mcts_playouts: of pure MCTS.
+        match_playouts: of the networks in matches.
+        save_every_s: seconds between two checkpoints.
+        seed: of everything that is drawn.
+    """
+
+    board_width: int
+    board_height: int
+    n_in_row: int
+    blocks: int
+    search: Literal["gumbel", "puct"] = "gumbel"
+    playouts: int = 32
+    considered: int = 16
+    c_puct: float = 5.0
+    first_n_moves: int = 12
+    games_at_once: int = 64
+    games: int = 5000
+    buffer_positions: int = 100_000
+    start_positions: int = 2000
+    batch_size: int = 256
+    reuse: float = 6.0
+    learn_rate: float = 1e-3
+    gate: bool = True
+    gate_games: int = 400
+    gate_score: float = 0.55
+    check_every: int = 500
+    rating_games: int = 40
+    mcts_playouts: int = 1000
+    match_playouts: int = 64
+    save_every_s: float = 60.0
+    seed: int = 1
+
+    def search_settings(self, playouts: int) -> PuctSettings | GumbelSettings:
+        """Of a search with so many playouts."""
+        if self.search == "gumbel":
+            return GumbelSettings(playouts, self.considered)
+        return PuctSettings(playouts, self.c_puct, self.first_n_moves)
+
+    def selfplay_settings(self) -> SelfPlaySettings:
+        """Board, games and search of a worker."""
+        search = self.search_settings(self.playouts)
+        return SelfPlaySettings(self.board_width, self.board_height, self.n_in_row, self.games_at_once, search)
+
+    def check(self) -> None:
+        """Raises UsageError for settings with which nothing can be done."""
+        for name, value in asdict(self).items():
+            least = {"seed": 0, "playouts": 2, "match_playouts": 2, "mcts_playouts": 2}.get(name, 1)
+            if isinstance(value, bool | str):
+                continue
+            if isinstance(value, float):
+                if not value > 0:
+                    raise UsageError(f"expected {option(name)} above 0; got {value:g}")
+            elif value < least:
+                raise UsageError(f"expected {option(name)} of at least {least}; got {value}")
+            elif name in ("gate_games", "rating_games") and value % 2:
+                raise UsageError(f"expected an even {option(name)}, since openings are played with both colours; got {value}")
+        if not 0.5 < self.gate_score < 0.75:
+            raise UsageError(f"expected --gate-score above 0.5 and below 0.75; got {self.gate_score:g}")
+        if min(self.board_width, self.board_height) < self.n_in_row:
+            raise UsageError(
+                f"expected a board of at least {self.n_in_row} by {self.n_in_row} points for {self.n_in_row} in a row; "
+                f"got {self.board_width} by {self.board_height}"
+            )
+        if self.start_positions > self.buffer_positions:
+            raise UsageError(
+                f"expected --start-positions within the buffer's {self.buffer_positions}; got {self.start_positions}"
+            )
+
+
+# Perfect play draws tic-tac-toe, and two good networks draw nearly every game of it: no match would ever tell them apart.
+PRESETS = {
+    "tictactoe": RunConfig(
+        3, 3, 3, 1, playouts=16, considered=9, first_n_moves=4, games_at_once=32, games=1500, buffer_positions=5000,
+        start_positions=500, batch_size=64, reuse=20, gate=False, check_every=250, mcts_playouts=100, match_playouts=16,
+    ),
+    "5x5x4": RunConfig(
+        5, 5, 4, 3, playouts=24, first_n_moves=6, games=6000, buffer_positions=50_000, batch_size=128, check_every=600,
+    ),
+    "6x6x4": RunConfig(6, 6, 4, 4, first_n_moves=8, games=10_000, check_every=1000),
+    "9x9x5": RunConfig(9, 9, 5, 6, games=50_000, buffer_positions=500_000, start_positions=10_000, check_every=2500),
+    "gomoku_11": RunConfig(
+        11, 11, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=2500, save_every_s=180,
+    ),
+    "gomoku_15": RunConfig(
+        15, 15, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=2500, save_every_s=180,
+    ),
+}  # fmt: skip
+
+# What the files of a run were made for.
+LASTING = ("board_width", "board_height", "n_in_row", "blocks", "buffer_positions", "seed")
+
+
+def option(name: str) -> str:
+    """The command line's name of a setting."""
+    return "--" + name.replace("_", "-")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """An option for each setting; what is not given is not in the result."""
+    group = parser.add_argument_group("settings (default: the preset's; see RunConfig in training/presets.py)")
+    hints = get_type_hints(RunConfig)
+    for field in fields(RunConfig):
+        kind = hints[field.name]
+        more: dict[str, Any] = {"type": kind, "metavar": "N" if kind is int else "X"}
+        if kind is bool:
+            more = {"action": argparse.BooleanOptionalAction}
+        elif get_args(kind):
+            more = {"choices": get_args(kind)}
+        group.add_argument(option(field.name), default=argparse.SUPPRESS, **more)
+
+
+def changed(config: RunConfig, options: argparse.Namespace) -> RunConfig:
+    """The settings with those that the command line gives.
+
+    Raises:
+        UsageError: they do not go together.
+    """
+    given = {field.name: getattr(options, field.name) for field in fields(RunConfig) if hasattr(options, field.name)}
+    config = replace(config, **given)
+    config.check()
+    return config

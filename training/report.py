@@ -1,0 +1,142 @@
+"""What a run of self-play shows of itself: metrics.csv, elo.csv, curves.png, events for TensorBoard, games as SGF.
+
+matplotlib and tensorboardX are for who wants them (requirements-runs.txt); without one of them its files are missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from Minimax.arena.sgf import heading, stone
+from training.boards import NOBODY
+
+OPTIONAL = ("matplotlib", "tensorboardX")
+
+
+def missing_packages() -> list[str]:
+    """Those of OPTIONAL that are not installed."""
+    return [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
+
+
+def game_to_sgf(
+    width: int, height: int, number: int, moves: Iterable[int], winner: int, names: tuple[str, str], comment: str = ""
+) -> str:
+    """One game as an SGF tree.
+
+    Args:
+        width, height: of the board.
+        number: of the game.
+        moves: h * width + w, in order.
+        winner: 1, who moved first and is shown as black, 2 or -1 for a draw.
+        names: of who moved first and of the other.
+        comment: on the game.
+    """
+    result = "0" if winner == NOBODY else "BW"[winner - 1] + "+"
+    nodes = [heading(width if width == height else f"{width}:{height}", number, *names, result, comment)]
+    for ply, move in enumerate(moves):
+        h, w = divmod(move, width)
+        nodes.append(stone("BW"[ply % 2], (w, h), height))
+    return "\n;".join(nodes) + ")\n"
+
+
+class Report:
+    """The files of a run that are for people.
+
+    Args:
+        folder: of the run.
+        games: games of the checkpoint that the run goes on from; rows of later ones are taken back.
+    """
+
+    def __init__(self, folder: Path, games: int) -> None:
+        self._folder = folder
+        self._metrics = folder / "metrics.csv"
+        if self._metrics.exists():
+            head, *rows = self._metrics.read_text(encoding="utf-8").splitlines(keepends=True)
+            kept = [row for row in rows if row.endswith("\n") and int(row.split(",")[0]) <= games]
+            replace_text(self._metrics, head + "".join(kept))
+        self._events: Any = None
+        if "tensorboardX" not in missing_packages():
+            from tensorboardX import SummaryWriter
+
+            self._events = SummaryWriter(str(folder / "tensorboard"), purge_step=games + 1)
+
+    def note(self, row: Mapping[str, float]) -> None:
+        """Add a row to metrics.csv, whose first column is `games`."""
+        is_new = not self._metrics.exists()
+        with open(self._metrics, "a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, row, lineterminator="\n")
+            if is_new:
+                writer.writeheader()
+            writer.writerow(row)
+        self._show("run", row)
+
+    def rate(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write elo.csv anew, since each match changes all ratings, and draw the curves."""
+        path = self._folder / "elo.csv"
+        unfinished = path.with_suffix(".part")
+        with open(unfinished, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        os.replace(unfinished, path)
+        self._show("evaluation", {name: rows[-1][name] for name in ("games", "elo")})
+        if "matplotlib" not in missing_packages() and self._metrics.exists():
+            self._draw(rows)
+
+    def sgf(self, name: str, text: str) -> None:
+        """Write a sample game."""
+        folder = self._folder / "sgf"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.sgf").write_text(text, encoding="utf-8")
+
+    def close(self) -> None:
+        """Nothing more is shown."""
+        if self._events is not None:
+            self._events.close()
+
+    def _show(self, group: str, row: Mapping[str, float]) -> None:
+        if self._events is not None:
+            for name, number in row.items():
+                if name != "games":
+                    self._events.add_scalar(f"{group}/{name}", number, int(row["games"]))
+
+    def _draw(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        from matplotlib.figure import Figure
+
+        with open(self._metrics, encoding="utf-8") as file:
+            metrics = list(csv.DictReader(file))
+        games = [int(row["games"]) for row in metrics]
+        figure = Figure(figsize=(8, 10), layout="constrained")
+        learning, strength, speed = figure.subplots(3, 1, sharex=True)
+        for name in ("loss", "entropy"):
+            learning.plot(games, [float(row[name]) for row in metrics], label=name)
+        learning.legend()
+        errors = [row["error_95"] for row in rows]
+        strength.errorbar([row["games"] for row in rows], [row["elo"] for row in rows], errors, marker="o", capsize=3)
+        strength.set_ylabel("Elo above pure MCTS")
+        speed.plot(games, [float(row["evaluations_per_s"]) for row in metrics])
+        speed.set_ylabel("evaluations a second")
+        speed.set_xlabel("games of self-play")
+        unfinished = self._folder / "curves.part"
+        figure.savefig(unfinished, format="png")
+        os.replace(unfinished, self._folder / "curves.png")
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file as a whole or not at all."""
+    replace_bytes(path, text.encode())
+
+
+def replace_bytes(path: Path, content: bytes) -> None:
+    """Write a file as a whole or not at all."""
+    unfinished = path.with_name(path.name + ".part")
+    with open(unfinished, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)
