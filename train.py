@@ -106,6 +106,7 @@ class TrainPipeline:
         self.best_exact = (0, float("-inf"))
         self.best_win_ratio = 0.0
         self.best = ""
+        self.fast_games = None
         self.show = lambda text: None
         self.games_played = 0
         self.data_buffer: deque = deque(maxlen=self.buffer_size)
@@ -129,6 +130,15 @@ class TrainPipeline:
         )
         player.first_n_moves = self.first_n_moves
         return player
+
+    def play_fast(self):
+        """From now on self-play is that of training/, many games side by side, in place of the student's search."""
+        from training.fast import fast_games
+        from training.search import PuctSettings
+
+        search = PuctSettings(self.n_playout, self.c_puct, self.first_n_moves)
+        rng = np.random.default_rng(np.random.randint(2**31))
+        self.fast_games = fast_games(self.policy_value_net, self.board_width, self.board_height, self.n_in_row, search, rng)
 
     def get_equi_data(self, play_data):
         """Each sample in all symmetries of the board: eight if it is square, else four.
@@ -156,7 +166,10 @@ class TrainPipeline:
     def collect_selfplay_data(self, n_games=1):
         """Play games of the network against itself and put their positions into the buffer."""
         for _ in range(n_games):
-            _, play_data = self.game.start_self_play(self.mcts_player)
+            if self.fast_games is not None:
+                play_data = next(self.fast_games)
+            else:
+                _, play_data = self.game.start_self_play(self.mcts_player)
             self.data_buffer.extend(self.get_equi_data(play_data))
             self.games_played += 1
 
@@ -305,6 +318,9 @@ def main():
     parser.add_argument("--games", type=int, help="self-play games (default: the preset's)")
     parser.add_argument("--seed", type=int, help="repeat a training (default: drawn and printed)")
     parser.add_argument("--init-model", metavar="FILE", help="weights to go on from")
+    parser.add_argument(
+        "--fast", action="store_true", help="self-play by training/ in place of the own search: same games, sooner"
+    )
     options = parser.parse_args()
     if options.games is not None and options.games < 1:
         parser.error(f"expected --games of at least 1; got {options.games}")
@@ -317,6 +333,8 @@ def main():
         pipeline = TrainPipeline(init_model=options.init_model, preset=options.preset)
         if options.games is not None:
             pipeline.game_batch_num = options.games
+        if options.fast:
+            pipeline.play_fast()
         print(f"Seed {seed}, {pipeline.game_batch_num} games of {options.preset}")
         pipeline.run()
     except NotImplementedError as error:

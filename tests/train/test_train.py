@@ -96,6 +96,16 @@ def test_a_training_leaves_weights_and_a_table_and_the_same_seed_gives_the_same_
     assert any(not np.array_equal(other[key], weights[key]) for key in weights)
 
 
+def test_fast_self_play_does_without_the_serial_one_and_a_seed_repeats_it(call, tmp_path, monkeypatch):
+    monkeypatch.delattr("Board.game_board.Game.start_self_play")
+    tables = []
+    for seed in (5, 5, 6):
+        code, out, err = call("train.py", "--games", 12, "--seed", seed, "--fast")
+        assert (code, err) == (0, "") and f"Seed {seed}, 12 games" in out
+        tables.append((tmp_path / "tmp/training.csv").read_text())
+    assert tables[0] == tables[1] != tables[2] and tables[0].count("\n") > 5
+
+
 def test_an_evaluation_is_in_the_table_and_keeps_the_best_network(run_file, tmp_path):
     pipeline = run_file("train.py")["TrainPipeline"]()
     pipeline.check_freq, pipeline.game_batch_num = 2, 4

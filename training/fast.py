@@ -1,0 +1,47 @@
+"""Self-play for train.py --fast: the games of its serial loop by the engine of this package, several side by side.
+
+The search is PUCT with the handout's noise and temperature, in each game the tree that the student's search would make
+(tests/training/test_fast.py). The network is the student's, in float32, so that a seed repeats a training; what it has learnt
+is used from the next move on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
+from training.samples import unpack_states
+from training.search import PuctSettings
+from training.selfplay import SelfPlay, SelfPlaySettings
+
+GAMES_AT_ONCE = 16
+Sample = tuple[np.ndarray, np.ndarray, float]
+"""(state [9, H, W], move probabilities [A], z), as Game.start_self_play gives them."""
+
+
+def fast_games(
+    net: Any, width: int, height: int, n_in_row: int, search: PuctSettings, rng: np.random.Generator
+) -> Iterator[list[Sample]]:
+    """Games without end, each as the samples of its positions.
+
+    Args:
+        net: the student's PolicyValueNet, which may learn between two games.
+        width, height, n_in_row: of the board.
+        search: its settings.
+        rng: draws noise, moves and symmetries.
+    """
+    evaluate: RandomSymmetry
+
+    def ask(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return evaluate(states)
+
+    selfplay = SelfPlay(SelfPlaySettings(width, height, n_in_row, GAMES_AT_ONCE, search), ask, rng)
+    while True:
+        network = InferenceNetwork(net.model, width, height)
+        evaluate = RandomSymmetry(PositionCache(network), width, height, rng)
+        for game in selfplay.step():
+            states = unpack_states(game.states, width, height)
+            yield list(zip(states, game.policies.astype(np.float32), game.results.astype(float), strict=True))
