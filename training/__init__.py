@@ -7,5 +7,6 @@ Silver et al. 2017), `gumbel` (Danihelka et al. 2022), `selfplay` (games without
 `rollouts` (random games in the place of a network), `matches` (games between two agents, with statistics of the arena). A run
 that lasts is `run` (the command) over `presets`, `replay` (its games on the disk), `workers` (who plays, here or by
 `ray_workers` on a cluster), `learner` (what it knows), `ratings` and `report`. Of the student's modules these use only the
-network.
+network. `dataset`, `supervised` and `export` teach it an engine's games; `alphago` goes on from there in the stages of Silver
+et al. 2016.
 """

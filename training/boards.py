@@ -84,6 +84,22 @@ class Boards:
         """[G, A] bool, the empty points; they stay so after the end of a game."""
         return self.stones[:, :-1] == 0
 
+    @classmethod
+    def from_feature_planes(cls, states: np.ndarray, n_in_row: int) -> Boards:
+        """The games that stand as these states [G, 9, H, W] show, none of which is over: what `feature_planes` gave away."""
+        games, _, height, width = states.shape
+        boards = cls(games, width, height, n_in_row)
+        picture = boards.geometry.picture[:-1]
+        planes = states.reshape(games, PLANES, -1)[:, :, picture] != 0
+        boards.length = planes[:, :2].sum(axis=(1, 2))
+        own = boards.side_to_move[:, None]
+        boards.stones[:, :-1] = np.where(planes[:, 1], own, np.where(planes[:, 0], 3 - own, 0))
+        for ago in range(RECENT):  # the stone that the next plane of its colour leaves out
+            with_it, without = planes[:, ago // 2 * 2 + ago % 2], planes[:, ago // 2 * 2 + ago % 2 + 2]
+            missing = with_it & ~without
+            boards.recent[:, ago] = np.where(missing.any(axis=1), missing.argmax(axis=1), NO_MOVE)
+        return boards
+
     def take(self, games: Any) -> Boards:
         """An independent copy of some games: indices or a mask."""
         some = Boards.__new__(Boards)

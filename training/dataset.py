@@ -1,7 +1,8 @@
 """Positions of games that an engine played against itself, as a network learns from them.
 
 The games are JSON lines (docs/training.md, Supervised weights). Moves and numbers are kept, some 30 bytes a position; feature
-planes are made for a whole batch at once and equal Board.current_state. Values are seen by the side to move.
+planes are made for a whole batch at once and equal Board.current_state. Learnt from are the positions that have a best move;
+where a game has fewer of them than scores, they are the first. Values are seen by the side to move.
 
 The value of a position mixes scores and the game's result by TD(lambda) (Sutton 1988) with the engine's squashed score s:
 
@@ -157,7 +158,7 @@ def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scal
         parts["game"].append(np.full(labelled, number, dtype=np.int32))
         parts["ply"].append(np.arange(game["opening"], game["opening"] + labelled, dtype=np.int32))
         parts["best"].append(np.asarray(game["best"], dtype=np.uint8))
-        parts["value"].append(td_values(game, td_lambda, score_scale))
+        parts["value"].append(td_values(game, td_lambda, score_scale)[:labelled])
         parts["key"].append(position_keys(size, played)[game["opening"] : game["opening"] + labelled])
     is_held_back = np.array([game["seed"] % HELD_BACK_EVERY == 0 for game in games], dtype=bool)
     if not 0 < is_held_back.sum() < len(games):

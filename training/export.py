@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from training.dataset import GamesError, read_games
-from training.supervised import CallError, deepened, make_model, read_checkpoint
+from training.supervised import CallError, blocks_of, deepened, model_of, read_checkpoint
 
 BLOCKS = 19
 ORIGIN = "supervised on games of the reference engine against itself; no self-play of the network"
@@ -37,11 +37,10 @@ def export(run: Path, weights: Path, games: Sequence[str], blocks: int = BLOCKS)
     """
     state = read_checkpoint(run / "checkpoint.pt")
     size, seed = state["history"][-1]["size"], state["history"][-1]["seed"]
-    trained = len({name.split(".")[1] for name in state["model"] if name.startswith("resnet.")})
+    model = model_of(state["model"], size)
+    trained = blocks_of(state["model"])
     if trained > blocks:
         raise CallError(f"expected --blocks of at least {trained}, which the network in {run} has; got {blocks}")
-    model = make_model(size, trained, seed)
-    model.load_state_dict(state["model"])
     teacher = [_summary(path) for path in games]
     weights.parent.mkdir(parents=True, exist_ok=True)
     unfinished = weights.with_suffix(".part")

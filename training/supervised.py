@@ -132,6 +132,18 @@ def deepened(model: nn.Module, size: int, blocks: int, seed: int) -> nn.Module:
     return deeper
 
 
+def blocks_of(weights: dict[str, torch.Tensor]) -> int:
+    """How many residual blocks weights name."""
+    return len({name.split(".")[1] for name in weights if name.startswith("resnet.")})
+
+
+def model_of(weights: dict[str, torch.Tensor], size: int) -> nn.Module:
+    """The network that has these weights."""
+    model = make_model(size, blocks_of(weights), seed=0)
+    model.load_state_dict(weights)
+    return model
+
+
 class Training:
     """A training and all that it knows, in a folder.
 
@@ -139,6 +151,7 @@ class Training:
         config: what to do.
         games: files of games.
         run: the folder.
+        policy_weight: of the cross entropy in what is descended; 0 for a network of which the value alone is wanted.
 
     Attributes:
         model, optimizer: of the present depth.
@@ -151,8 +164,9 @@ class Training:
         GamesError: the games do not fit.
     """
 
-    def __init__(self, config: Config, games: Sequence[str], run: Path) -> None:
+    def __init__(self, config: Config, games: Sequence[str], run: Path, policy_weight: float = 1.0) -> None:
         self.config, self.games, self.run_folder = config, list(games), run
+        self.policy_weight = policy_weight
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.samples = self.steps = self.deepened_at = 0
         self.cpu_s = 0.0
@@ -238,7 +252,7 @@ class Training:
         self.model.train()
         policy_loss, value_loss = self._losses(self.model, self.dtype, *tensors)
         optimizer.zero_grad()
-        (policy_loss + config.value_weight * value_loss).backward()
+        (self.policy_weight * policy_loss + config.value_weight * value_loss).backward()
         optimizer.step()
         self.samples += config.batch_size
         self.steps += 1
@@ -270,7 +284,7 @@ class Training:
         return self.run_folder / "checkpoint.pt"
 
     def save(self) -> None:
-        """Write the checkpoint, all of it or nothing."""
+        """Write the checkpoint."""
         state = {
             "history": self.history,
             "model": self.model.state_dict(),
@@ -282,11 +296,7 @@ class Training:
             "positions": len(self.train),
             "held_back": self.latest,
         }
-        unfinished = self.checkpoint.with_suffix(".part")
-        with open(unfinished, "wb") as file:
-            torch.save(state, file)
-            os.fsync(file.fileno())
-        os.replace(unfinished, self.checkpoint)
+        write_checkpoint(self.checkpoint, state)
 
     def restore(self) -> None:
         """Go on from the checkpoint, and forget what metrics.csv says of later steps.
@@ -298,9 +308,7 @@ class Training:
         self.history = state["history"]
         if self.history[-1]["size"] != self.config.size:
             raise CallError(f"expected a training on {self.config.size}x{self.config.size} in {self.checkpoint}")
-        blocks = len({name.split(".")[1] for name in state["model"] if name.startswith("resnet.")})
-        self._use(make_model(self.config.size, blocks, self.config.seed))
-        self.model.load_state_dict(state["model"])
+        self._use(model_of(state["model"], self.config.size))
         self.optimizer.load_state_dict(state["optimizer"])
         for name in ("samples", "steps", "deepened_at", "cpu_s"):
             setattr(self, name, state[name])
@@ -363,8 +371,17 @@ class Training:
                 )
 
 
+def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
+    """Write a checkpoint, all of it or nothing."""
+    unfinished = path.with_suffix(".part")
+    with open(unfinished, "wb") as file:
+        torch.save(state, file)
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)
+
+
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """What `Training.save` wrote.
+    """What `write_checkpoint` wrote.
 
     Raises:
         CallError: there is none.

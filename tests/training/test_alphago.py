@@ -1,0 +1,467 @@
+"""AlphaGo's stages on a tiny board: each one learns, goes on where it ended, and refuses in sentences."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from training.alphago import mixed, reinforce
+from training.alphago.__main__ import main
+from training.alphago.config import Config
+from training.alphago.mixed import ROLLOUTS, MixedEvaluator, PlayedRollouts
+from training.alphago.play import FastPolicy, SampledPolicy, UniformPolicy, play_to_end, results_for
+from training.alphago.reinforce import Episodes, Reinforce, play_episodes
+from training.alphago.runs import load_network
+from training.alphago.value import all_positions, play_games, write_games
+from training.boards import Boards
+from training.dataset import load_positions, read_games
+from training.supervised import CallError
+
+CONFIGS = Path(__file__).resolve().parents[2] / "training" / "configs"
+BOARD = (4, 4, 3)
+SUPERVISED = """
+size = 4
+depths = [[0, 1]]
+samples = 2048
+batch_size = 32
+learn_rate = 0.05
+weight_decay = 1e-4
+value_weight = 1.0
+td_lambda = 1.0
+score_scale = 600
+check_every = 2048
+seed = 1
+"""
+STAGES = """
+n_in_row = 3
+seed = 1
+supervised = "supervised.toml"
+[reinforce]
+games = 64
+steps = 24
+learn_rate = 0.05
+max_gradient = 5.0
+baseline = true
+pool_every = 5
+check_every = 8
+check_games = 40
+match_games = 200
+[value]
+games = 2048
+side_by_side = 256
+longest_start = 8
+samples = 6144
+batch_size = 32
+learn_rate = 0.02
+weight_decay = 1e-4
+check_every = 6144
+[search]
+lambdas = [0.0, 0.5, 1.0]
+n_playout = 8
+c_puct = 5.0
+rollout = "fast"
+games = 4
+opening_stones = 2
+"""
+
+
+def after(moves, board=BOARD):
+    """One game after these moves."""
+    boards = Boards(1, *board)
+    for move in moves:
+        boards.play([move])
+    return boards
+
+
+def write_teacher(path, count=300, seed=1):
+    """Games of the fast policy against itself, as those of the teacher are written."""
+    agent = FastPolicy(np.random.default_rng(seed))
+    played = [[] for _ in range(count)]
+
+    def choose(live, games):
+        moves = agent.choose(live)
+        for game, move in zip(games.tolist(), moves.tolist(), strict=True):
+            played[game].append(move)
+        return moves
+
+    winners = play_to_end(Boards(count, *BOARD), choose)
+    lines = [{"size": BOARD[0]}]
+    for number, (moves, winner) in enumerate(zip(played, winners.tolist(), strict=True), start=1):
+        told = {"best": moves[1:], "scores": [0] * (len(moves) - 1), "random": []}
+        lines.append({"seed": number, "opening": 1, "winner": winner - 1 if winner > 0 else -1, "moves": moves, **told})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Configurations and games, and a run whose stages are done once for all tests."""
+    folder = tmp_path_factory.mktemp("alphago")
+    (folder / "supervised.toml").write_text(SUPERVISED)
+    (folder / "alphago.toml").write_text(STAGES)
+    write_teacher(folder / "teacher.jsonl")
+    return folder
+
+
+@pytest.fixture
+def call(reference, folder):
+    """The command, on this run; returns its exit code."""
+    torch.set_num_threads(1)
+
+    def call(stage, *more):
+        games = ["--games", str(folder / "teacher.jsonl")] if stage == "supervised" else []
+        return main([stage, "--config", str(folder / "alphago.toml"), "--run", str(folder / "run"), *games, *more])
+
+    return call
+
+
+@pytest.fixture
+def done(call, folder):
+    """The result of a stage, after those before it."""
+
+    def done(stage):
+        for name in ("supervised", "reinforce", "value", "search"):
+            result = folder / "run" / name / "result.json"
+            if not result.exists():
+                assert call(name, *(["--compare"] if name == "value" else [])) == 0
+            if name == stage:
+                return json.loads(result.read_text())
+        raise AssertionError(stage)
+
+    return done
+
+
+@pytest.fixture
+def config(folder):
+    return Config.read(folder / "alphago.toml")
+
+
+@pytest.fixture
+def begin(done, config, folder, tmp_path):
+    """Begins a policy-gradient training in a folder of its own."""
+    done("supervised")
+
+    def begin(name, **settings):
+        run = tmp_path / name
+        run.mkdir(exist_ok=True)
+        if not (run / "supervised").exists():
+            (run / "supervised").symlink_to(folder / "run" / "supervised")
+        training = Reinforce(config, run)
+        training.dtype = torch.float32  # whichever is faster here would not be the same at every run
+        return training
+
+    return begin
+
+
+def weights(training):
+    return {name: tensor.clone() for name, tensor in training.model.state_dict().items()}
+
+
+def same(left, right):
+    return all(torch.equal(left[name], right[name]) for name in left)
+
+
+def preferring(order):
+    """An evaluator that wants the first free point of this order."""
+
+    def evaluate(states):
+        free = Boards.from_feature_planes(states, 3).legal[:, order]
+        probs = np.zeros(free.shape, dtype=np.float32)
+        probs[np.arange(len(states)), np.array(order)[free.argmax(axis=1)]] = 1
+        return probs, np.zeros(len(states), dtype=np.float32)
+
+    return evaluate
+
+
+# ------------------------------------------------------------------------------------------------------ players
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [
+        ([0, 12, 1, 13], 2),  # wins rather than stops
+        ([0, 12, 5], 10),  # stops a diagonal
+        ([0, 3, 8, 15, 13], 4),  # stops a gap in a column
+        ([3, 0, 12, 1, 6], 2),  # its own row of three, and not the diagonal's stop at 9
+    ],
+)
+def test_the_fast_policy_makes_a_row_or_stops_one(moves, expected):
+    agent = FastPolicy(np.random.default_rng(1))
+    assert {int(agent.choose(after(moves))[0]) for _ in range(20)} == {expected}
+
+
+def test_the_fast_policy_beats_moves_at_random():
+    fast, random = FastPolicy(np.random.default_rng(1)), UniformPolicy(np.random.default_rng(2))
+    assert play_episodes(fast, random, Boards(100, 6, 6, 4)).score > 0.8
+
+
+def test_a_sampled_policy_draws_legal_moves_as_often_as_the_network_says():
+    def evaluate(states):
+        probs = np.zeros((len(states), 9), dtype=np.float32)
+        probs[:, [0, 4, 8]] = 0.5, 0.3, 0.1
+        return probs, np.zeros(len(states), dtype=np.float32)
+
+    boards = after([0], (3, 3, 3)).take(np.zeros(4000, dtype=int))
+    moves = SampledPolicy(evaluate, np.random.default_rng(1)).choose(boards)
+    assert set(moves.tolist()) == {4, 8} and abs((moves == 4).mean() - 0.75) < 0.03
+    assert SampledPolicy(evaluate, np.random.default_rng(1)).choose(after([0, 4, 8], (3, 3, 3)))[0] not in (0, 4, 8)
+
+
+# -------------------------------------------------------------------------------------------------- stages 1 and 2
+
+
+def test_episodes_hold_the_learners_moves_and_what_came_of_them():
+    """The learner takes the first free point, and wins by 0 1 2 in either seat."""
+    agents = [SampledPolicy(preferring(order), np.random.default_rng(1)) for order in (np.arange(16), np.arange(16)[::-1])]
+    episodes = play_episodes(*agents, Boards(4, *BOARD))
+    games = [after([0, 15, 1, 14, 2]), after([15, 0, 14, 1, 13])]
+    assert [game.winner[0] for game in games] == [1, 1]  # so who begins wins
+    assert episodes.score == 0.5
+    by_length = episodes.states[:, :2].sum(axis=(1, 2, 3))
+    for length, move, z in zip(by_length.astype(int), episodes.moves, episodes.results, strict=True):
+        assert move == length // 2 and z == (1 if length % 2 == 0 else -1)
+        assert episodes.legal[0].shape == (16,)
+    assert sorted(by_length.tolist()) == sorted([0, 2, 4, 1, 3] * 2)
+
+
+def test_the_gradient_makes_moves_that_won_likelier_and_the_baseline_is_taken_off(begin):
+    training = begin("run")
+    states = np.repeat(after([5]).feature_planes(), 2, axis=0)
+    legal = np.repeat(after([5]).legal, 2, axis=0)
+
+    def probability(move):
+        with torch.no_grad():
+            return float(training.model(torch.from_numpy(states[:1]))[0][0, move].exp())
+
+    before = probability(6), probability(9)
+    training._ascend(Episodes(states, legal, np.array([6, 9]), np.array([1.0, -1.0], dtype=np.float32), 0.5))
+    assert probability(6) > before[0] and probability(9) < before[1]
+    learnt = weights(training)
+    expected = training._baseline(states)[1]
+    training._ascend(Episodes(states, legal, np.array([6, 9]), expected, 0.5))
+    assert same(weights(training), learnt)
+
+
+def test_the_improved_policy_beats_the_supervised_one(done, folder):
+    assert done("supervised")["held_back"]["top_5"] > 0.5
+    result = done("reinforce")
+    assert result["steps"] == 24 and result["against_supervised"]["games"] == 200
+    assert result["against_supervised"]["low_95"] > 0.55
+    rows = (folder / "run" / "reinforce" / "metrics.csv").read_text().splitlines()
+    assert [row.split(",")[0] for row in rows] == ["steps", "8", "16", "24"]
+    assert [path.name for path in sorted((folder / "run" / "reinforce" / "pool").iterdir())] == [
+        f"{steps:06}.pt" for steps in (5, 10, 15, 20)
+    ]
+
+
+def test_a_policy_gradient_that_was_killed_ends_as_one_that_was_not(begin, monkeypatch):
+    whole = begin("whole")
+    for _ in range(8):
+        whole.scores.append(whole.step())
+    killed = begin("killed")
+    for number in range(7):
+        if number == 6:
+            killed.save()  # what is done after it is lost
+        killed.scores.append(killed.step())
+    again = begin("killed")
+    assert again.steps == 6 and again.scores == whole.scores[:6]
+    for _ in range(2):
+        again.scores.append(again.step())
+    assert same(weights(again), weights(whole)) and again.scores == whole.scores
+
+
+def test_ctrl_c_saves_the_policy_and_the_same_command_goes_on(begin, config, folder, tmp_path, monkeypatch, capsys):
+    begin("run")
+    step = Reinforce.step
+    monkeypatch.setattr(
+        Reinforce, "step", lambda self: (_ for _ in ()).throw(KeyboardInterrupt) if self.steps == 3 else step(self)
+    )
+    command = ["reinforce", "--config", str(folder / "alphago.toml"), "--run", str(tmp_path / "run")]
+    assert main(command) == 130
+    assert "goes on" in capsys.readouterr().err
+    monkeypatch.setattr(Reinforce, "step", step)
+    assert begin("run").steps == 3
+    monkeypatch.setattr(reinforce, "play_match", lambda *_, **__: pytest.fail("a measurement at 4 steps"))
+    monkeypatch.setattr(
+        Reinforce, "step", lambda self: (_ for _ in ()).throw(KeyboardInterrupt) if self.steps == 5 else step(self)
+    )
+    assert main(command) == 130
+    assert begin("run").steps == 5
+
+
+# ----------------------------------------------------------------------------------------------------- stage 3
+
+
+def test_games_of_the_value_network_change_hands_at_their_time(config):
+    """Before U the first free point is played, at U any, after it the last free one."""
+    first, last = preferring(np.arange(16)), preferring(np.arange(16)[::-1])
+    games = play_games(config, first, last, 0)
+    assert [game["seed"] for game in games] == list(range(1, 257))
+    at_random = []
+    for game in games:
+        start, moves = game["opening"], game["moves"]
+        assert 1 <= start <= 8 and game["best"] == moves[start : start + 1]
+        for number, move in enumerate(moves, start=1):
+            free = sorted(set(range(16)) - set(moves[: number - 1]))
+            if number == start:
+                at_random.append(free.index(move))
+            else:
+                assert move == free[0 if number < start else -1]
+        boards = after(moves)
+        assert boards.over[0] and boards.winner[0] == (game["winner"] + 1 if game["winner"] >= 0 else -1)
+    assert len(set(at_random)) > 8
+    assert {game["opening"] for game in games} == set(range(1, 9))
+    assert play_games(config, first, last, 0) == games != play_games(config, first, last, 1)
+
+
+def test_the_value_to_learn_is_the_result_for_the_side_to_move(config, tmp_path):
+    uniform = preferring(np.arange(16))
+    games = play_games(config, uniform, uniform, 3)
+    path = tmp_path / "games.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [{"size": 4}, *games]))
+    train, held_back = load_positions([str(path)], 4, 1.0, 1.0)
+    assert len(train) > 50 and set(np.unique(train.value)) >= {-1.0, 1.0}
+    for part in (train, held_back):
+        for game, ply, value in zip(part.game, part.ply, part.value, strict=True):
+            winner = games[game]["winner"]
+            assert ply == games[game]["opening"]
+            assert value == (0 if winner < 0 else 1 if winner == ply % 2 else -1)
+
+
+def test_all_positions_are_those_from_the_random_move_on_and_nothing_of_what_is_held_back(config):
+    uniform = preferring(np.arange(16))
+    games = play_games(config, uniform, uniform, 0)
+    every = list(all_positions(games, None))
+    for game, more in zip(games, every, strict=True):
+        assert more["best"] == (game["best"] if game["seed"] % 20 == 0 else game["moves"][game["opening"] :])
+    some = list(all_positions(games, 100))
+    positions = [len(game["best"]) for game in some if game["seed"] % 20]
+    assert sum(positions) >= 100 > sum(positions[:-1])
+    assert [game["seed"] for game in some if game["seed"] % 20 == 0] == list(range(20, 257, 20))
+
+
+def test_games_that_a_kill_cut_off_are_played_again(done, config, folder, tmp_path):
+    done("value")
+    whole = (folder / "run" / "value" / "games.jsonl").read_text()
+    assert len(whole.splitlines()) == 1 + 2048
+    path = tmp_path / "games.jsonl"
+    path.write_text(whole[: len(whole) * 9 // 10])
+    write_games(config, folder / "run", path)
+    cut, again = ([(game["seed"], game["opening"]) for game in list(read_games(str(p)))[1:]] for p in (path, path))
+    assert len(again) == 2048 and cut == again
+    kept = 1 + len(whole[: len(whole) * 9 // 10].splitlines()) // 256 * 256
+    assert path.read_text().splitlines()[: kept - 256] == whole.splitlines()[: kept - 256]
+
+
+def test_the_value_network_foretells_results_and_whose_they_are(done, config, folder):
+    result = done("value")
+    learnt = result["one_position_a_game"]
+    assert learnt["samples"] == 6144 and learnt["mse_held_back"] < 0.85 * result["mse_of_the_mean"]
+    fewer, every = result["as_many_positions_of_fewer_games"], result["all_positions_of_all_games"]
+    assert every["positions"] > learnt["positions"]
+    assert abs(fewer["positions"] - learnt["positions"]) < 0.3 * learnt["positions"]
+    model = load_network(folder / "run" / "value", config).eval()
+    to_win, to_lose = after([5, 0, 6, 3]), after([5, 0, 6])  # first to move with an open two, and second against it
+    states = torch.from_numpy(np.concatenate([to_win.feature_planes(), to_lose.feature_planes()]))
+    with torch.no_grad():
+        values = model(states)[1].reshape(-1).tolist()
+    assert values[0] > 0.2 and values[1] < -0.1
+
+
+# ----------------------------------------------------------------------------------------------------- stage 4
+
+
+def test_a_mixed_evaluator_mixes_values_and_asks_only_what_counts(fixed_evaluator):
+    policy, value, rollout = (fixed_evaluator(16, seed) for seed in (1, 2, 3))
+    states = Boards(3, *BOARD).feature_planes()
+    states[:, 0, :, 0] = np.eye(3, 4)
+
+    def broken(states):
+        raise AssertionError("not to be asked")
+
+    probs, values = MixedEvaluator(policy, value, rollout, 0.25)(states)
+    assert np.array_equal(probs, policy(states)[0])
+    np.testing.assert_allclose(values, 0.75 * value(states)[1] + 0.25 * rollout(states)[1], rtol=1e-6)
+    assert np.array_equal(MixedEvaluator(policy, value, broken, 0.0)(states)[1], value(states)[1])
+    assert np.array_equal(MixedEvaluator(policy, broken, rollout, 1.0)(states)[1], rollout(states)[1])
+
+
+@pytest.mark.parametrize("rollout", ROLLOUTS)
+def test_rollouts_see_results_for_the_side_to_move(rollout):
+    """It completes a row, or faces an open two; the policy of the third kind takes the first free point."""
+    evaluate = ROLLOUTS[rollout](preferring(np.arange(16)), 3, np.random.default_rng(1))
+    means = []
+    for boards in (after([0, 8, 1, 15]), after([5, 0, 6])):
+        values = evaluate(boards.take(np.zeros(400, dtype=int)).feature_planes())[1]
+        assert values.dtype == np.float32 and set(values.tolist()) <= {-1.0, 0.0, 1.0}
+        means.append(values.mean())
+    assert means[0] > 0.1 and means[1] < -0.1
+    assert rollout == "random" or means == [1, -1]
+
+
+def test_rollouts_are_played_from_the_states_by_the_agent():
+    boards = after([0, 15, 1])
+    evaluate = PlayedRollouts(SampledPolicy(preferring(np.arange(16)), np.random.default_rng(1)), 3)
+    # Second takes 2, first 3, second 4, first 5 ...: 0 5 10 or another row of the first player comes before one of the second.
+    finished = after([0, 15, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    assert finished.over[0]
+    expected = results_for(boards.side_to_move, finished.winner)
+    assert evaluate(boards.feature_planes())[1].tolist() == expected.tolist() and expected[0] != 0
+
+
+def test_each_lambda_plays_each_other_one_and_no_game_twice(done, call, monkeypatch):
+    result = done("search")
+    pairings = [name.split(",")[0] for name in result if "against" in name]
+    assert pairings == ["0.0 against 0.5", "0.0 against 1.0", "0.5 against 1.0"]
+    assert all(result[name]["games"] == 4 for name in result if "against" in name)
+    monkeypatch.setattr(mixed, "play_match", lambda *_, **__: pytest.fail("played again"))
+    assert call("search") == 0
+
+
+# ----------------------------------------------------------------------------------------------------- calls
+
+
+@pytest.mark.parametrize(
+    ("change", "stage", "words"),
+    [
+        (("n_in_row = 3", "n_in_row = 5"), "reinforce", "expected n_in_row from 1 to the size, 4"),
+        (("steps = 24", "stepz = 24"), "reinforce", "differing: steps, stepz"),
+        (("[search]", "[seek]"), "search", "differing: search, seek"),
+        (("longest_start = 8", "longest_start = 16"), "value", "longest_start of at least 1"),
+        (('"fast"', '"slow"'), "search", "rollout to be one of random, fast, policy"),
+        (("0.5, 1.0", "0.5, 1.5"), "search", "lambdas from 0 to 1"),
+        (('"supervised.toml"', '"nowhere.toml"'), "supervised", "expected a configuration in"),
+        (("seed = 1", "seed = "), "value", "expected a configuration in"),
+        (("seed = 1", "seed = 2"), "value", "expected games of"),
+        (("match_games = 200", "match_games = 201"), "reinforce", "expected an even number of games"),
+    ],
+)
+def test_a_wrong_configuration_is_answered_by_a_sentence(done, folder, tmp_path, capsys, change, stage, words):
+    done("search")
+    capsys.readouterr()
+    (tmp_path / "supervised.toml").write_text(SUPERVISED)
+    (tmp_path / "alphago.toml").write_text(STAGES.replace(*change))
+    games = ["--games", str(folder / "teacher.jsonl")] if stage == "supervised" else []
+    assert main([stage, "--config", str(tmp_path / "alphago.toml"), "--run", str(folder / "run"), *games]) == 2
+    told = capsys.readouterr().err
+    assert words in told and told.startswith("training.alphago: ") and len(told.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("stage", "missing"), [("reinforce", "supervised"), ("value", "supervised"), ("search", "supervised")])
+def test_a_stage_asks_for_the_one_before(folder, tmp_path, capsys, stage, missing):
+    assert main([stage, "--config", str(folder / "alphago.toml"), "--run", str(tmp_path)]) == 2
+    assert f"expected a checkpoint at {tmp_path / missing}" in capsys.readouterr().err
+
+
+def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin, config, folder):
+    training = begin("run")
+    training.begun_from["samples"] = 7
+    training.save()
+    with pytest.raises(CallError, match="it was begun from"):
+        begin("run")
+
+
+def test_the_configuration_that_is_shipped_can_be_read():
+    config = Config.read(CONFIGS / "alphago_9.toml")
+    assert config.board == (9, 9, 5) and config.search.lambdas == [0.0, 0.5, 1.0] and config.search.rollout in ROLLOUTS

@@ -1,0 +1,80 @@
+"""python -m training.alphago STAGE [--config FILE] [--run FOLDER] ...: the stages of AlphaGo, one after the other."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from Minimax.arena.usage import UsageError
+from training import supervised
+from training.alphago.config import Config
+from training.alphago.mixed import run_search
+from training.alphago.reinforce import Reinforce
+from training.alphago.runs import write_result
+from training.alphago.value import run_value
+from training.dataset import GamesError
+
+STAGES = {
+    "supervised": "the policy, from games of the teacher",
+    "reinforce": "the policy, from games against earlier ones of itself",
+    "value": "the value network, from games of the improved policy",
+    "search": "games of searches with value network, rollouts and both",
+}
+
+
+def run_supervised(config: Config, run: Path, games: list[str]) -> int:
+    """Stage 1, by training.supervised; returns its exit code."""
+    folder = run / "supervised"
+    call = [str(config.supervised_path), "--run", str(folder), "--games", *games]
+    code = supervised.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
+    if code == 0:
+        state = supervised.read_checkpoint(folder / "checkpoint.pt")
+        write_result(folder, {name: state[name] for name in ("samples", "positions", "cpu_s", "held_back")})
+    return code
+
+
+def run_reinforce(config: Config, run: Path) -> None:
+    """Stage 2; Ctrl-C saves it."""
+    training = Reinforce(config, run)
+    try:
+        training.run()
+    except KeyboardInterrupt:
+        training.save()
+        raise
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and do a stage, or go on with it."""
+    parser = argparse.ArgumentParser(prog="training.alphago", description="AlphaGo's stages (docs/training.md).")
+    stages = parser.add_subparsers(dest="stage", required=True, metavar="STAGE")
+    for name, text in STAGES.items():
+        stage = stages.add_parser(name, help=text, description=f"{text}; the same command goes on where it ended")
+        stage.add_argument("--config", type=Path, default="training/configs/alphago_9.toml", metavar="FILE")
+        stage.add_argument("--run", type=Path, default="runs/alphago_9", metavar="FOLDER", help="of all stages")
+        if name == "supervised":
+            stage.add_argument("--games", nargs="+", required=True, metavar="FILE", help="games of the teacher")
+        if name == "value":
+            stage.add_argument("--compare", action="store_true", help="also train on all positions of the games")
+    options = parser.parse_args(arguments)
+    try:
+        config = Config.read(options.config)
+        if options.stage == "supervised":
+            return run_supervised(config, options.run, options.games)
+        if options.stage == "reinforce":
+            run_reinforce(config, options.run)
+        elif options.stage == "value":
+            run_value(config, options.run, options.compare)
+        else:
+            run_search(config, options.run)
+    except (supervised.CallError, UsageError, GamesError, NotImplementedError) as error:
+        print(f"training.alphago: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted; the same command goes on.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

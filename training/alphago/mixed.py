@@ -1,0 +1,149 @@
+"""Stage 4: search with leaves judged by the value network and by a game played from them (Silver et al. 2016, "Searching with
+policy and value networks" and Methods, "Search algorithm"):
+
+    V(leaf) = (1 - lambda) v(leaf) + lambda z
+
+v by the value network, z the result of one rollout, both for the side to move. Priors are the supervised policy's, as in the
+paper, where it did better than the improved one: it thinks of more moves. The search is that of training.search; the paper's
+expands a node only after several visits and rolls out at each of them, here each new node gets one rollout.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from training.alphago.config import Config
+from training.alphago.play import FastPolicy, SampledPolicy, play_to_end, results_for
+from training.alphago.runs import inference, load_network, match_row, write_result
+from training.boards import Boards
+from training.inference import Evaluator, PositionCache
+from training.matches import Agent, SearchAgent, play_match, show_progress
+from training.rollouts import RandomRollouts
+from training.search import PuctSettings
+from training.supervised import CallError, read_checkpoint
+
+
+class PlayedRollouts:
+    """An evaluator whose values are results of games that an agent plays from the states; its probabilities say nothing.
+
+    Args:
+        agent: of both sides.
+        n_in_row: of the board.
+    """
+
+    def __init__(self, agent: Agent, n_in_row: int) -> None:
+        self._agent = agent
+        self._n_in_row = n_in_row
+
+    def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See Evaluator; the states are those of games that are not over."""
+        boards = Boards.from_feature_planes(states, self._n_in_row)
+        winners = play_to_end(boards, lambda live, _: self._agent.choose(live))
+        points = boards.geometry.points
+        return np.full((len(states), points), 1 / points, dtype=np.float32), results_for(boards.side_to_move, winners)
+
+
+class MixedEvaluator:
+    """An evaluator that takes the probabilities from one and mixes the values of two others.
+
+    Args:
+        policy, value, rollout: the evaluators.
+        share: lambda, of the rollout; what has no share is not asked.
+    """
+
+    def __init__(self, policy: Evaluator, value: Evaluator, rollout: Evaluator, share: float) -> None:
+        self._policy, self._value, self._rollout = policy, value, rollout
+        self._share = share
+
+    def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See Evaluator."""
+        probs, _ = self._policy(states)
+        values = np.zeros(len(states), dtype=np.float32)
+        for evaluate, share in ((self._value, 1 - self._share), (self._rollout, self._share)):
+            if share > 0:
+                values += share * evaluate(states)[1]
+        return probs, values
+
+
+ROLLOUTS: dict[str, Callable[[Evaluator, int, np.random.Generator], Evaluator]] = {
+    "random": lambda policy, n_in_row, rng: RandomRollouts(n_in_row, rng),
+    "fast": lambda policy, n_in_row, rng: PlayedRollouts(FastPolicy(rng), n_in_row),
+    "policy": lambda policy, n_in_row, rng: PlayedRollouts(SampledPolicy(policy, rng), n_in_row),
+}
+"""How a leaf is played to its end: by moves at random, by the fast policy, by the supervised network's policy."""
+
+
+class Timed:
+    """An agent that adds up the time it takes.
+
+    Attributes:
+        cpu_s: processor time so far.
+        moves: chosen so far.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self.cpu_s, self.moves = 0.0, 0
+
+    def choose(self, boards: Boards) -> np.ndarray:
+        """See Agent."""
+        start = time.process_time()
+        moves = self._agent.choose(boards)
+        self.cpu_s += time.process_time() - start
+        self.moves += len(moves)
+        return moves
+
+
+def run_search(config: Config, run: Path) -> dict[str, Any]:
+    """Every lambda against every other one, at the same number of playouts; what has been played is not played again.
+
+    Returns:
+        For each pairing what `match_row` says of the first.
+
+    Raises:
+        CallError: the networks are not there, earlier games were of others, or there is no such rollout.
+    """
+    settings, folder = config.search, run / "search"
+    if settings.rollout not in ROLLOUTS:
+        raise CallError(f"expected rollout to be one of {', '.join(ROLLOUTS)}; got {settings.rollout}")
+    policy, value = (
+        PositionCache(inference(load_network(run / stage, config), config, batch_size=settings.games // 2))
+        for stage in ("supervised", "value")
+    )
+    samples = {stage: read_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in ("supervised", "value")}
+    result: dict[str, Any] = {"samples": samples}
+    if (folder / "result.json").exists():
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        if result["samples"] != samples:
+            raise CallError(f"expected games of networks after {samples} samples in {folder}; they are of {result['samples']}")
+    search = PuctSettings(settings.n_playout, settings.c_puct)
+    for number, pair in enumerate(combinations(settings.lambdas, 2)):
+        name = f"{pair[0]} against {pair[1]}, {settings.n_playout} playouts, {settings.rollout} rollouts"
+        if result.get(name, {}).get("games") == settings.games:
+            continue
+        rng = np.random.default_rng([config.seed, 4, number])
+        rollout = ROLLOUTS[settings.rollout](policy, config.n_in_row, rng)
+        first, second = (Timed(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)) for share in pair)
+        match = play_match(
+            first,
+            second,
+            config.board,
+            settings.games,
+            rng,
+            opening_stones=settings.opening_stones,
+            side_by_side=settings.games,
+            progress=show_progress(settings.games),
+        )
+        result[name] = {
+            **match_row(match),
+            "cpu_ms_a_move": [round(1000 * seen.cpu_s / seen.moves) for seen in (first, second)],
+        }
+        write_result(folder, result)
+    return result

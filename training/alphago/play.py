@@ -1,0 +1,107 @@
+"""Agents of raw policies (see training.matches.Agent), and games of theirs side by side.
+
+Moves that are not legal have no part in a network's policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from training.boards import Boards
+from training.inference import Evaluator
+from training.search import draw_moves
+
+# Logits of the fast policy for each stone of the longest row through a point, and for a row that ends the game.
+OWN_STONE = 2.0
+OPPONENTS_STONE = 1.5
+WIN = 100.0
+STOPPED_WIN = 50.0
+
+
+class SampledPolicy:
+    """Draws from a network's policy, as the paper's policy networks do when they play one another.
+
+    Args:
+        evaluate: the network.
+        rng: draws the moves.
+    """
+
+    def __init__(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+        self._evaluate = evaluate
+        self._rng = rng
+
+    def choose(self, boards: Boards) -> np.ndarray:
+        """See Agent."""
+        probs, _ = self._evaluate(boards.feature_planes())
+        # A legal move is one also where the network's probability of it is 0 in float32.
+        return draw_moves(np.where(boards.legal, np.maximum(probs, np.finfo(np.float32).tiny), 0.0), self._rng)
+
+
+class UniformPolicy:
+    """Draws among all legal moves.
+
+    Args:
+        rng: draws the moves.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def choose(self, boards: Boards) -> np.ndarray:
+        """See Agent."""
+        return draw_moves(boards.legal.astype(np.float64), self._rng)
+
+
+class FastPolicy:
+    """The rollout policy: a softmax that is linear in two small patterns, as the paper's is in many ("Rollout policy").
+
+    For each empty point they are the longest row that the own stone there would belong to, and the longest that the opponent's
+    would. A row of n_in_row is made if there is one, else the opponent's is stopped. The weights are set by hand.
+
+    Args:
+        rng: draws the moves.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def choose(self, boards: Boards) -> np.ndarray:
+        """See Agent."""
+        n_in_row = boards.geometry.n_in_row
+        around = boards.stones[:, boards.geometry.rays]  # [G, A, 8, n_in_row - 1]
+        logits = np.zeros(boards.legal.shape)
+        side = boards.side_to_move
+        for player, weight, end in ((side, OWN_STONE, WIN), (3 - side, OPPONENTS_STONE, STOPPED_WIN)):
+            run = np.logical_and.accumulate(around == player[:, None, None, None], axis=3).sum(axis=3)
+            row = 1 + (run[:, :, :4] + run[:, :, 4:]).max(axis=2)
+            logits = np.maximum(logits, np.where(row >= n_in_row, end, weight * row))
+        logits[~boards.legal] = -np.inf
+        return draw_moves(np.exp(logits - logits.max(axis=1, keepdims=True)), self._rng)
+
+
+def play_to_end(boards: Boards, choose: Callable[[Boards, np.ndarray], np.ndarray]) -> np.ndarray:
+    """Play games from where they are to their end; `boards` is left as it was.
+
+    Args:
+        boards: G games.
+        choose: asked with the K games that are not over yet and their numbers [K], gives their moves [K].
+
+    Returns:
+        [G] int8 the winners, NOBODY for a draw.
+    """
+    winners = boards.winner.copy()
+    games = np.flatnonzero(~boards.over)
+    live = boards.take(games)
+    while games.size:
+        live.play(choose(live, games))
+        ended = live.over
+        winners[games[ended]] = live.winner[ended]
+        games, live = games[~ended], live.take(~ended)
+    return winners
+
+
+def results_for(player: np.ndarray, winners: np.ndarray) -> np.ndarray:
+    """[G] float32: 1, -1 or, after a draw, 0 for a player [G] of each game."""
+    return np.where(winners > 0, np.where(winners == player, 1.0, -1.0), 0.0).astype(np.float32)

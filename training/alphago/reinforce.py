@@ -1,0 +1,252 @@
+"""Stage 2: the policy improves by playing earlier ones of itself (Silver et al. 2016, Methods, "Policy network: reinforcement
+learning"; REINFORCE, Williams 1992).
+
+A step plays n games between the policy rho and an opponent drawn from a pool of earlier ones, the supervised policy among
+them. Both draw their moves. With z the result for rho, 1 or -1 and 0 for a draw, the weights climb
+
+    1/n  sum over games, over rho's moves  of  d log p_rho(a | s) / d rho * (z - b(s))
+
+by plain gradient ascent; a gradient longer than `max_gradient` is cut to that, since nothing else keeps a step small. The
+baseline b is 0, or what the value head of the supervised network says of s (the paper takes the value network in a second pass
+over the games). The batch norms keep the statistics of the supervised training, so that the policy whose gradient is taken is
+the one that has played.
+
+Everything a step draws follows from the seed and the step's number, so a run that was killed goes on as if it had not been.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from training.alphago.config import Config
+from training.alphago.play import SampledPolicy, play_to_end, results_for
+from training.alphago.runs import Progress, inference, load_network, match_row, write_metrics, write_result
+from training.boards import Boards
+from training.matches import Agent, PolicyAgent, play_match
+from training.supervised import SAVE_EVERY_S, CallError, model_of, read_checkpoint, write_checkpoint
+
+CHUNK = 256  # positions that go through the network at once
+OPENING_STONES = 4  # of the games in which both take their likeliest move, which would else be one and the same
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """The learner's moves of a step's games.
+
+    Attributes:
+        states: [N, 9, H, W] float32.
+        legal: [N, A] bool.
+        moves: [N] int64.
+        results: [N] float32, z for the learner.
+        score: of the learner over the games, a draw counting half.
+    """
+
+    states: np.ndarray
+    legal: np.ndarray
+    moves: np.ndarray
+    results: np.ndarray
+    score: float
+
+
+def play_episodes(learner: Agent, opponent: Agent, boards: Boards) -> Episodes:
+    """Games side by side from these positions; the learner has the first seat in those with an even number."""
+    seat = 1 + np.arange(len(boards)) % 2
+    states, legal, chosen, of_game = [], [], [], []
+
+    def choose(live: Boards, games: np.ndarray) -> np.ndarray:
+        moves = np.zeros(len(games), dtype=np.int64)
+        own = live.side_to_move == seat[games]
+        for turn, agent in ((own, learner), (~own, opponent)):
+            if turn.any():
+                moves[turn] = agent.choose(live.take(turn))
+        seen = live.take(own)
+        states.append(seen.feature_planes())
+        legal.append(seen.legal)
+        chosen.append(moves[own])
+        of_game.append(games[own])
+        return moves
+
+    z = results_for(seat, play_to_end(boards, choose))
+    results = z[np.concatenate(of_game)]
+    score = float((1 + z.mean()) / 2)
+    return Episodes(np.concatenate(states), np.concatenate(legal), np.concatenate(chosen), results, score)
+
+
+class Reinforce:
+    """A policy-gradient training in a folder.
+
+    Args:
+        config: of all stages.
+        run: the folder of all stages; that of the supervised one must hold its network.
+
+    Attributes:
+        model: the policy as it is.
+        steps: done so far.
+        scores: of the steps since the latest measurement.
+        rows: of metrics.csv.
+
+    Raises:
+        CallError: there is no supervised network, or what the folder holds is of another one.
+    """
+
+    def __init__(self, config: Config, run: Path) -> None:
+        self.config, self.settings = config, config.reinforce
+        self.folder = run / "reinforce"
+        self.steps, self.cpu_s = 0, 0.0
+        self.scores: list[float] = []
+        self.rows: list[dict[str, Any]] = []
+        self.supervised = load_network(run / "supervised", config)
+        self.begun_from = {"size": config.size, "n_in_row": config.n_in_row, "samples": _samples(run / "supervised")}
+        self.model = copy.deepcopy(self.supervised).eval()
+        self._baseline = inference(self.supervised, config)
+        self.dtype, self.device = self._baseline.dtype, self._baseline.device
+        if (self.folder / "checkpoint.pt").exists():
+            self._restore()
+        self.model = self.model.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    # --------------------------------------------------------------------------------------------- learning
+
+    def agent(self, model: torch.nn.Module, rng: np.random.Generator) -> SampledPolicy:
+        """A network's policy as it plays here."""
+        return SampledPolicy(inference(model, self.config, self.dtype), rng)
+
+    def _opponent(self, rng: np.random.Generator) -> torch.nn.Module:
+        """One of the pool, all equally likely."""
+        number = int(rng.integers(self.steps // self.settings.pool_every + 1)) * self.settings.pool_every
+        if number == 0:
+            return self.supervised
+        return model_of(torch.load(self._pool(number), map_location="cpu", weights_only=True), self.config.size)
+
+    def _pool(self, steps: int) -> Path:
+        return self.folder / "pool" / f"{steps:06}.pt"
+
+    def step(self) -> float:
+        """Games against one opponent and a step along their gradient; returns the learner's score in them."""
+        rng = np.random.default_rng([self.config.seed, 2, self.steps])
+        opponent = self.agent(self._opponent(rng), rng)
+        episodes = play_episodes(self.agent(self.model, rng), opponent, Boards(self.settings.games, *self.config.board))
+        self._ascend(episodes)
+        self.steps += 1
+        if self.steps % self.settings.pool_every == 0:
+            self._pool(self.steps).parent.mkdir(parents=True, exist_ok=True)
+            write_checkpoint(self._pool(self.steps), self.model.state_dict())
+        return episodes.score
+
+    def _ascend(self, episodes: Episodes) -> None:
+        """A step of the weights."""
+        self.model.zero_grad()
+        positions = len(episodes.moves)
+        for chunk in np.array_split(np.arange(positions), math.ceil(positions / CHUNK)):
+            expected = self._baseline(episodes.states[chunk])[1] if self.settings.baseline else 0.0
+            states, legal, moves, advantages = (
+                torch.from_numpy(array).to(self.device)
+                for array in (
+                    episodes.states[chunk],
+                    episodes.legal[chunk],
+                    episodes.moves[chunk],
+                    episodes.results[chunk] - expected,
+                )
+            )
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype is torch.bfloat16):
+                log_probs, _ = self.model(states.contiguous(memory_format=torch.channels_last))
+            log_probs = log_probs.float().masked_fill(~legal, -torch.inf).log_softmax(dim=1)
+            chosen = log_probs.gather(1, moves[:, None])[:, 0]
+            (-(advantages * chosen).sum() / self.settings.games).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.max_gradient)
+        with torch.no_grad():
+            for weight in self.model.parameters():
+                if weight.grad is not None:  # the value head takes no part
+                    weight.sub_(weight.grad, alpha=self.settings.learn_rate)
+
+    # ------------------------------------------------------------------------------------------- measuring
+
+    def measure(self, games: int) -> dict[str, Any]:
+        """The policy against the supervised one, both drawing their moves from the empty board."""
+        rng = np.random.default_rng([self.config.seed, 20, self.steps])
+        learner, supervised = self.agent(self.model, rng), self.agent(self.supervised, rng)
+        return self._match(learner, supervised, games, rng, opening_stones=0)
+
+    def measure_likeliest(self, games: int) -> dict[str, Any]:
+        """The same where both take their likeliest move: whether there is more to it than that chances are taken less often."""
+        rng = np.random.default_rng([self.config.seed, 21, self.steps])
+        learner, supervised = (PolicyAgent(inference(net, self.config, self.dtype)) for net in (self.model, self.supervised))
+        return self._match(learner, supervised, games, rng, opening_stones=min(OPENING_STONES, self.config.n_in_row - 1))
+
+    def _match(
+        self, learner: Agent, supervised: Agent, games: int, rng: np.random.Generator, opening_stones: int
+    ) -> dict[str, Any]:
+        match = play_match(
+            learner, supervised, self.config.board, games, rng, opening_stones=opening_stones, side_by_side=games
+        )
+        return match_row(match)
+
+    # --------------------------------------------------------------------------------------------- keeping
+
+    def save(self) -> None:
+        """Write checkpoint and metrics."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.rows:
+            write_metrics(self.folder, self.rows)
+        state = {
+            "begun_from": self.begun_from,
+            "settings": asdict(self.settings),
+            "model": self.model.state_dict(),
+            "steps": self.steps,
+            "cpu_s": self.cpu_s,
+            "scores": self.scores,
+            "rows": self.rows,
+        }
+        write_checkpoint(self.folder / "checkpoint.pt", state)
+
+    def _restore(self) -> None:
+        state = read_checkpoint(self.folder / "checkpoint.pt")
+        if state["begun_from"] != self.begun_from:
+            raise CallError(
+                f"expected a training begun from {self.begun_from} in {self.folder}; it was begun from {state['begun_from']}"
+            )
+        self.model.load_state_dict(state["model"])
+        for name in ("steps", "cpu_s", "scores", "rows"):
+            setattr(self, name, state[name])
+
+    def run(self) -> dict[str, Any]:
+        """Train to the end, with measurements, checkpoints and lines of progress; returns the result."""
+        settings = self.settings
+        progress = Progress("steps", settings.steps, self.steps)
+        saved = time.monotonic()
+        cpu = time.process_time()
+        while self.steps < settings.steps:
+            self.scores.append(self.step())
+            spent = time.process_time()
+            self.cpu_s += spent - cpu
+            cpu = spent
+            if self.steps % settings.check_every == 0:
+                measured = self.measure(settings.check_games)
+                self.rows.append({"steps": self.steps, "score_against_pool": round(float(np.mean(self.scores)), 4), **measured})
+                print(f"{self.steps} steps: against the supervised policy {measured}", flush=True)
+                self.scores.clear()
+            if time.monotonic() - saved > SAVE_EVERY_S or self.steps >= settings.steps:
+                self.save()
+                saved = time.monotonic()
+            progress.show(self.steps)
+        result = {
+            "steps": self.steps,
+            "games": self.steps * settings.games,
+            "cpu_s": round(self.cpu_s),
+            "against_supervised": self.measure(settings.match_games),
+            "likeliest_moves_against_supervised": self.measure_likeliest(settings.match_games),
+        }
+        write_result(self.folder, result)
+        return result
+
+
+def _samples(folder: Path) -> int:
+    samples: int = read_checkpoint(folder / "checkpoint.pt")["samples"]
+    return samples

@@ -1,0 +1,93 @@
+"""What the stages share: networks out of a run's folder, results in it, lines of progress."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from training.alphago.config import Config
+from training.inference import InferenceNetwork
+from training.matches import MatchResult
+from training.supervised import REPORT_EVERY_S, CallError, model_of, read_checkpoint
+
+
+def load_network(folder: Path, config: Config) -> nn.Module:
+    """The network of a stage.
+
+    Raises:
+        CallError: the stage has not been done, or on another board.
+    """
+    state = read_checkpoint(folder / "checkpoint.pt")
+    points = len(state["model"]["dense_layer_1.bias"])
+    if points != config.size**2:
+        raise CallError(f"expected a network for {config.size}x{config.size} in {folder}; it has {points} points")
+    return model_of(state["model"], config.size)
+
+
+def inference(model: nn.Module, config: Config, dtype: torch.dtype | None = None, batch_size: int = 64) -> InferenceNetwork:
+    """The network made fast, as it is now."""
+    return InferenceNetwork(model, config.size, config.size, dtype=dtype, batch_size=batch_size)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".part")
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, path)
+
+
+def write_result(folder: Path, result: dict[str, Any]) -> None:
+    """What a stage measured, as result.json and for whoever watches."""
+    write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")
+    for name, value in result.items():
+        print(f"{name}: {value}", flush=True)
+
+
+def write_metrics(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """metrics.csv, anew."""
+    unfinished = folder / "metrics.part"
+    with open(unfinished, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    os.replace(unfinished, folder / "metrics.csv")
+
+
+def match_row(result: MatchResult) -> dict[str, Any]:
+    """What a match says about its first agent."""
+    seen = result.statistics
+    low, high = seen.interval_95
+    assert seen.score_rate is not None  # only without a game
+    counts = {"games": seen.games, "won": seen.wins, "drawn": seen.draws, "lost": seen.losses}
+    return {**counts, "score": round(seen.score_rate, 4), "low_95": round(low, 4), "high_95": round(high, 4)}
+
+
+class Progress:
+    """A line now and then of how far a stage is.
+
+    Args:
+        unit: what is counted.
+        total, done: of it, in the end and before.
+    """
+
+    def __init__(self, unit: str, total: int, done: int) -> None:
+        self._unit, self._total, self._first = unit, total, done
+        self._start = self._reported = time.monotonic()
+
+    def show(self, done: int, more: str = "") -> None:
+        """Called as often as one likes."""
+        now = time.monotonic()
+        if now - self._reported < REPORT_EVERY_S or done == self._first:
+            return
+        self._reported = now
+        rate = (done - self._first) / (now - self._start)
+        left = (self._total - done) / rate / 60
+        print(f"{done} of {self._total} {self._unit}, {rate:.2f} a second{more}, {left:.0f} min left", flush=True)
