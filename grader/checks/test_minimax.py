@@ -27,7 +27,7 @@ from Minimax.arena.setup import MatchSetup
 OPENINGS = 6
 EDGE_PLAYER = Path(__file__).with_name("edge_player.py")
 TAME_MOVE_S = 0.3  # what an engine is told against an opponent that does not resist
-SWAP_GAMES = 6  # an engine that keeps its stones in mind shows it in every third one at least
+SWAP_GAMES = 8  # an engine that keeps its stones in mind shows it in every fourth one at least
 TAME_PLIES = 26  # until then that opponent keeps to the corners and edges
 FAULTS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
 
@@ -110,12 +110,13 @@ def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, verd
 
 
 def goes_on_with_lost_stones(game: GameRecord) -> bool:
-    """Whether black's stones make five with those that it lost by the swap, and the game goes on for more than a move.
+    """Whether black's stones make five with those that it lost by the swap, and it wins more than a move later.
 
     A right engine may lay four stones of its own beside one that it lost; with the next move it wins, since the opponent of
-    `edge_player` stays out of the way. Later, or against one that blocks, right engines too come to such a five.
+    `edge_player` stays out of the way. Later, or against one that blocks, right engines too come to such a five; and one that
+    aims at nothing may at any time, but does not win then.
     """
-    if not game.swapped:
+    if not game.swapped or game.winner != 0:
         return False
     believed = Position()
     for ply, action in enumerate(game.moves[:TAME_PLIES]):
