@@ -46,10 +46,11 @@ class RayCrew:
         self._waiting: dict[Any, tuple[int, str, tuple[Any, ...]]] = {}
 
     def _make(self, member: int) -> Any:
-        there = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        path = [os.path.abspath(folder) for folder in sys.path]
+        there = {"PYTHONPATH": os.pathsep.join(path)}
         actor = self._ray.remote(num_cpus=1, runtime_env={"env_vars": there})(_Member)
         number, self._numbers = self._numbers, self._numbers + 1
-        return actor.remote(self._config, self._seeds, number, member < self.workers)
+        return actor.remote(path, self._config, self._seeds, number, member < self.workers)
 
     def ask(self, member: int, method: str, *arguments: Any) -> None:
         """See Crew."""
@@ -85,9 +86,10 @@ class RayCrew:
 
 
 class _Member:
-    """An actor."""
+    """An actor, which finds the student's network where the learner does."""
 
-    def __init__(self, config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> None:
+    def __init__(self, path: list[str], config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> None:
+        sys.path[:0] = path  # Ray puts the folder of the learner's process before PYTHONPATH
         self._member = make_member(config, seeds, number, is_worker)
 
     def call(self, method: str, arguments: tuple[Any, ...]) -> Any:

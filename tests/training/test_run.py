@@ -6,6 +6,7 @@ With TRUST=all in the environment a run is killed five times, and a table is pri
 import contextlib
 import csv
 import fcntl
+import importlib.util
 import json
 import os
 import random
@@ -20,9 +21,9 @@ import numpy as np
 import pytest
 import torch
 
-from training import run
+from training import report, run
 from training.learner import PUBLISH_STEPS
-from training.report import game_to_sgf
+from training.report import OPTIONAL, game_to_sgf, missing_packages
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = os.environ.get("TRUST") == "all"
@@ -151,11 +152,28 @@ def test_a_game_as_sgf_has_its_moves_from_the_left_and_from_the_top():
     assert "SZ[4:3]" in game_to_sgf(4, 3, 0, [0], -1, ("", "")) and "RE[0]" in game_to_sgf(4, 3, 0, [0], -1, ("", ""))
 
 
+@pytest.mark.skipif(bool(missing_packages()), reason="needs requirements-runs.txt")
+def test_curves_and_events_are_drawn_where_there_is_something_to_draw_with(started, tmp_path):
+    code, _, err = started(arguments(tmp_path, games=30))
+    assert code == 0 and "pip install" not in err
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    (events,) = (tmp_path / "tensorboard").iterdir()
+    assert b"run/loss" in events.read_bytes() and b"evaluation/elo" in events.read_bytes()
+
+
+def test_without_the_packages_for_curves_a_sentence_says_once_how_to_get_them(started, tmp_path, monkeypatch):
+    for module in (report, run):
+        monkeypatch.setattr(module, "missing_packages", lambda: list(OPTIONAL))
+    code, _, err = started(arguments(tmp_path, games=30))
+    assert code == 0 and err.count("-m pip install -r requirements-runs.txt") == 1
+    assert not (tmp_path / "curves.png").exists() and not (tmp_path / "tensorboard").exists()
+
+
 # ------------------------------------------------------------------------------------------------ kills and Ctrl-C
 
 
 def left_of(folder):
-    """Processes that name the folder, and those that they have started."""
+    """Processes of the run in this folder, with those that they have started."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -282,3 +300,45 @@ def test_a_worker_that_dies_ends_the_run_with_a_sentence_and_what_there_is_stays
     assert code == 2 and "expected all 2 processes to go on; number" in err and "Traceback" not in err
     assert started(resumed(tmp_path, "--games", 30))[0] == 0
     assert_whole(tmp_path, 30)
+
+
+# ---------------------------------------------------------------------------------------------------------- Ray
+
+needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="ray is installed")
+def test_a_missing_ray_is_one_sentence_with_the_command_that_installs_it(started, tmp_path):
+    code, _, err = started(arguments(tmp_path, "--ray-address", "auto", workers=1))
+    assert code == 2 and "pip install 'ray>=2.40'" in err.splitlines()[-1]
+
+
+@needs_ray
+def test_an_address_that_does_not_answer_is_one_sentence(started, tmp_path):
+    code, _, err = started(arguments(tmp_path, "--ray-address", "127.0.0.1:1", workers=1))
+    assert code == 2 and "nothing answers there" in err.splitlines()[-1]
+
+
+@needs_ray
+@pytest.mark.slow
+def test_on_a_cluster_a_lost_actor_is_replaced_and_nothing_is_played_twice(started, tmp_path):
+    from ray.cluster_utils import Cluster
+
+    def kill_a_member():
+        until(lambda: (tmp_path / "games.jsonl").exists() and len(games_of(tmp_path)) > 20)
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if entry.read_bytes().startswith(b"ray::_Member"):
+                    os.kill(int(entry.parent.name), signal.SIGKILL)
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    try:
+        code, _, err = started(arguments(tmp_path / "b", "--ray-address", cluster.address, workers=2))
+        assert code == 2 and "expected a CPU for each of 3 processes" in err
+        threading.Thread(target=kill_a_member, daemon=True).start()
+        code, _, err = started(arguments(tmp_path, "--ray-address", cluster.address, games=200, workers=1))
+    finally:
+        cluster.shutdown()
+    assert code == 0 and "Traceback" not in err, err
+    assert_whole(tmp_path, 200)
+    assert len({game["worker"] for game in games_of(tmp_path)}) == 2
