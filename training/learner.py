@@ -144,6 +144,8 @@ class Run:
                 f"expected the run's checkpoint in {path}; it is missing, damaged or of another network"
             ) from error
         self._open(state["games"])
+        if self.evaluations:
+            self._report.rate(self.elo())
 
     def _open(self, games: int = 0) -> None:
         config = self.config
@@ -201,6 +203,7 @@ class Run:
         """Play, learn and evaluate to the end, or to Ctrl-C, which is a KeyboardInterrupt once everything is saved."""
         with self._interrupts.handled():
             try:
+                self._learn()  # what a kill has undone
                 for worker in range(crew.workers):
                     self._ask_for_games(crew, worker)
                 while self._ask_for_evaluation(crew) or self._busy:
@@ -322,9 +325,11 @@ class Run:
         """An evaluation as a line."""
         parts = [f"against pure MCTS {_counts(judgement.against_mcts)}"]
         if judgement.against_other is not None:
-            verdict = ("accepted" if judgement.accepted else "refused") if self.config.gate else "the one before"
-            parts.append(f"against the {'best' if self.config.gate else 'last'} {_counts(judgement.against_other)} ({verdict})")
-        return f"{row['games']} games: {', '.join(parts)}; Elo {row['elo']:+} +- {row['error_95']} against pure MCTS"
+            other, verdict = "the one before", ""
+            if self.config.gate:
+                other, verdict = "the best", ", accepted" if judgement.accepted else ", refused"
+            parts.append(f"against {other} {_counts(judgement.against_other)}{verdict}")
+        return f"{row['games']} games: {'; '.join(parts)}; Elo {row['elo']:+} +- {row['error_95']} against pure MCTS"
 
     def _show(self) -> None:
         """A line of progress now and then."""

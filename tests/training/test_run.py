@@ -119,9 +119,18 @@ def test_a_run_plays_learns_and_evaluates_and_goes_on_for_more_games(started, ma
     steps = sorted({game["steps"] for game in games_of(folder)})
     assert steps[0] == 0 and len(steps) > 1 and min(np.diff(steps)) >= PUBLISH_STEPS
 
+    early = (folder / "checkpoint.pt").read_bytes()
     code, out, err = started(resumed(folder, "--games", 90))
     assert code == 0 and f"{state['games']} of 90 games" in out, err
     assert_whole(folder, 90)
+
+    # As if it had been killed right after the last game, long after the last checkpoint.
+    (folder / "checkpoint.pt").write_bytes(early)
+    (folder / "elo.csv").unlink()
+    before = (folder / "games.jsonl").read_bytes()
+    assert started(resumed(folder))[0] == 0
+    assert_whole(folder, 90)
+    assert (folder / "games.jsonl").read_bytes() == before
     assert games_of(folder)[-1]["start"] == 1 and state_of(folder)["seconds"] > state["seconds"]
 
 
