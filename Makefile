@@ -11,7 +11,7 @@ CPP := Minimax Minimax/mcts_baselines Minimax/suite instructor/reference/Minimax
 LAID_OUT := $(wildcard $(foreach folder,$(CPP),$(folder)/*.cpp $(folder)/*.h))
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
-.PHONY: grade test format trust suite engines stubs train play supervised export matches alphago selfplay fit clean tools
+.PHONY: grade test format trust suite engines stubs train play supervised export export_run matches alphago selfplay fit clean tools
 
 grade: $(VENV)/run.stamp engines
 	$(RUN) -m grader grade instructor/reference --profile quick --out results
@@ -53,7 +53,7 @@ play: $(VENV)/run.stamp
 
 # Supervised training over games of build/teacher, weights with a manifest out of it, matches between networks, AlphaGo's
 # stages (docs/training.md), runs of self-play below. The current folder is this one, the network is the reference's.
-supervised export matches alphago: $(VENV)/run.stamp
+supervised export export_run matches alphago: $(VENV)/run.stamp
 	$(RUN) -m grader workspace instructor/reference build/reference
 	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.$@ $(ARGS)
 

@@ -63,13 +63,17 @@ def export(run: Path, weights: Path, games: Sequence[str], blocks: int = BLOCKS)
         "held_back": {name: round(number, 4) for name, number in state["held_back"].items()},
         "strength": [],
     }
-    manifest_path = weights.with_suffix(".json")
-    if manifest_path.exists():
-        earlier = json.loads(manifest_path.read_text(encoding="utf-8"))
+    write_manifest(weights.with_suffix(".json"), manifest)
+    return manifest
+
+
+def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
+    """Write a manifest with the games that were entered in the one before, if that was of the same weights."""
+    if path.exists():
+        earlier = json.loads(path.read_text(encoding="utf-8"))
         if earlier["sha256"] == manifest["sha256"]:
             manifest["strength"] = earlier["strength"]
-    manifest_path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    return manifest
+    path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
 
 def _summary(path: str) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class Run:
     Args:
         config: of the run.
         folder: where its files are.
-        init_model: weights to start from, if it starts.
+        init_model: weights for the network to start from.
 
     Attributes:
         net: the student's network, with its optimiser.

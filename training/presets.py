@@ -40,6 +40,7 @@ class RunConfig:
         match_playouts: of the networks in matches.
         save_every_s: seconds between two checkpoints.
         seed: of everything that is drawn.
+        init_model: weights to start from; without any, from nothing.
     """
 
     board_width: int
@@ -67,6 +68,7 @@ class RunConfig:
     match_playouts: int = 64
     save_every_s: float = 60.0
     seed: int = 1
+    init_model: str = ""
 
     def search_settings(self, playouts: int) -> PuctSettings | GumbelSettings:
         """Of a search with so many playouts."""
@@ -125,7 +127,7 @@ PRESETS = {
 }  # fmt: skip
 
 # What the files of a run were made for.
-LASTING = ("board_width", "board_height", "n_in_row", "blocks", "buffer_positions", "seed")
+LASTING = ("board_width", "board_height", "n_in_row", "blocks", "buffer_positions", "mcts_playouts", "seed", "init_model")
 
 
 def option(name: str) -> str:
@@ -139,7 +141,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     hints = get_type_hints(RunConfig)
     for field in fields(RunConfig):
         kind = hints[field.name]
-        more: dict[str, Any] = {"type": kind, "metavar": "N" if kind is int else "X"}
+        more: dict[str, Any] = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "FILE")}
         if kind is bool:
             more = {"action": argparse.BooleanOptionalAction}
         elif get_args(kind):

@@ -86,15 +86,15 @@ def make_run(config: RunConfig, options: argparse.Namespace) -> Run:
         UsageError: the weights to start from, or files of the run, are not as they should be.
     """
     try:
-        run = Run(config, options.run, options.init_model)
+        run = Run(config, options.run, None if options.resume else config.init_model or None)
     except NotImplementedError:
         raise  # a RuntimeError, too
     except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
-        if options.init_model is None:
+        if not config.init_model:
             raise
         told = isinstance(error, OSError) or "state_dict" in str(error)
         reason = str(error).splitlines()[-1].strip() if told else "it holds something else"
-        raise UsageError(f"expected weights of this network in {options.init_model}; {reason}") from error
+        raise UsageError(f"expected weights of this network in {config.init_model}; {reason}") from error
     if options.resume:
         run.resume()
         run.write_config()
@@ -121,7 +121,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("preset", nargs="?", choices=PRESETS, help="of a new run")
     parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="of all its files, such as runs/NAME")
     parser.add_argument("--resume", action="store_true", help="go on with the run in FOLDER")
-    parser.add_argument("--init-model", metavar="FILE", help="weights for a new run to start from")
     parser.add_argument(
         "--workers",
         type=int,
@@ -141,8 +140,8 @@ def main(arguments: list[str] | None = None) -> int:
             raise UsageError(f"expected --workers of at least 0; got {options.workers}")
         if options.ray_address and options.workers == 0:
             raise UsageError("expected --workers of at least 1 with --ray-address; got 0")
-        if options.resume and (options.preset or options.init_model):
-            raise UsageError("expected no preset and no --init-model with --resume, which knows them from the folder")
+        if options.resume and options.preset:
+            raise UsageError("expected no preset with --resume, which knows it from the folder")
         config = settings(options)
         options.run.mkdir(parents=True, exist_ok=True)
         with only_one(options.run):

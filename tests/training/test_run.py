@@ -6,6 +6,7 @@ With TRUST=all in the environment a run is killed five times, and a table is pri
 import contextlib
 import csv
 import fcntl
+import hashlib
 import importlib.util
 import json
 import os
@@ -21,9 +22,11 @@ import numpy as np
 import pytest
 import torch
 
-from training import report, run
+from Minimax.arena.statistics import GameResult
+from training import export_run, report, run
 from training.learner import PUBLISH_STEPS
 from training.report import OPTIONAL, game_to_sgf, missing_packages
+from training.workers import Gate
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = os.environ.get("TRUST") == "all"
@@ -134,6 +137,21 @@ def test_a_run_plays_learns_and_evaluates_and_goes_on_for_more_games(started, ma
     assert games_of(folder)[-1]["start"] == 1 and state_of(folder)["seconds"] > state["seconds"]
 
 
+def test_the_best_network_is_exported_with_what_it_came_from(started, tmp_path, capfd):
+    weights = tmp_path / "model" / "3_3_3.model"
+    weights.parent.mkdir()
+    assert export_run.main([str(tmp_path / "run"), str(weights)]) == 2
+    assert "expected a run that has evaluated a network" in capfd.readouterr().err
+    assert started(arguments(tmp_path / "run", games=30))[0] == 0
+    assert export_run.main([str(tmp_path / "run"), str(weights)]) == 0
+    manifest = json.loads(weights.with_suffix(".json").read_text())
+    assert manifest["sha256"] == hashlib.sha256((tmp_path / "run" / "best.model").read_bytes()).hexdigest()
+    assert (manifest["board"], manifest["blocks"], manifest["origin"]) == ([3, 3, 3], 1, "self-play from nothing")
+    state = state_of(tmp_path / "run")
+    assert (manifest["games"], manifest["samples"]) == (state["games"], 16 * state["steps"])
+    assert manifest["configurations"] == [json.loads((tmp_path / "run" / "config.json").read_text())]
+
+
 def test_with_a_gate_self_play_waits_for_a_network_that_wins(started, tmp_path):
     assert started(arguments(tmp_path, "--gate", "--search", "puct", games=90))[0] == 0
     assert_whole(tmp_path, 90)
@@ -143,6 +161,25 @@ def test_with_a_gate_self_play_waits_for_a_network_that_wins(started, tmp_path):
     for row in rows[1:]:
         rate = int(row["against_other_won"]) + int(row["against_other_drawn"]) / 2
         assert (rate / 4 >= 0.55) == (row["accepted"] == "1")
+
+
+@pytest.mark.parametrize(
+    ("results", "games", "accepted"),
+    [
+        ([1] * 400, (20, 100), True),  # Wald's test is sure early
+        ([0, 1, 0] * 133, (20, 200), False),
+        (([1, 0] * 23 + [1, 1] * 2) * 8, (400, 400), False),  # undecided, 54 %
+        (([1, 0] * 22 + [1, 1] * 3) * 8, (400, 400), True),  # undecided, 56 %
+    ],
+)
+def test_the_gate_takes_55_percent_or_what_is_clearly_more(results, games, accepted):
+    gate, played = Gate(0.55), []
+    for number, value in enumerate(results):
+        played.append(value)
+        if gate.add(GameResult(value, pair=number // 2, identity=number)):
+            break
+    assert games[0] <= len(played) <= games[1]
+    assert gate.accepts(sum(played) / len(played)) == accepted
 
 
 def test_weights_to_start_from_are_those_of_the_first_games(started, make_network, tmp_path):
