@@ -10,8 +10,8 @@ class WeightsError(ValueError):
     """The file holds no weights of this network for this board: what was expected and what came, in one sentence."""
 
 
-def sizes_of_weights(path):
-    """(points, blocks) of a weights file by its shapes.
+def read_weights(path):
+    """A weights file as a state_dict.
 
     Raises:
         WeightsError: there is no such file, or it holds something else.
@@ -22,28 +22,45 @@ def sizes_of_weights(path):
         raise WeightsError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-        points = state["dense_layer_1.weight"].shape[0]
-        blocks = len({key.split(".")[1] for key in state if key.startswith("resnet.")})
+        _sizes(state)
     except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
         raise WeightsError(f"expected weights of the policy-value network in {path}; it holds something else") from error
-    return points, blocks
+    return state
+
+
+def _sizes(state):
+    return state["dense_layer_1.weight"].shape[0], len({key.split(".")[1] for key in state if key.startswith("resnet.")})
+
+
+def sizes_of_weights(path):
+    """(points, blocks) of a weights file by its shapes.
+
+    Raises:
+        WeightsError: there is no such file, or it holds something else.
+    """
+    return _sizes(read_weights(path))
 
 
 def load_network(path, width, height):
-    """The student's network for this board, with these weights.
+    """The student's network for this board, with these weights; residual blocks that change nothing are left out.
 
     Raises:
         WeightsError: the weights are of another board or of another network, or there are none.
         NotImplementedError: the network is not written yet.
     """
     from AlphaZero.policy_value_net_torch import PolicyValueNet
+    from training.inference import without_idle_blocks
 
-    points, blocks = sizes_of_weights(path)
+    state = read_weights(path)
+    points, _ = _sizes(state)
     if width * height != points:
         raise WeightsError(f"expected weights of a {width}x{height} board; those in {path} have {points} points")
     try:
-        return PolicyValueNet(width, height, blocks, init_model=path)
+        fewer = without_idle_blocks(state)
+        net = PolicyValueNet(width, height, _sizes(fewer)[1])
+        net.model.load_state_dict(fewer)
     except NotImplementedError:  # a RuntimeError too, but told in a sentence of its own
         raise
-    except RuntimeError as error:
+    except (KeyError, RuntimeError) as error:
         raise WeightsError(f"expected weights of this network in {path}: {str(error).splitlines()[-1].strip()}") from error
+    return net

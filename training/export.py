@@ -1,4 +1,6 @@
-"""Weights out of a run of training.supervised, with a manifest: python -m training.export RUN WEIGHTS --games FILE...
+"""Weights out of a run of training.supervised, with a manifest:
+
+    python -m training.export RUN WEIGHTS --games FILE... --engine REVISION
 
 WEIGHTS, such as model/15_15_5.pt, is a bare float32 state_dict of the student's network; the manifest beside it, with the
 ending .json, says what the weights are and how they came about. Games played with them are entered by hand as `strength`; a
@@ -25,8 +27,15 @@ BLOCKS = 19
 ORIGIN = "supervised on games of the reference engine against itself; no self-play of the network"
 
 
-def export(run: Path, weights: Path, games: Sequence[str], blocks: int = BLOCKS) -> dict[str, Any]:
+def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: int = BLOCKS) -> dict[str, Any]:
     """Write weights and manifest; the network is deepened to so many residual blocks by ones that change nothing.
+
+    Args:
+        run: the folder of a run of training.supervised.
+        weights: the file to write.
+        games: files of the games that it learnt from.
+        engine: the git revision of the engine that played them.
+        blocks: residual blocks of the weights.
 
     Returns:
         The manifest.
@@ -54,7 +63,7 @@ def export(run: Path, weights: Path, games: Sequence[str], blocks: int = BLOCKS)
         "blocks": blocks,
         "blocks_trained": trained,
         "origin": ORIGIN,
-        "teacher": teacher,
+        "teacher": {"engine": engine, "games": teacher},
         "configurations": state["history"],
         "positions": state["positions"],
         "samples": state["samples"],
@@ -88,10 +97,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("run", type=Path, help="folder of a run of training.supervised")
     parser.add_argument("weights", type=Path, help="such as model/15_15_5.pt")
     parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="games of the teacher, for the manifest")
+    parser.add_argument("--engine", required=True, metavar="REVISION", help="git revision that the teacher was built from")
     parser.add_argument("--blocks", type=int, default=BLOCKS, metavar="N", help=f"residual blocks (default {BLOCKS})")
     options = parser.parse_args(arguments)
     try:
-        manifest = export(options.run, options.weights, options.games, options.blocks)
+        manifest = export(options.run, options.weights, options.games, options.engine, options.blocks)
     except (CallError, GamesError) as error:
         print(f"training.export: {error}", file=sys.stderr)
         return 2

@@ -210,7 +210,7 @@ def test_exported_weights_answer_as_the_trained_network(train, games, reference,
     training = train("run")
     training.run()
     path = tmp_path / "model" / "6_6_5.pt"
-    assert export.main([str(training.run_folder), str(path), "--games", games, "--blocks", "4"]) == 0
+    assert export.main([str(training.run_folder), str(path), "--games", games, "--engine", "abc1234", "--blocks", "4"]) == 0
     network = reference("policy_value_net_torch").PolicyValueNet(SIZE, SIZE, 4)
     state = torch.load(path, weights_only=True)
     assert all(tensor.dtype in (torch.float32, torch.int64) for tensor in state.values())
@@ -224,7 +224,8 @@ def test_exported_weights_answer_as_the_trained_network(train, games, reference,
     assert manifest["board"] == [SIZE, SIZE, 5] and manifest["samples"] == 320
     assert manifest["configurations"] == [{"from_samples": 0, **SETTINGS}]
     assert (manifest["blocks"], manifest["blocks_trained"]) == (4, 2)
-    assert manifest["teacher"] == [{"size": SIZE, "first_seed": 1, "nodes": 1, "games": 40, "positions": 40 * 23}]
+    played = {"size": SIZE, "first_seed": 1, "nodes": 1, "games": 40, "positions": 40 * 23}
+    assert manifest["teacher"] == {"engine": "abc1234", "games": [played]}
     assert manifest["held_back"] == {name: round(number, 4) for name, number in training.latest.items()}
 
 
@@ -232,7 +233,7 @@ def test_games_entered_in_a_manifest_stay_with_the_weights_they_were_played_with
     training = train("run", depths=[[0, 1]], samples=64)
     training.run()
     path = tmp_path / "6_6_5.pt"
-    call = [str(training.run_folder), str(path), "--games", games]
+    call = [str(training.run_folder), str(path), "--games", games, "--engine", "abc1234"]
     assert export.main(call) == 0
     manifest = json.loads(path.with_suffix(".json").read_text())
     manifest["strength"] = [{"opponent": "sample", "games": 2, "won": 2}]
@@ -247,10 +248,11 @@ def test_games_entered_in_a_manifest_stay_with_the_weights_they_were_played_with
 
 def test_what_cannot_be_exported_is_told(train, games, tmp_path, capsys):
     training = train("run", samples=64, depths=[[0, 2]])
-    assert export.main([str(training.run_folder), str(tmp_path / "x.pt"), "--games", games]) == 2
+    assert export.main([str(training.run_folder), str(tmp_path / "x.pt"), "--games", games, "--engine", "x"]) == 2
     assert "expected a checkpoint at" in capsys.readouterr().err
     training.run()
-    assert export.main([str(training.run_folder), str(tmp_path / "x.pt"), "--games", games, "--blocks", "1"]) == 2
+    call = [str(training.run_folder), str(tmp_path / "x.pt"), "--games", games, "--engine", "x", "--blocks", "1"]
+    assert export.main(call) == 2
     assert "expected --blocks of at least 2" in capsys.readouterr().err
     assert not (tmp_path / "x.pt").exists()
 
