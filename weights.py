@@ -29,6 +29,7 @@ def read_weights(path):
 
 
 def _sizes(state):
+    """(points, blocks) of a state_dict by its shapes."""
     return state["dense_layer_1.weight"].shape[0], len({key.split(".")[1] for key in state if key.startswith("resnet.")})
 
 

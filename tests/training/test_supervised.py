@@ -4,7 +4,6 @@ import csv
 import hashlib
 import json
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ import torch
 from training import export, supervised
 from training.supervised import CallError, Config, Training, deepened, make_model
 
-MODEL = Path(__file__).resolve().parents[2] / "model"
 SIZE = 6
 SETTINGS = {
     "size": SIZE,
@@ -255,15 +253,3 @@ def test_what_cannot_be_exported_is_told(train, games, tmp_path, capsys):
     assert export.main(call) == 2
     assert "expected --blocks of at least 2" in capsys.readouterr().err
     assert not (tmp_path / "x.pt").exists()
-
-
-@pytest.mark.parametrize("path", sorted(MODEL.glob("*.json")), ids=lambda path: path.stem)
-def test_weights_that_are_shipped_are_those_of_their_manifest_and_load(path, reference):
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    file = MODEL / manifest["file"]
-    assert hashlib.sha256(file.read_bytes()).hexdigest() == manifest["sha256"]
-    width, height, _ = manifest["board"]
-    network = reference("policy_value_net_torch").PolicyValueNet(width, height, manifest["blocks"])
-    network.model.load_state_dict(torch.load(file, weights_only=True), strict=True)
-    supervised_alone = {"teacher", "positions", "cpu_hours", "held_back"} if "supervised" in manifest["origin"] else {"hours"}
-    assert {"origin", "configurations", "samples", "strength", *supervised_alone} <= set(manifest)
