@@ -13,8 +13,9 @@ Black's first stone is the best of the central 7x7 by the same search, which see
 
 The swap. White's second turn begins with a search for white's best stone. Its value is the mean Q of that stone in the search
 tree, seen by the player who would set it, white, that is by this player. If it is below zero, white is behind: the player
-swaps, and what was against it is for it. A search that keeps its tree from sight (AlphaZero/ is the student's; looked for are
-`mcts._root` and what `mcts.update_with_move` takes away) leaves no value, and the player does not swap.
+swaps, and what was against it is for it. As white will have the better side, black's second stone is the one whose mean Q in
+the tree is nearest to zero. A search that keeps its tree from sight (AlphaZero/ is the student's; looked for are `mcts._root`
+and what `mcts.update_with_move` takes away) leaves no values: the player does not swap, and takes the stone that is best.
 
 The environment: GOMOKU_BOARD_SIZE (15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never swap),
 GOMOKU_POSITION (stones that lie already).
@@ -70,7 +71,7 @@ class Seat:
         side: 0 black, 1 white.
         size: of the board.
         opening: black's first stone if it is imposed.
-        may_swap: whether white's second action may be a swap.
+        may_swap: whether white's second action may be a swap, by either player.
     """
 
     def __init__(self, player: Any, side: int, size: int, opening: Action | None = None, may_swap: bool = True) -> None:
@@ -114,13 +115,15 @@ class Seat:
             if self._opening is not None:
                 return board.location_to_move([self._opening[1], self._opening[0]])
             return search(self._player, OpeningBoard(self._size))[0]
-        move, value = search(self._player, board.copy())
+        move, values = search(self._player, board.copy())
+        if self._may_swap and self._side == 0 and len(board.states) == SWAP_STONES - 1:
+            return min(values, key=lambda point: abs(values[point]), default=move)
         swaps = self._may_swap and self._side == 1 and len(board.states) == SWAP_STONES
-        return None if swaps and value is not None and value < 0 else move
+        return None if swaps and values.get(move, 0.0) < 0 else move
 
 
-def search(player: Any, board: Board) -> tuple[int, float | None]:
-    """The player's move, and the mean value in [-1, 1] of that move in its tree, seen by who makes it, the side to move.
+def search(player: Any, board: Board) -> tuple[int, dict[int, float]]:
+    """The player's move, and the mean value in [-1, 1] of each move visited in its tree, seen by the side to move.
 
     The tree is thrown away within get_action, by `mcts.update_with_move`; its root is taken on the way.
     """
@@ -138,10 +141,10 @@ def search(player: Any, board: Board) -> tuple[int, float | None]:
     finally:
         mcts.update_with_move = forget
     move = int(move)
-    nodes = [root._children[move] for root in [*roots, mcts._root] if move in root._children]
-    visited = [node for node in nodes if node._n_visits > 0]
+    searched = [root._children for root in [*roots, mcts._root] if move in root._children]
     # A Q is seen by the player who moved into the node: the side to move at its parent, the root.
-    return move, float(np.reshape(visited[-1]._Q, -1)[0]) if visited else None
+    children = searched[-1] if searched else {}
+    return move, {int(point): float(np.reshape(node._Q, -1)[0]) for point, node in children.items() if node._n_visits > 0}
 
 
 def make_network(model: str, size: int) -> Any:

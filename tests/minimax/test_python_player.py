@@ -100,11 +100,35 @@ def test_without_a_swap_in_the_game_white_plays_on():
     assert SWAP not in [seat.answer((7, 7)), seat.answer((8, 8))]
 
 
-def test_a_search_that_hides_its_tree_does_not_swap():
+class Weighing(Search):
+    """Plays the first free point too, and says of six points what they are worth."""
+
+    def get_action(self, board, **_):
+        self.even = board.availables[4]
+        worths = zip(board.availables, (0.9, 0.5, 0.3, -0.2, -0.1, 0.0), (3, 3, 3, 3, 3, 0), strict=False)
+        children = {point: SimpleNamespace(_Q=worth, _n_visits=visits) for point, worth, visits in worths}
+        self.mcts._root = SimpleNamespace(_children=children)
+        return board.availables[0], None
+
+
+def test_blacks_second_stone_is_even_where_white_may_swap():
+    for may_swap in (True, False):
+        search = Weighing()
+        seat = python_player.Seat(search, 0, 15, opening=(7, 7), may_swap=may_swap)
+        seat.answer(SWAP)
+        x, y = seat.answer((7, 8))
+        assert y * 15 + x == (search.even if may_swap else 0)
+        x, y = seat.answer((9, 9))
+        assert y * 15 + x == (0 if may_swap else 1)
+
+
+def test_a_search_that_hides_its_tree_does_not_swap_and_takes_the_best_second_stone():
     search = Search(-1)
     search.get_action = lambda board, **_: (board.availables[0], None)
     seat = python_player.Seat(search, 1, 15)
     assert SWAP not in [seat.answer((7, 7)), seat.answer((8, 8))]
+    seat = python_player.Seat(search, 0, 15, opening=(7, 7))
+    assert [seat.answer(SWAP), seat.answer((8, 8))] == [(7, 7), (0, 0)]
 
 
 def test_after_the_opponents_swap_the_stone_that_had_been_white_is_the_own_one():
