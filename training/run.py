@@ -103,16 +103,16 @@ def make_run(config: RunConfig, options: argparse.Namespace) -> Run:
     return run
 
 
-def make_crew(run: Run, options: argparse.Namespace) -> tuple[Crew, str]:
-    """Who plays, and where."""
+def make_crew(run: Run, options: argparse.Namespace) -> Crew:
+    """Who plays."""
     seeds = (run.config.seed, run.replay.starts)
     if options.ray_address:
         from training.ray_workers import RayCrew
 
-        return RayCrew(run.config, seeds, options.workers, options.ray_address), f"with {options.workers} workers on Ray"
+        return RayCrew(run.config, seeds, options.workers, options.ray_address)
     if options.workers == 0:
-        return InlineCrew(run.config, seeds), "in this process"
-    return ProcessCrew(run.config, seeds, options.workers), f"with {options.workers} workers"
+        return InlineCrew(run.config, seeds)
+    return ProcessCrew(run.config, seeds, options.workers)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -163,9 +163,9 @@ def go(config: RunConfig, options: argparse.Namespace) -> int:
             f"{sys.executable} -m pip install -r requirements-runs.txt",
             file=sys.stderr,
         )
+    crew = make_crew(run, options)
     done = f"{run.replay.games} of {config.games} games"
-    crew, where = make_crew(run, options)
-    print(f"{options.run}: seed {config.seed}, {done}, {where}", flush=True)
+    print(f"{options.run}: seed {config.seed}, {done}, workers: {options.workers}", flush=True)
     try:
         run.go(crew)
     except KeyboardInterrupt:
