@@ -118,8 +118,7 @@ class Run:
 
     def begin(self) -> None:
         """Make the files of a new run; config.json is the last of them."""
-        for name in ("games.jsonl", "positions.bin", "metrics.csv", "elo.csv"):
-            (self.folder / name).unlink(missing_ok=True)
+        (self.folder / "games.jsonl").unlink(missing_ok=True)  # of one that was killed before that
         self._open()
         self._save()
         self.write_config()

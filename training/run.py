@@ -61,7 +61,7 @@ def settings(options: argparse.Namespace) -> RunConfig:
     """
     path = options.run / "config.json"
     if not options.resume:
-        if path.exists():
+        if path.exists() or (options.run / "metrics.csv").exists():  # the latter of training.supervised, too
             raise UsageError(f"expected a new folder without --resume; there is a run in {options.run}")
         if options.preset is None:
             raise UsageError(f"expected one of {', '.join(PRESETS)} for a new run; got none")

@@ -33,7 +33,7 @@ from training.samples import FinishedGame
 from training.search import PuctSettings
 from training.selfplay import SelfPlay
 
-END_S = 10.0
+END_S = 10.0  # for a killed process to be gone
 SIDE_BY_SIDE = 64  # games of a match at once
 
 Seeds = tuple[int, int]
@@ -64,13 +64,12 @@ class Played:
         worker: its number.
         games: those that have ended.
         first: the number of the first of them, counted by this worker.
-        moves, evaluations: made and asked for in all its games.
+        evaluations: positions that the network was asked for, in all its games.
     """
 
     worker: int
     games: list[FinishedGame]
     first: int
-    moves: int
     evaluations: int
 
 
@@ -115,12 +114,12 @@ class Worker:
             self._use(weights)
         assert self._network is not None, "expected weights at first"
         selfplay, first = self._selfplay, self._games
-        moves, evaluations = selfplay.moves_played, self._network.evaluations
+        evaluations = self._network.evaluations
         games: list[FinishedGame] = []
         while not games:
             games = selfplay.step()
         self._games += len(games)
-        return Played(self._number, games, first, selfplay.moves_played - moves, self._network.evaluations - evaluations)
+        return Played(self._number, games, first, self._network.evaluations - evaluations)
 
 
 # --------------------------------------------------------------------------------------------------- evaluation

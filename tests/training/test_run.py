@@ -325,6 +325,9 @@ def test_a_run_is_not_begun_twice_nor_changed_in_what_its_files_depend_on_nor_sh
     assert started(arguments(tmp_path, games=8))[0] == 0
     assert "expected a new folder without --resume" in refusal(started, arguments(tmp_path))
     assert "expected --blocks 1, with which" in refusal(started, resumed(tmp_path, "--blocks", 2))
+    (tmp_path / "supervised").mkdir()
+    (tmp_path / "supervised" / "metrics.csv").write_text("samples\n")
+    assert "expected a new folder without --resume" in refusal(started, arguments(tmp_path / "supervised"))
     assert "expected no preset" in refusal(started, ["tictactoe", *resumed(tmp_path)])
     with open(tmp_path / "lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
