@@ -133,14 +133,14 @@ def rng(run: Run, request: pytest.FixtureRequest) -> Random:
 
 
 @pytest.fixture(scope="module")
-def worker_of_file(run: Run) -> Iterator[Worker]:
+def worker(run: Run) -> Iterator[Worker]:
     """A process with the student's Python, one for each file of checks."""
     with Worker(run.workspace, run.sandbox, run.worker_limits, run.profile.call_limit_s) as worker:
         yield worker
 
 
-@pytest.fixture
-def worker(worker_of_file: Worker, run: Run, request: pytest.FixtureRequest) -> Worker:
-    """That process, with dice of the check's own: they fall alike whichever checks were decided before."""
-    worker_of_file.dice = run.random(f"{_check_id(request.node)}:dice")
-    return worker_of_file
+@pytest.fixture(autouse=True)
+def dice(run: Run, request: pytest.FixtureRequest) -> None:
+    """Dice of the check's own for its worker: they fall alike whichever checks were decided before."""
+    if "worker" in request.fixturenames:
+        request.getfixturevalue("worker").dice = run.random(f"{_check_id(request.node)}:dice")

@@ -70,7 +70,7 @@ class Outcome:
 @pytest.fixture(scope="module")
 def trained(run: Run, worker: Worker) -> Outcome:
     """Train once for both checks; the worker is left with the last network, the outcome holds the best one's weights."""
-    rng = run.random("training")
+    rng, worker.dice = run.random("training"), run.random("training:dice")
     best = _train(run, worker, rng, trusted_search=False)
     failed = [i for i in SEARCH_CHECKS if i in run.verdicts and run.verdicts[i].status == FAILED]
     if best.worst > 0 and failed:
