@@ -17,7 +17,7 @@ import numpy as np
 from Board.game_board import Board
 from grader.trusted_network import forward, load_weights, read_sizes
 from grader.trusted_search import Evaluation, most_visited, search_many
-from training.exact import ChooseMoves, Line, Size, board_after, play_all_replies
+from training.exact import ChooseMoves, Line, RememberedBoard, Size, play_all_replies
 
 PolicyValue = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """States [N, 9, H, W] -> (probs [N, W*H], values [N] or [N, 1] for the side to move)."""
@@ -32,6 +32,8 @@ def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5
     Raises:
         ValueError: on a call, if the network answers with something that is not finite.
     """
+    beginning = RememberedBoard(*size)
+    beginning.init_board()
     known: dict[Line, Evaluation] = {}
 
     def evaluate(leaves: Sequence[Board]) -> list[Evaluation]:
@@ -51,7 +53,7 @@ def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5
     def choose(lines: Sequence[Line]) -> list[int]:
         moves: list[int] = []
         for start in range(0, len(lines), BATCH):
-            boards = [board_after(line, size) for line in lines[start : start + BATCH]]
+            boards = [beginning.after(line) for line in lines[start : start + BATCH]]
             moves += [most_visited(root) for root in search_many(boards, evaluate, n_playout, c_puct)]
         return moves
 

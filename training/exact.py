@@ -3,7 +3,7 @@
 A losing line is a game, from the first move to the last, that the agent loses. The agent answers a line always alike, so
 their number is exact and needs no statistics. `play_all_replies` asks any agent; `searching_player_agent` makes one of an
 AlphaZero player, and spares it what cannot change the number: positions in which the opponent cannot win any more, whatever
-both play, and evaluations and decisions that it has made before.
+both play, and evaluations, decisions and boards that it has made before.
 """
 
 from __future__ import annotations
@@ -148,6 +148,35 @@ def remembered(policy_value_fn: PolicyValueFunction) -> PolicyValueFunction:
     return recall
 
 
+class RememberedBoard(Board):
+    """A board that works each position out once and then only points at it: a search of a small game comes back thousands
+    of times. Boards share what they know of a position, so a player must change it by `do_move` alone, as Board asks.
+    """
+
+    def init_board(self, start_player: int = 0) -> None:
+        super().init_board(start_player)
+        self._following: dict[int, dict[str, Any]] = {}  # move -> all attributes of the board after it
+
+    def do_move(self, move: int) -> None:
+        if move not in self._following:
+            after = super().copy()
+            Board.do_move(after, move)
+            self._following[move] = after.__dict__ | {"_following": {}}
+        self.__dict__.update(self._following[move])
+
+    def copy(self) -> RememberedBoard:
+        twin = self.__class__.__new__(self.__class__)
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def after(self, line: Line) -> RememberedBoard:
+        """A board these moves later."""
+        board = self.copy()
+        for move in line:
+            board.do_move(move)
+        return board
+
+
 def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3, 3), alike: bool = False) -> ChooseAmong:
     """An agent for `play_all_games` of an AlphaZero player in play: every move that it plays with at least 1 % probability.
 
@@ -160,10 +189,12 @@ def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3,
             through a random symmetry, under which they are one and the same.
     """
     symmetries = board_symmetries(size[0], size[1]) if alike else [tuple(range(size[0] * size[1]))]
+    beginning = RememberedBoard(*size)
+    beginning.init_board()
     decided: dict[Line, list[int]] = {}
 
     def decide(line: Line) -> list[int]:
-        board = board_after(line, size)
+        board = beginning.after(line)
         if not can_be_lost(in_order(line), len(line) % 2, size):
             return board.availables[:1]
         player = new_player()

@@ -5,7 +5,9 @@ import random
 import numpy as np
 import pytest
 
+from Board.game_board import Board
 from training.exact import (
+    RememberedBoard,
     board_after,
     board_symmetries,
     can_be_lost,
@@ -143,6 +145,29 @@ def test_lines_that_are_images_of_each_other_are_decided_once_and_alike():
     play_all_games(agent)
     play_all_games(apart)
     assert 2 * len(asked) < len(asked_apart)
+
+
+@pytest.mark.parametrize("size", [SIZE, (5, 4, 4)])
+def test_a_board_that_remembers_is_a_board_whichever_way_it_came_to_a_position(size):
+    beginning, rng = RememberedBoard(*size), random.Random(1)
+    beginning.init_board()
+    for _ in range(40):
+        remembering, plain = beginning.copy(), Board(*size)
+        plain.init_board()
+        while not plain.game_end()[0]:
+            before, move = remembering.copy(), rng.choice(plain.availables[:4])
+            remembering.do_move(move)
+            plain.do_move(move)
+            for name in ("states", "availables", "states_sequence", "current_player", "last_move"):
+                assert getattr(remembering, name) == getattr(plain, name)
+            assert remembering.game_end() == plain.game_end()
+            assert np.array_equal(remembering.current_state(), plain.current_state())
+            assert move in before.availables and len(before.states) == len(plain.states) - 1
+            with pytest.raises(ValueError, match="is taken"):
+                remembering.do_move(move)
+            assert remembering.states == plain.states
+    assert beginning.after((4, 0)).states == {4: 1, 0: 2}
+    assert beginning.availables == list(range(size[0] * size[1]))
 
 
 def test_an_evaluation_is_drawn_once_for_each_line():
