@@ -2,8 +2,8 @@
 
 The loop of AlphaZero (Silver et al. 2017), readable from top to bottom in TrainPipeline: the network plays itself under its
 own search, every position of those games becomes a sample, the network learns from random samples of the latest ones, and
-now and then it is measured: against pure MCTS and, where every game can be played, against every line of replies. There the
-training ends once no line is lost. Values and results are seen by the side to move.
+now and then the average of its latest weights is measured: against pure MCTS and, where every game can be played, against
+every line of replies. There the training ends once no line is lost. Values and results are seen by the side to move.
 
 It writes tmp/current_policy.model, model/best_policy.model and a CSV of what happened, tmp/training.csv.
 """
@@ -60,8 +60,11 @@ class TrainPipeline:
         buffer_size: latest samples to learn from, each position counted with its eight symmetries.
         batch_size, updates_per_game: samples an update, and updates after each game.
         play_batch_size: games played before the updates.
+        averaging: how much of the averaged weights each update leaves; 0.98 averages over some 50 updates.
         check_freq: games between two saves of the current network; every second one it is evaluated.
         game_batch_num: games of the whole training.
+        policy_value_net, average_net: the network that plays itself and learns, and the average of its latest weights, which
+            is steadier: single updates throw the weights about. The average is what is measured and kept as the best.
         pure_mcts_playout_num: playouts of the opponent in evaluation; it gets 100 more when it has lost ten of ten.
         verify_playouts: playouts at which the network must lose no line of replies, with policy_value_fn and with
             policy_value_fn_random, to be verified.
@@ -95,8 +98,9 @@ class TrainPipeline:
         self.first_n_moves = sizes.first_n_moves
         self.buffer_size = sizes.buffer_size
         self.batch_size = sizes.batch_size
-        self.updates_per_game = 5
+        self.updates_per_game = 3
         self.play_batch_size = 1
+        self.averaging = 0.98
         self.check_freq = sizes.check_freq
         self.game_batch_num = sizes.game_batch_num
         self.pure_mcts_playout_num = sizes.pure_mcts_playout_num
@@ -115,6 +119,8 @@ class TrainPipeline:
         self.policy_value_net = PolicyValueNet(
             self.board_width, self.board_height, self.resnet_block, init_model=init_model, transfer_model=transfer_model
         )
+        self.average_net = PolicyValueNet(self.board_width, self.board_height, self.resnet_block)
+        self.average_net.model.load_state_dict(self.policy_value_net.model.state_dict())
         self.pure_player_class = PureMCTSPlayer
         self.player_class = MCTSPlayer
         self.mcts_player = self.make_player(self.policy_value_net.policy_value_fn_random, is_selfplay=1)
@@ -185,8 +191,16 @@ class TrainPipeline:
         for _ in range(self.updates_per_game * self.play_batch_size):
             states, probs, winners = zip(*random.sample(self.data_buffer, self.batch_size), strict=True)
             results.append(self.policy_value_net.train_step(states, probs, np.array(winners, dtype=np.float32), learn_rate))
+            self.update_average()
         loss, entropy = np.mean(results, axis=0)
         return float(loss), float(entropy)
+
+    def update_average(self):
+        """Move the averaged weights, and batch norm's statistics, a little towards those of the network that learns."""
+        latest = self.policy_value_net.model.state_dict()
+        for name, average in self.average_net.model.state_dict().items():
+            if average.is_floating_point():  # all but batch norm's count of batches, which nothing is computed from
+                average.lerp_(latest[name], 1 - self.averaging)
 
     def step(self):
         """`play_batch_size` games and what is learnt from them.
@@ -205,7 +219,7 @@ class TrainPipeline:
         Returns:
             The share of wins, a draw counting half.
         """
-        player = self.make_player(self.policy_value_net.policy_value_fn, is_selfplay=0)
+        player = self.make_player(self.average_net.policy_value_fn, is_selfplay=0)
         opponent = self.pure_player_class(c_puct=self.c_puct, n_playout=self.pure_mcts_playout_num)
         points = 0.0
         for number in range(n_games):
@@ -217,17 +231,18 @@ class TrainPipeline:
         """Play against every line of replies, at each number of playouts with both evaluation functions, until one loses.
 
         policy_value_fn_random draws a symmetry for each position, and that draw is kept throughout one count: what is
-        counted is an agent that always answers alike. The next number of playouts draws anew.
+        counted is an agent that always answers alike. The next number of playouts draws anew. This function comes first,
+        because lines that are images of each other are then one, and a network that loses is found out sooner.
 
         Returns:
             (counts without a losing line, losing lines of the last count, its playouts)
         """
-        net = self.policy_value_net
+        net = self.average_net
         size = (self.board_width, self.board_height, self.n_in_row)
         plain_fn = remembered(net.policy_value_fn)
         passed = 0
         for n_playout in self.verify_playouts:
-            for policy_value_fn, alike in ((plain_fn, False), (remembered(net.policy_value_fn_random), True)):
+            for policy_value_fn, alike in ((remembered(net.policy_value_fn_random), True), (plain_fn, False)):
                 self.show(f"playing every line of replies at {n_playout} playouts")
                 new_player = partial(self.make_player, policy_value_fn, 0, n_playout)
                 losing = play_all_games(searching_player_agent(new_player, size, alike), size).losing_lines
@@ -254,7 +269,7 @@ class TrainPipeline:
             self.best_exact, self.best_win_ratio = exact, win_ratio
             self.verified = losing == 0
             self.best = f"after {self.games_played} games: {self.describe(win_ratio, losing, n_playout)}"
-            self.policy_value_net.save_model("model/best_policy.model")
+            self.average_net.save_model("model/best_policy.model")
         if win_ratio == 1.0 and self.pure_mcts_playout_num < 5000:
             self.pure_mcts_playout_num += 100
             self.best_win_ratio = 0.0

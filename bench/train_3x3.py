@@ -2,9 +2,9 @@
 
 For each seed it is the training of `python train.py --seed SEED`, to the letter, over the reference or a submission. Printed
 are CPU seconds of this process: of the training, and of the exact search that measures it. `--set` and `--without` change one
-thing to see what it is worth, `--go-on` trains on after the first verified network to see whether later ones lose again, and
+thing to see what it is worth, `--go-on` trains on after the first verified network to see whether later ones lose again,
 `--judge` puts each best network under searches that the training did not make: the grader's own, and the player's with
-random symmetries drawn anew.
+random symmetries drawn anew. `--weights` keeps the networks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import copy
 import os
 import platform
 import shutil
@@ -31,8 +30,6 @@ from grader.submission import read_submission
 from grader.workspace import build_workspace
 from training.exact import play_all_games, play_all_replies, remembered, searching_player_agent
 
-AVERAGING = 0.99  # share of the older weights in the average, at each update
-
 
 def measured_pipeline(options: argparse.Namespace) -> Any:
     """A TrainPipeline of the workspace that tells of each evaluation, changed as the options say."""
@@ -41,31 +38,13 @@ def measured_pipeline(options: argparse.Namespace) -> Any:
 
     class Measured(train.TrainPipeline):  # type: ignore[misc]
         exact_s = 0.0
-        averaged: dict[str, Any] | None = None
 
         def get_equi_data(self, play_data: Any) -> Any:
             return list(play_data) if "augmentation" in options.without else super().get_equi_data(play_data)
 
-        def policy_update(self) -> Any:
-            learnt = super().policy_update()
-            if options.average:
-                state = self.policy_value_net.model.state_dict()
-                if self.averaged is None:
-                    self.averaged = copy.deepcopy(state)
-                for key, value in self.averaged.items():
-                    if value.is_floating_point():
-                        value.mul_(AVERAGING).add_(state[key], alpha=1 - AVERAGING)
-            return learnt
-
         def find_losing_lines(self) -> Any:
             started = time.process_time()
-            latest = copy.deepcopy(self.policy_value_net.model.state_dict())
-            if self.averaged is not None:
-                self.policy_value_net.model.load_state_dict(self.averaged)
             passed, losing, n_playout = super().find_losing_lines()
-            if losing == 0:
-                self.verified_weights = copy.deepcopy(self.policy_value_net.model.state_dict())
-            self.policy_value_net.model.load_state_dict(latest)
             now = time.process_time()
             self.exact_s += now - started
             print(
@@ -91,19 +70,20 @@ def measured_pipeline(options: argparse.Namespace) -> Any:
 
 
 def judge(pipeline: Any, draws: int) -> None:
-    """A row for each number of playouts: losing lines of the verified network by both evaluation functions."""
-    net = pipeline.policy_value_net
-    net.model.load_state_dict(pipeline.verified_weights)
+    """A row for each number of playouts: losing lines of the verified network, with the evaluations of policy_value_fn under
+    the grader's search, and under the player's with those of policy_value_fn_random, drawn so many times.
+    """
+    net = pipeline.average_net
+    net.restore_model("model/best_policy.model")
     for n_playout in (100, 400, 800, 1600):
-        counts = []
-        for policy_value_fn, alike in [(net.policy_value_fn, False), *[(net.policy_value_fn_random, True)] * draws]:
-            new_player = partial(pipeline.make_player, remembered(policy_value_fn), 0, n_playout)
-            counts.append(play_all_games(searching_player_agent(new_player, alike=alike)).losing_lines)
         agent = searching_agent(lambda states: net.policy_value(states, net.action_fc_test, net.evaluation_fc2_test), n_playout)
-        trusted = play_all_replies(agent).losing_lines
+        counts = [play_all_replies(agent).losing_lines]
+        for _ in range(draws):
+            new_player = partial(pipeline.make_player, remembered(net.policy_value_fn_random), 0, n_playout)
+            counts.append(play_all_games(searching_player_agent(new_player, alike=True)).losing_lines)
         print(
-            f"{pipeline.seed:6} {n_playout:6} playouts: policy_value_fn {counts[0]}, policy_value_fn_random "
-            f"{' '.join(map(str, counts[1:]))}, the grader's search {trusted}",
+            f"{pipeline.seed:6} {n_playout:6} playouts: the grader's search {counts[0]}, policy_value_fn_random "
+            f"{' '.join(map(str, counts[1:]))}",
             flush=True,
         )
 
@@ -136,12 +116,15 @@ def main() -> int:
     parser.add_argument("--submission", type=Path, default=ROOT / "instructor" / "reference", help="laid over the reference")
     parser.add_argument("--set", type=setting, nargs="+", default=[], metavar="NAME=VALUE", help="attributes of the pipeline")
     parser.add_argument("--without", nargs="+", default=[], choices=["augmentation", "symmetry", "noise"])
-    parser.add_argument("--average", action="store_true", help="measure an average of the weights in place of the latest")
     parser.add_argument("--go-on", action="store_true", help="train on after the first verified network")
     parser.add_argument(
         "--judge", type=int, default=0, metavar="N", help="judge the verified network, with N draws of symmetries"
     )
+    parser.add_argument("--weights", type=Path, metavar="FOLDER", help="keep each best network there, as SEED.model")
     options = parser.parse_args()
+    if options.weights:
+        options.weights = options.weights.resolve()
+        options.weights.mkdir(parents=True, exist_ok=True)
     import torch
 
     print(f"One thread, torch {torch.__version__}, Python {platform.python_version()}, {platform.machine()}")
@@ -161,6 +144,8 @@ def main() -> int:
             with contextlib.redirect_stdout(sys.stderr):
                 pipeline.run()
             ends.append((seed, pipeline.best, pipeline.verified, time.process_time() - started))
+            if options.weights and pipeline.best:
+                shutil.copy("model/best_policy.model", options.weights / f"{seed}.model")
             if options.judge and pipeline.verified:
                 judge(pipeline, options.judge)
         os.chdir(ROOT)

@@ -412,13 +412,14 @@ def net_evaluate(positions: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.nd
 
 
 def train_start(weights: dict[str, np.ndarray]) -> None:
-    """A fresh TrainPipeline of the framework over the student's modules, from these weights."""
+    """A fresh TrainPipeline of the framework over the student's modules, from these weights; later calls see its average."""
     torch_module()
     os.makedirs("tmp", exist_ok=True)
     os.makedirs("model", exist_ok=True)
-    STATE["pipeline"] = load("train").TrainPipeline()
-    STATE["net"] = STATE["pipeline"].policy_value_net
-    STATE["net"].model.load_state_dict(as_tensors(weights))
+    pipeline = load("train").TrainPipeline()
+    for net in (pipeline.policy_value_net, pipeline.average_net):
+        net.model.load_state_dict(as_tensors(weights))
+    STATE["pipeline"], STATE["net"] = pipeline, pipeline.average_net
 
 
 def train_games(games: int) -> list[list[float]]:

@@ -4,9 +4,10 @@ The framework's train.py runs over the student's modules. After every few games 
 search and must not lose against any line of replies; the training ends at the first network that does not. Up to three
 seeds are tried and the best network counts, so one unlucky training is no verdict.
 
-What is judged is the weights: they are computed here, so that a program that plays well by other means than its network has
-trained nothing. They begin as weights drawn here, and what a training makes of those still resembles them, which weights
-brought along do not. Where the network is another one than the handout's, or resembles nothing, a person has to look.
+What is judged is the averaged weights, which train.py keeps: they are computed here, so that a program that plays well by
+other means than its network has trained nothing. They begin as weights drawn here, and what a training makes of those still
+resembles them, which weights brought along do not. Where the network is another one than the handout's, or resembles nothing,
+a person has to look.
 
 A fault of the student's search is counted where it belongs, in the search checks: if the network does not learn and the
 search has failed there, the training is repeated with the grader's search in its place, and the points for the network are
