@@ -27,8 +27,9 @@ def test_the_weights_are_those_of_the_manifest_and_load(path, reference):
     width, height, _ = manifest["board"]
     network = reference("policy_value_net_torch").PolicyValueNet(width, height, manifest["blocks"])
     network.model.load_state_dict(torch.load(file, weights_only=True), strict=True)
-    supervised_alone = {"teacher", "positions", "cpu_hours", "held_back"} if "supervised" in manifest["origin"] else {"hours"}
-    assert {"origin", "configurations", "samples", "strength", *supervised_alone} <= set(manifest)
+    supervised_alone = {"teacher", "configurations", "positions", "samples", "cpu_hours", "held_back"}
+    assert {"origin", "strength"} <= set(manifest)
+    assert supervised_alone <= set(manifest) or not manifest["origin"].startswith("supervised")
 
 
 def test_both_boards_of_the_handout_have_weights_of_its_depth():
