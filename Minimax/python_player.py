@@ -13,9 +13,10 @@ Black's first stone is the best of the central 7x7 by the same search, which see
 
 The swap. White's second turn begins with a search for white's best stone. Its value is the mean Q of that stone in the search
 tree, seen by the player who would set it, white, that is by this player. If it is below zero, white is behind: the player
-swaps, and what was against it is for it. As white will have the better side, black's second stone is the one whose mean Q in
-the tree is nearest to zero. A search that keeps its tree from sight (AlphaZero/ is the student's; looked for are `mcts._root`
-and what `mcts.update_with_move` takes away) leaves no values: the player does not swap, and takes the stone that is best.
+swaps, and what was against it is for it. A search that keeps its tree from sight (AlphaZero/ is the student's; looked for are
+`mcts._root` and what `mcts.update_with_move` takes away) leaves no value, and the player does not swap. As white takes the
+better side, black's second stone is not the best one: it is the one after which the network's value is nearest to zero. The
+pure search has no network and sets the best.
 
 The environment: GOMOKU_BOARD_SIZE (15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never swap),
 GOMOKU_POSITION (stones that lie already).
@@ -28,6 +29,8 @@ import argparse
 import os
 import random
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -71,12 +74,21 @@ class Seat:
         side: 0 black, 1 white.
         size: of the board.
         opening: black's first stone if it is imposed.
-        may_swap: whether white's second action may be a swap, by either player.
+        may_swap: whether white's second action may be a swap.
+        even_move: chooses black's second stone where white may swap; None leaves it to the search.
     """
 
-    def __init__(self, player: Any, side: int, size: int, opening: Action | None = None, may_swap: bool = True) -> None:
+    def __init__(
+        self,
+        player: Any,
+        side: int,
+        size: int,
+        opening: Action | None = None,
+        may_swap: bool = True,
+        even_move: Callable[[Board], int] | None = None,
+    ) -> None:
         self._player, self._side, self._size = player, side, size
-        self._opening, self._may_swap = opening, may_swap
+        self._opening, self._may_swap, self._even_move = opening, may_swap, even_move
         self._board = Board(width=size, height=size, n_in_row=FIVE)
         self._board.init_board()
         player.set_player_ind(self._board.players[side])
@@ -115,15 +127,15 @@ class Seat:
             if self._opening is not None:
                 return board.location_to_move([self._opening[1], self._opening[0]])
             return search(self._player, OpeningBoard(self._size))[0]
-        move, values = search(self._player, board.copy())
-        if self._may_swap and self._side == 0 and len(board.states) == SWAP_STONES - 1:
-            return min(values, key=lambda point: abs(values[point]), default=move)
+        if self._even_move and self._may_swap and self._side == 0 and len(board.states) == SWAP_STONES - 1:
+            return self._even_move(board)
+        move, value = search(self._player, board.copy())
         swaps = self._may_swap and self._side == 1 and len(board.states) == SWAP_STONES
-        return None if swaps and values.get(move, 0.0) < 0 else move
+        return None if swaps and value is not None and value < 0 else move
 
 
-def search(player: Any, board: Board) -> tuple[int, dict[int, float]]:
-    """The player's move, and the mean value in [-1, 1] of each move visited in its tree, seen by the side to move.
+def search(player: Any, board: Board) -> tuple[int, float | None]:
+    """The player's move, and the mean value in [-1, 1] of that move in its tree, seen by who makes it, the side to move.
 
     The tree is thrown away within get_action, by `mcts.update_with_move`; its root is taken on the way.
     """
@@ -141,10 +153,21 @@ def search(player: Any, board: Board) -> tuple[int, dict[int, float]]:
     finally:
         mcts.update_with_move = forget
     move = int(move)
-    searched = [root._children for root in [*roots, mcts._root] if move in root._children]
+    nodes = [root._children[move] for root in [*roots, mcts._root] if move in root._children]
+    visited = [node for node in nodes if node._n_visits > 0]
     # A Q is seen by the player who moved into the node: the side to move at its parent, the root.
-    children = searched[-1] if searched else {}
-    return move, {int(point): float(np.reshape(node._Q, -1)[0]) for point, node in children.items() if node._n_visits > 0}
+    return move, float(np.reshape(visited[-1]._Q, -1)[0]) if visited else None
+
+
+def even_move(net: Any, board: Board) -> int:
+    """The point after which the network sees the position as most even; all are shown to it in one batch."""
+    states = []
+    for point in board.availables:
+        after = board.copy()
+        after.do_move(point)
+        states.append(after.current_state())
+    _, values = net.policy_value(np.array(states), net.action_fc_test, net.evaluation_fc2_test)
+    return board.availables[int(np.abs(np.reshape(values, -1)).argmin())]
 
 
 def make_network(model: str, size: int) -> Any:
@@ -219,8 +242,8 @@ def position_from() -> list[Action]:
         raise UsageError(f"expected x y of each stone in GOMOKU_POSITION; got {' '.join(words)[:60]!r}") from None
 
 
-def converse(name: str, player: Any, size: int, lines: TextIO, say: TextIO) -> None:
-    """The line protocol to the end of the input.
+def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: TextIO) -> None:
+    """The line protocol to the end of the input; `net` is the player's network or None.
 
     Raises:
         UsageError: a line is not of the protocol.
@@ -230,7 +253,8 @@ def converse(name: str, player: Any, size: int, lines: TextIO, say: TextIO) -> N
         return
     if first not in ("0", "1"):
         raise UsageError(f"expected 0 or 1 as the first line; got {first[:40]!r}")
-    seat = Seat(player, int(first), size, opening_from(size), "GOMOKU_NO_SWAP" not in os.environ)
+    choose_even = partial(even_move, net) if net else None
+    seat = Seat(player, int(first), size, opening_from(size), "GOMOKU_NO_SWAP" not in os.environ, choose_even)
     position = position_from()
     try:
         for point in position:
@@ -270,7 +294,7 @@ def main(arguments: list[str] | None = None) -> int:
         player = make_player(net, options.playouts)
         if "GOMOKU_SEED" in os.environ:
             sow(str(seed))
-        converse(f"{options.kind} {options.playouts}", player, size, sys.stdin, answers)
+        converse(f"{options.kind} {options.playouts}", player, net, size, sys.stdin, answers)
     except NotImplementedError as error:
         print(f"python_player.py: {first_unwritten(error)}.", file=sys.stderr)
         return 2

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from Board.game_board import Board
 from Minimax import python_player
 from Minimax.arena.engine import EngineProcess, GameOffer, Limits
 from Minimax.arena.referee import play_game
@@ -100,35 +101,32 @@ def test_without_a_swap_in_the_game_white_plays_on():
     assert SWAP not in [seat.answer((7, 7)), seat.answer((8, 8))]
 
 
-class Weighing(Search):
-    """Plays the first free point too, and says of six points what they are worth."""
-
-    def get_action(self, board, **_):
-        self.even = board.availables[4]
-        worths = zip(board.availables, (0.9, 0.5, 0.3, -0.2, -0.1, 0.0), (3, 3, 3, 3, 3, 0), strict=False)
-        children = {point: SimpleNamespace(_Q=worth, _n_visits=visits) for point, worth, visits in worths}
-        self.mcts._root = SimpleNamespace(_children=children)
-        return board.availables[0], None
-
-
-def test_blacks_second_stone_is_even_where_white_may_swap():
-    for may_swap in (True, False):
-        search = Weighing()
-        seat = python_player.Seat(search, 0, 15, opening=(7, 7), may_swap=may_swap)
-        seat.answer(SWAP)
-        x, y = seat.answer((7, 8))
-        assert y * 15 + x == (search.even if may_swap else 0)
-        x, y = seat.answer((9, 9))
-        assert y * 15 + x == (0 if may_swap else 1)
-
-
-def test_a_search_that_hides_its_tree_does_not_swap_and_takes_the_best_second_stone():
+def test_a_search_that_hides_its_tree_does_not_swap():
     search = Search(-1)
     search.get_action = lambda board, **_: (board.availables[0], None)
     seat = python_player.Seat(search, 1, 15)
     assert SWAP not in [seat.answer((7, 7)), seat.answer((8, 8))]
-    seat = python_player.Seat(search, 0, 15, opening=(7, 7))
-    assert [seat.answer(SWAP), seat.answer((8, 8))] == [(7, 7), (0, 0)]
+
+
+def test_blacks_second_stone_is_chosen_to_be_even_where_white_may_swap():
+    for may_swap, second in ((True, (3, 9)), (False, (0, 0))):
+        seat = python_player.Seat(Search(), 0, 15, opening=(7, 7), may_swap=may_swap, even_move=lambda board: 9 * 15 + 3)
+        assert [seat.answer(SWAP), seat.answer((7, 8)), seat.answer((9, 2))[1]] == [(7, 7), second, 0]
+    assert SWAP not in python_player.Seat(Search(), 1, 15, even_move=lambda board: 5 / 0).answer((7, 7))
+
+
+def test_the_even_point_is_the_one_after_which_the_network_is_least_for_either_side():
+    def policy_value(states, *_):
+        """Worth the more for the side to move, the further from the top row the opponent's latest stone lies."""
+        latest = states[:, 0] - states[:, 2]
+        return None, latest.any(axis=2).argmax(axis=1)[:, None] / 4 - 1.05
+
+    board = Board(width=9, height=9, n_in_row=5)
+    board.init_board()
+    for move in (0, 1, *range(36, 44)):
+        board.do_move(move)
+    net = SimpleNamespace(policy_value=policy_value, action_fc_test=2, evaluation_fc2_test=3)
+    assert python_player.even_move(net, board) == 44  # of the row that is worth 4 / 4 - 1.05 the point that is free
 
 
 def test_after_the_opponents_swap_the_stone_that_had_been_white_is_the_own_one():
