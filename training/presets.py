@@ -62,10 +62,10 @@ class RunConfig:
     gate: bool = True
     gate_games: int = 400
     gate_score: float = 0.55
-    check_every: int = 500
+    check_every: int = 1000
     rating_games: int = 40
     mcts_playouts: int = 1000
-    match_playouts: int = 64
+    match_playouts: int = 32
     save_every_s: float = 60.0
     seed: int = 1
     init_model: str = ""
@@ -114,15 +114,15 @@ PRESETS = {
         start_positions=500, batch_size=64, reuse=20, gate=False, check_every=250, mcts_playouts=100, match_playouts=16,
     ),
     "5x5x4": RunConfig(
-        5, 5, 4, 3, playouts=24, first_n_moves=6, games=6000, buffer_positions=50_000, batch_size=128, check_every=600,
+        5, 5, 4, 3, playouts=24, first_n_moves=6, games=6000, buffer_positions=50_000, batch_size=128, check_every=1000,
     ),
-    "6x6x4": RunConfig(6, 6, 4, 4, first_n_moves=8, games=10_000, check_every=1000),
-    "9x9x5": RunConfig(9, 9, 5, 6, games=50_000, buffer_positions=500_000, start_positions=10_000, check_every=2500),
+    "6x6x4": RunConfig(6, 6, 4, 4, first_n_moves=8, games=10_000, check_every=2000),
+    "9x9x5": RunConfig(9, 9, 5, 6, games=50_000, buffer_positions=500_000, start_positions=10_000, check_every=5000),
     "gomoku_11": RunConfig(
-        11, 11, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=2500, save_every_s=180,
+        11, 11, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=5000, save_every_s=180,
     ),
     "gomoku_15": RunConfig(
-        15, 15, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=2500, save_every_s=180,
+        15, 15, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=5000, save_every_s=180,
     ),
 }  # fmt: skip
 

@@ -268,9 +268,9 @@ def test_a_run_killed_again_and_again_ends_whole(tmp_path, capfd):
     assert process.returncode == 0 and "Traceback" not in err, err
     with capfd.disabled():
         if ALL:
-            print("\nkilled after  games  in the checkpoint  steps in it")
+            print("\nkilled after games  games in the checkpoint  steps in it")
             for games, saved, steps in table:
-                print(f"{'':13} {games:5}  {saved:17}  {steps:11}")
+                print(f"{games:18}  {saved:23}  {steps:11}")
     assert_whole(folder, table[-1][0] + 8)
     assert {game["start"] for game in games_of(folder)} == set(range(KILLS + 1))
 
