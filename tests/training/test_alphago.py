@@ -142,14 +142,12 @@ def begin(done, config, folder, tmp_path):
     """Begins a policy-gradient training in a folder of its own."""
     done("supervised")
 
-    def begin(name, **settings):
+    def begin(name):
         run = tmp_path / name
         run.mkdir(exist_ok=True)
         if not (run / "supervised").exists():
             (run / "supervised").symlink_to(folder / "run" / "supervised")
-        training = Reinforce(config, run)
-        training.dtype = torch.float32  # whichever is faster here would not be the same at every run
-        return training
+        return Reinforce(config, run, torch.float32)  # whichever is faster here would not be the same at every run
 
     return begin
 
@@ -255,7 +253,7 @@ def test_the_improved_policy_beats_the_supervised_one(done, folder):
     ]
 
 
-def test_a_policy_gradient_that_was_killed_ends_as_one_that_was_not(begin, monkeypatch):
+def test_a_policy_gradient_that_was_killed_ends_as_one_that_was_not(begin):
     whole = begin("whole")
     for _ in range(8):
         whole.scores.append(whole.step())

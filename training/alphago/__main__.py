@@ -11,7 +11,7 @@ from training import supervised
 from training.alphago.config import Config
 from training.alphago.mixed import run_search
 from training.alphago.reinforce import Reinforce
-from training.alphago.runs import write_result
+from training.alphago.runs import read_result, write_result
 from training.alphago.value import run_value
 from training.dataset import GamesError
 
@@ -28,10 +28,14 @@ def run_supervised(config: Config, run: Path, games: list[str]) -> int:
     folder = run / "supervised"
     call = [str(config.supervised_path), "--run", str(folder), "--games", *games]
     code = supervised.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
-    if code == 0:
-        state = supervised.read_checkpoint(folder / "checkpoint.pt")
-        write_result(folder, {name: state[name] for name in ("samples", "positions", "cpu_s", "held_back")})
-    return code
+    if code:
+        return code
+    state = supervised.read_checkpoint(folder / "checkpoint.pt")
+    if state["samples"] >= config.supervised.samples:  # it was not interrupted
+        held_back = {name: round(value, 4) for name, value in state["held_back"].items()}
+        counts = {name: round(state[name]) for name in ("samples", "positions", "cpu_s")}
+        write_result(folder, {**counts, "held_back": held_back})
+    return 0
 
 
 def run_reinforce(config: Config, run: Path) -> None:
@@ -60,13 +64,16 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config = Config.read(options.config)
         if options.stage == "supervised":
-            return run_supervised(config, options.run, options.games)
-        if options.stage == "reinforce":
+            if code := run_supervised(config, options.run, options.games):
+                return code
+        elif options.stage == "reinforce":
             run_reinforce(config, options.run)
         elif options.stage == "value":
             run_value(config, options.run, options.compare)
         else:
             run_search(config, options.run)
+        for name, value in read_result(options.run / options.stage).items():
+            print(f"{name}: {value}")
     except (supervised.CallError, UsageError, GamesError, NotImplementedError) as error:
         print(f"training.alphago: {error}", file=sys.stderr)
         return 2

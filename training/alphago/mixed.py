@@ -10,7 +10,6 @@ expands a node only after several visits and rolls out at each of them, here eac
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from itertools import combinations
@@ -21,7 +20,7 @@ import numpy as np
 
 from training.alphago.config import Config
 from training.alphago.play import FastPolicy, SampledPolicy, play_to_end, results_for
-from training.alphago.runs import inference, load_network, match_row, write_result
+from training.alphago.runs import inference, load_network, match_row, read_result, write_result
 from training.boards import Boards
 from training.inference import Evaluator, PositionCache
 from training.matches import Agent, SearchAgent, play_match, show_progress
@@ -118,11 +117,9 @@ def run_search(config: Config, run: Path) -> dict[str, Any]:
         for stage in ("supervised", "value")
     )
     samples = {stage: read_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in ("supervised", "value")}
-    result: dict[str, Any] = {"samples": samples}
-    if (folder / "result.json").exists():
-        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-        if result["samples"] != samples:
-            raise CallError(f"expected games of networks after {samples} samples in {folder}; they are of {result['samples']}")
+    result = read_result(folder) or {"samples": samples}
+    if result["samples"] != samples:
+        raise CallError(f"expected games of networks after {samples} samples in {folder}; they are of {result['samples']}")
     search = PuctSettings(settings.n_playout, settings.c_puct)
     for number, pair in enumerate(combinations(settings.lambdas, 2)):
         name = f"{pair[0]} against {pair[1]}, {settings.n_playout} playouts, {settings.rollout} rollouts"

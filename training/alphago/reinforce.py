@@ -86,6 +86,7 @@ class Reinforce:
     Args:
         config: of all stages.
         run: the folder of all stages; that of the supervised one must hold its network.
+        dtype: of the convolutions; None for the faster one, as it was found when the training began.
 
     Attributes:
         model: the policy as it is.
@@ -97,7 +98,7 @@ class Reinforce:
         CallError: there is no supervised network, or what the folder holds is of another one.
     """
 
-    def __init__(self, config: Config, run: Path) -> None:
+    def __init__(self, config: Config, run: Path, dtype: torch.dtype | None = None) -> None:
         self.config, self.settings = config, config.reinforce
         self.folder = run / "reinforce"
         self.steps, self.cpu_s = 0, 0.0
@@ -106,10 +107,12 @@ class Reinforce:
         self.supervised = load_network(run / "supervised", config)
         self.begun_from = {"size": config.size, "n_in_row": config.n_in_row, "samples": _samples(run / "supervised")}
         self.model = copy.deepcopy(self.supervised).eval()
-        self._baseline = inference(self.supervised, config)
+        earlier = read_checkpoint(self.folder / "checkpoint.pt") if (self.folder / "checkpoint.pt").exists() else None
+        if earlier:
+            self._restore(earlier)
+            dtype = getattr(torch, earlier["dtype"])
+        self._baseline = inference(self.supervised, config, dtype)
         self.dtype, self.device = self._baseline.dtype, self._baseline.device
-        if (self.folder / "checkpoint.pt").exists():
-            self._restore()
         self.model = self.model.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     # --------------------------------------------------------------------------------------------- learning
@@ -198,6 +201,7 @@ class Reinforce:
         state = {
             "begun_from": self.begun_from,
             "settings": asdict(self.settings),
+            "dtype": str(self.dtype).removeprefix("torch."),
             "model": self.model.state_dict(),
             "steps": self.steps,
             "cpu_s": self.cpu_s,
@@ -206,8 +210,7 @@ class Reinforce:
         }
         write_checkpoint(self.folder / "checkpoint.pt", state)
 
-    def _restore(self) -> None:
-        state = read_checkpoint(self.folder / "checkpoint.pt")
+    def _restore(self, state: dict[str, Any]) -> None:
         if state["begun_from"] != self.begun_from:
             raise CallError(
                 f"expected a training begun from {self.begun_from} in {self.folder}; it was begun from {state['begun_from']}"

@@ -45,10 +45,15 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_result(folder: Path, result: dict[str, Any]) -> None:
-    """What a stage measured, as result.json and for whoever watches."""
+    """What a stage measured, as result.json."""
     write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")
-    for name, value in result.items():
-        print(f"{name}: {value}", flush=True)
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """What `write_result` wrote, nothing if there is nothing yet."""
+    path = folder / "result.json"
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return result
 
 
 def write_metrics(folder: Path, rows: list[dict[str, Any]]) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -196,9 +195,7 @@ def run_value(config: Config, run: Path, compare: bool) -> dict[str, Any]:
     """
     folder = run / "value"
     path = folder / "games.jsonl"
-    start = time.process_time()
     write_games(config, run, path)
-    games_cpu_s = round(time.process_time() - start)
     trainings = {"one_position_a_game": train(config, run, path, folder)}
     if compare:
         _, *games = read_games(str(path))
@@ -210,7 +207,7 @@ def run_value(config: Config, run: Path, compare: bool) -> dict[str, Any]:
     *_, judge = trainings.values()  # has learnt from what each of the others has, so that what it holds back they do, too
     for training in trainings.values():
         training.held_back = judge.held_back
-    result: dict[str, Any] = {"games_cpu_s": games_cpu_s, "held_back_positions": min(EVALUATED, len(judge.held_back))}
+    result: dict[str, Any] = {"held_back_positions": min(EVALUATED, len(judge.held_back))}
     result |= {name: learnt(training) for name, training in trainings.items()}
     for stage in ("supervised", "reinforce"):
         judge.model.load_state_dict(load_network(run / stage, config).state_dict())
