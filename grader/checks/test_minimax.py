@@ -80,16 +80,9 @@ def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, verd
     tame = replace(limits, told_move_s=min(limits.told_s, TAME_MOVE_S))
     # Offered again and again: an engine that takes the swap for a new game opens a second time on its own stone.
     openings = [(rng.choice(centre()), rng.choice(centre())) for _ in range(SWAP_GAMES)]
-    games = [
-        [
-            play_game(engine, baseline, limits, seed=rng.randrange(2**31)),
-            *(play_game(engine, edges, tame, seed=rng.randrange(2**31), opening=opening) for opening in openings),
-        ],
-        [
-            play_game(baseline, engine, limits, seed=rng.randrange(2**31)),
-            play_game(edges, engine, tame, seed=rng.randrange(2**31)),
-        ],
-    ]
+    as_black = [(engine, baseline, limits, None), *((engine, edges, tame, opening) for opening in openings)]
+    as_white = [(baseline, engine, limits, None), (edges, engine, tame, None)]
+    games = [_play_until_fault(planned, seat, rng) for seat, planned in enumerate((as_black, as_white))]
     verdict.evidence["games"] = [game.to_json() for side in games for game in side]
     broken = []
     for seat, side in enumerate(("black", "white")):
@@ -107,6 +100,16 @@ def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, verd
     verdict.expect(len(broken) < 2, " ".join(broken))
     if broken:
         verdict.partial(0.5, broken[0])
+
+
+def _play_until_fault(planned: list[Any], seat: int, rng: Random) -> list[GameRecord]:
+    """Games of (black, white, limits, black's first stone), up to the first that the engine at this seat loses by a fault."""
+    games: list[GameRecord] = []
+    for black, white, limits, opening in planned:
+        games.append(play_game(black, white, limits, seed=rng.randrange(2**31), opening=opening))
+        if games[-1].faulty == seat:
+            break
+    return games
 
 
 def goes_on_with_lost_stones(game: GameRecord) -> bool:
