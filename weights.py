@@ -1,4 +1,4 @@
-"""The policy-value network of a weights file, for human_play.py and Minimax/python_player.py.
+"""The policy-value network of a weights file, for human_play.py, Minimax/python_player.py and training/.
 
 A file that does not fit is told in a sentence.
 """
@@ -42,6 +42,33 @@ def sizes_of_weights(path):
     return _sizes(read_weights(path))
 
 
+def without_idle_blocks(weights):
+    """Weights of the same outputs without the residual blocks that change nothing, the others numbered anew.
+
+    A block whose last batch norm has scale and shift 0 adds nothing, and relu leaves its input, the sum after another block,
+    as it is. The first block stays: its input has not been through a relu.
+
+    Args:
+        weights: a state_dict of PolicyValueNetModel.
+    """
+    blocks = sorted({int(name.split(".")[1]) for name in weights if name.startswith("resnet.")})
+    kept = [
+        block
+        for block in blocks
+        if block == 0 or weights[f"resnet.{block}.4.weight"].any() or weights[f"resnet.{block}.4.bias"].any()
+    ]
+    number = {str(block): str(place) for place, block in enumerate(kept)}
+    fewer = {}
+    for name, tensor in weights.items():
+        tower, _, rest = name.partition(".")
+        block, _, layer = rest.partition(".")
+        if tower != "resnet":
+            fewer[name] = tensor
+        elif block in number:
+            fewer[f"resnet.{number[block]}.{layer}"] = tensor
+    return fewer
+
+
 def load_network(path, width, height):
     """The student's network for this board, with these weights; residual blocks that change nothing are left out.
 
@@ -50,7 +77,6 @@ def load_network(path, width, height):
         NotImplementedError: the network is not written yet.
     """
     from AlphaZero.policy_value_net_torch import PolicyValueNet
-    from training.inference import without_idle_blocks
 
     state = read_weights(path)
     points, _ = _sizes(state)

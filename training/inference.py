@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,33 +45,6 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
         folded.set_submodule(conv, fuse_conv_bn_eval(*pair))
         folded.set_submodule(norm, nn.Identity())
     return folded
-
-
-def without_idle_blocks(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Weights of the same outputs without the residual blocks that change nothing, the others numbered anew.
-
-    A block whose last batch norm has scale and shift 0 adds nothing, and relu leaves its input, the sum after another block,
-    as it is. The first block stays: its input has not been through a relu.
-
-    Args:
-        weights: a state_dict of PolicyValueNetModel.
-    """
-    blocks = sorted({int(name.split(".")[1]) for name in weights if name.startswith("resnet.")})
-    kept = [
-        block
-        for block in blocks
-        if block == 0 or weights[f"resnet.{block}.4.weight"].any() or weights[f"resnet.{block}.4.bias"].any()
-    ]
-    number = {str(block): str(place) for place, block in enumerate(kept)}
-    fewer = {}
-    for name, tensor in weights.items():
-        tower, _, rest = name.partition(".")
-        block, _, layer = rest.partition(".")
-        if tower != "resnet":
-            fewer[name] = tensor
-        elif block in number:
-            fewer[f"resnet.{number[block]}.{layer}"] = tensor
-    return fewer
 
 
 class InferenceNetwork:

@@ -31,10 +31,11 @@ from Minimax.arena.stopping import Rule
 from Minimax.arena.usage import UsageError
 from training.boards import NOBODY, PLANES, Boards
 from training.gumbel import GumbelSettings
-from training.inference import Evaluator, InferenceNetwork, PositionCache, without_idle_blocks
+from training.inference import Evaluator, InferenceNetwork, PositionCache
 from training.rollouts import RandomRollouts
 from training.search import PuctSettings
 from training.selfplay import SelfPlaySettings, make_search
+from weights import without_idle_blocks
 
 OPENING_REACH = 2  # the stones of an opening lie so near to the middle point, in rows and columns
 REPORT_EVERY_S = 30.0
