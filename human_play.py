@@ -12,7 +12,7 @@ from Minimax.arena.specs import engine_at
 from Minimax.arena.usage import UsageError
 from Minimax.search_wrapper import EngineError, EnginePlayer
 from unwritten import first_unwritten
-from weights import WeightsError, load_network, sizes_of_weights
+from weights import WeightsError, load_network, read_weights, sizes_of_weights
 
 DEFAULT_ENGINE = "build/engines/baseline"
 DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "3_3_3.model")
@@ -70,7 +70,7 @@ def make_ai(options, board_sizes):
     from AlphaZero.mcts_alphaZero import MCTSPlayer
 
     if board_sizes is None:
-        points, _ = sizes_of_weights(options.model)
+        points, _ = sizes_of_weights(read_weights(options.model))
         side = round(points**0.5)
         if side * side != points:
             raise UsageError(f"expected --board, since the weights in {options.model} are of no square board")

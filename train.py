@@ -38,6 +38,7 @@ class Preset:
     batch_size: int
     check_freq: int
     first_n_moves: int
+    remember_games: int
     pure_mcts_playout_num: int
     game_batch_num: int
     verify_playouts: tuple[int, ...]  # none where there are too many games to play them all
@@ -45,8 +46,8 @@ class Preset:
 
 
 PRESETS = {
-    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 4, 25, 2000, (100, 400, 800, 1600), 1),
-    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 1000, 100_000, (), None),
+    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 9, 5, 25, 2000, (100, 400, 800, 1600), 1),
+    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 0, 1000, 100_000, (), None),
 }
 
 
@@ -56,7 +57,10 @@ class TrainPipeline:
     Attributes:
         learn_rate: of the optimiser at the start; it falls linearly to a tenth over `game_batch_num` games.
         n_playout, c_puct: of the search in self-play.
-        temp: temperature of the first `first_n_moves` moves of a self-play game.
+        temp: temperature of the first `first_n_moves` moves of a self-play game. On 3x3 these are all moves: a network that
+            never errs in its games does not learn to answer the errors of others.
+        remember_games: so many games evaluate a position once for all, while the network learns on; 0: never. That suits a
+            board so small that the same positions come again and again.
         buffer_size: latest samples to learn from, each position counted with its eight symmetries.
         batch_size, updates_per_game: samples an update, and updates after each game.
         play_batch_size: games played before the updates.
@@ -96,6 +100,7 @@ class TrainPipeline:
         self.c_puct = 5
         self.temp = 1.0
         self.first_n_moves = sizes.first_n_moves
+        self.remember_games = sizes.remember_games
         self.buffer_size = sizes.buffer_size
         self.batch_size = sizes.batch_size
         self.updates_per_game = 3
@@ -123,7 +128,7 @@ class TrainPipeline:
         self.average_net.model.load_state_dict(self.policy_value_net.model.state_dict())
         self.pure_player_class = PureMCTSPlayer
         self.player_class = MCTSPlayer
-        self.mcts_player = self.make_player(self.policy_value_net.policy_value_fn_random, is_selfplay=1)
+        self.mcts_player = self.new_selfplay_player()
 
     def make_player(self, policy_value_fn, is_selfplay, n_playout=None):
         """The student's AlphaZero player with this training's settings, or with another number of playouts."""
@@ -136,6 +141,11 @@ class TrainPipeline:
         )
         player.first_n_moves = self.first_n_moves
         return player
+
+    def new_selfplay_player(self):
+        """Who plays itself: the student's player with random symmetries, by what the network has learnt up to now or later."""
+        evaluate = self.policy_value_net.policy_value_fn_random
+        return self.make_player(remembered(evaluate) if self.remember_games else evaluate, is_selfplay=1)
 
     def play_fast(self):
         """From now on self-play is that of training/, many games side by side, in place of the student's search."""
@@ -172,6 +182,8 @@ class TrainPipeline:
     def collect_selfplay_data(self, n_games=1):
         """Play games of the network against itself and put their positions into the buffer."""
         for _ in range(n_games):
+            if self.games_played % max(1, self.remember_games) == 0:
+                self.mcts_player = self.new_selfplay_player()
             if self.fast_games is not None:
                 play_data = next(self.fast_games)
             else:
@@ -230,19 +242,19 @@ class TrainPipeline:
     def find_losing_lines(self):
         """Play against every line of replies, at each number of playouts with both evaluation functions, until one loses.
 
-        policy_value_fn_random draws a symmetry for each position, and that draw is kept throughout one count: what is
-        counted is an agent that always answers alike. The next number of playouts draws anew. This function comes first,
-        because lines that are images of each other are then one, and a network that loses is found out sooner.
+        policy_value_fn_random draws a symmetry for each position, and that draw is kept throughout: what is counted is an
+        agent that always answers alike. This function comes first, because lines that are images of each other are then
+        one, and a network that loses is found out sooner.
 
         Returns:
             (counts without a losing line, losing lines of the last count, its playouts)
         """
         net = self.average_net
         size = (self.board_width, self.board_height, self.n_in_row)
-        plain_fn = remembered(net.policy_value_fn)
+        functions = ((remembered(net.policy_value_fn_random), True), (remembered(net.policy_value_fn), False))
         passed = 0
         for n_playout in self.verify_playouts:
-            for policy_value_fn, alike in ((remembered(net.policy_value_fn_random), True), (plain_fn, False)):
+            for policy_value_fn, alike in functions:
                 self.show(f"playing every line of replies at {n_playout} playouts")
                 new_player = partial(self.make_player, policy_value_fn, 0, n_playout)
                 losing = play_all_games(searching_player_agent(new_player, size, alike), size).losing_lines

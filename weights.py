@@ -22,24 +22,15 @@ def read_weights(path):
         raise WeightsError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-        _sizes(state)
+        sizes_of_weights(state)
     except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
         raise WeightsError(f"expected weights of the policy-value network in {path}; it holds something else") from error
-    return state
+    return dict(state)  # without torch's version of each layer, by which num_batches_tracked could not be missing
 
 
-def _sizes(state):
+def sizes_of_weights(weights):
     """(points, blocks) of a state_dict by its shapes."""
-    return state["dense_layer_1.weight"].shape[0], len({key.split(".")[1] for key in state if key.startswith("resnet.")})
-
-
-def sizes_of_weights(path):
-    """(points, blocks) of a weights file by its shapes.
-
-    Raises:
-        WeightsError: there is no such file, or it holds something else.
-    """
-    return _sizes(read_weights(path))
+    return weights["dense_layer_1.weight"].shape[0], len({key.split(".")[1] for key in weights if key.startswith("resnet.")})
 
 
 def without_idle_blocks(weights):
@@ -78,13 +69,13 @@ def load_network(path, width, height):
     """
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
-    state = read_weights(path)
-    points, _ = _sizes(state)
+    weights = read_weights(path)
+    points, _ = sizes_of_weights(weights)
     if width * height != points:
         raise WeightsError(f"expected weights of a {width}x{height} board; those in {path} have {points} points")
     try:
-        fewer = without_idle_blocks(state)
-        net = PolicyValueNet(width, height, _sizes(fewer)[1])
+        fewer = without_idle_blocks(weights)
+        net = PolicyValueNet(width, height, sizes_of_weights(fewer)[1])
         net.model.load_state_dict(fewer)
     except NotImplementedError:  # a RuntimeError too, but told in a sentence of its own
         raise

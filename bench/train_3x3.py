@@ -59,7 +59,7 @@ def measured_pipeline(options: argparse.Namespace) -> Any:
 
     pipeline = Measured()
     if "symmetry" in options.without:
-        pipeline.mcts_player = pipeline.make_player(pipeline.policy_value_net.policy_value_fn, is_selfplay=1)
+        pipeline.policy_value_net.policy_value_fn_random = pipeline.policy_value_net.policy_value_fn  # not of the average
     if "noise" in options.without:
         mcts_alphaZero.DIRICHLET_EPSILON = 0.0
     for name, value in options.set:

@@ -1,7 +1,9 @@
 """The best network of a run of self-play, with a manifest: python -m training.export_run RUN WEIGHTS
 
 WEIGHTS, such as model/5_5_4.model, is a bare float32 state_dict of the student's network; the manifest beside it says what
-`training.export` says of others. Games played with them are entered by hand as `strength`.
+`training.export` says of others, and `started_from` has that of the weights which the run began with. Games played with them
+are entered by hand as `strength`. --blocks deepens the network by residual blocks that change nothing, for the 19 of the
+published ones.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import io
 import json
 import sys
 from pathlib import Path
@@ -19,31 +22,46 @@ import torch
 from Minimax.arena.usage import UsageError
 from training.export import write_manifest
 from training.report import replace_bytes
+from training.supervised import deepened, model_of
 
 
-def export(run: Path, weights: Path) -> dict[str, Any]:
+def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any]:
     """Write weights and manifest.
+
+    Args:
+        run: its folder.
+        weights: the file to write.
+        blocks: residual blocks of the weights; None: as many as the run's network has.
 
     Returns:
         The manifest.
 
     Raises:
-        UsageError: there is no run, or nothing has been evaluated in it.
+        UsageError: there is no run, nothing has been evaluated in it, or its network cannot have so many blocks.
     """
     try:
         config = json.loads((run / "config.json").read_text(encoding="utf-8"))
         state = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
-        replace_bytes(weights, (run / "best.model").read_bytes())
+        best_weights = (run / "best.model").read_bytes()
         with open(run / "elo.csv", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
     except OSError as error:
         raise UsageError(f"expected a run that has evaluated a network in {run}; {error.filename}: {error.strerror}") from error
+    width, height, trained = config["board_width"], config["board_height"], config["blocks"]
+    if blocks not in (None, trained):
+        if blocks < trained or width != height:
+            raise UsageError(
+                f"expected --blocks of at least the run's {trained} and a square board; got {blocks}, {width}x{height}"
+            )
+        best_weights = _deepened(best_weights, width, blocks, config["seed"])
+    replace_bytes(weights, best_weights)
     best = rows[state["best"]]
     manifest = {
         "file": weights.name,
         "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
-        "board": [config["board_width"], config["board_height"], config["n_in_row"]],
-        "blocks": config["blocks"],
+        "board": [width, height, config["n_in_row"]],
+        "blocks": blocks or trained,
+        "blocks_trained": trained,
         "origin": f"self-play from {config['init_model'] or 'nothing'}",
         "configurations": [config],
         "games": int(best["games"]),
@@ -53,8 +71,17 @@ def export(run: Path, weights: Path) -> dict[str, Any]:
         "elo_against_pure_mcts": {"elo": int(best["elo"]), "error_95": int(best["error_95"])},
         "strength": [],
     }
+    if config["init_model"] and (before := Path(config["init_model"]).with_suffix(".json")).exists():
+        manifest["started_from"] = json.loads(before.read_text(encoding="utf-8"))
     write_manifest(weights.with_suffix(".json"), manifest)
     return manifest
+
+
+def _deepened(weights: bytes, size: int, blocks: int, seed: int) -> bytes:
+    model = model_of(torch.load(io.BytesIO(weights), weights_only=True), size)
+    file = io.BytesIO()
+    torch.save({name: tensor.contiguous() for name, tensor in deepened(model, size, blocks, seed).state_dict().items()}, file)
+    return file.getvalue()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -62,9 +89,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="training.export_run", description="Weights with a manifest (docs/training.md).")
     parser.add_argument("run", type=Path, help="folder of a run of training.run")
     parser.add_argument("weights", type=Path, help="such as model/5_5_4.model")
+    parser.add_argument("--blocks", type=int, metavar="N", help="residual blocks (default: the run's)")
     options = parser.parse_args(arguments)
     try:
-        manifest = export(options.run, options.weights)
+        manifest = export(options.run, options.weights, options.blocks)
     except UsageError as error:
         print(f"training.export_run: {error}", file=sys.stderr)
         return 2

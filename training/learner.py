@@ -13,6 +13,7 @@ what one before has played.
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import signal
@@ -35,6 +36,7 @@ from training.report import Report, game_to_sgf, replace_bytes, replace_text
 from training.samples import FinishedGame
 from training.workers import Crew, Judgement, Played, Score, to_bytes
 
+TIMED_STEPS, TIMED_SAMPLES = 3, 64
 PUBLISH_STEPS = 32  # training steps after which workers get a new network, without a gate
 SHOW_EVERY_S = 0.5 if sys.stderr.isatty() else 60.0
 
@@ -72,13 +74,39 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
+def learns_faster_in_bfloat16(net: Any, batch_size: int) -> bool:
+    """Whether the network's own train_step is faster where torch computes in bfloat16 what it may, by some steps of a copy.
+
+    The weights stay in float32. A step that wants float32 throughout, as one that makes numpy arrays on its way, is left it.
+    """
+    net, count = copy.deepcopy(net), min(batch_size, TIMED_SAMPLES)
+    points = net.board_width * net.board_height
+    states = np.zeros((count, net.planes_num, net.board_height, net.board_width), dtype=np.float32)
+    probs, winners = np.full((count, points), 1 / points, dtype=np.float32), np.zeros(count, dtype=np.float32)
+    seconds = []
+    for in_bfloat16 in (False, True):
+        with torch.autocast(net.device.type, torch.bfloat16, enabled=in_bfloat16):
+            times = []
+            for _ in range(TIMED_STEPS + 1):  # the first one also prepares
+                started = time.perf_counter()
+                try:
+                    net.train_step(states, probs, winners, 0.0)
+                except (TypeError, RuntimeError):
+                    if in_bfloat16:
+                        return False
+                    raise
+                times.append(time.perf_counter() - started)
+        seconds.append(min(times[1:]))
+    return seconds[1] < seconds[0]
+
+
 class Run:
     """The learner, and what it knows of the run.
 
     Args:
         config: of the run.
         folder: where its files are.
-        init_model: weights for the network to start from.
+        weights: a state_dict for the network to start from.
 
     Attributes:
         net: the student's network, with its optimiser.
@@ -89,14 +117,15 @@ class Run:
         seconds: that the run has taken, with those before this start.
     """
 
-    def __init__(self, config: RunConfig, folder: Path, init_model: str | None = None) -> None:
+    def __init__(self, config: RunConfig, folder: Path, weights: dict[str, torch.Tensor] | None = None) -> None:
         from AlphaZero.policy_value_net_torch import PolicyValueNet
 
         self.config, self.folder = config, folder
         torch.manual_seed(config.seed)
-        self.net: Any = PolicyValueNet(
-            config.board_width, config.board_height, config.blocks, init_model=init_model, cuda=torch.cuda.is_available()
-        )
+        self.net: Any = PolicyValueNet(config.board_width, config.board_height, config.blocks, cuda=torch.cuda.is_available())
+        if weights is not None:
+            self.net.model.load_state_dict(weights)
+        self._in_bfloat16 = learns_faster_in_bfloat16(self.net, config.batch_size)
         self.steps = 0
         self.evaluations: list[dict[str, Any]] = []
         self.best: int | None = None
@@ -250,7 +279,8 @@ class Run:
         rate = config.learn_rate * (1 - 0.9 * min(1.0, self.replay.games / config.games))
         while self.steps < due and not self._interrupts.asked:
             batch = self.replay.sample(config.batch_size, np.random.default_rng([config.seed, self.steps]))
-            self._losses.append(self.net.train_step(*batch, rate))
+            with torch.autocast(self.net.device.type, torch.bfloat16, enabled=self._in_bfloat16):
+                self._losses.append(self.net.train_step(*batch, rate))
             self.steps += 1
             if time.monotonic() - self._saved_at > config.save_every_s:
                 self._save()

@@ -40,7 +40,8 @@ class RunConfig:
         match_playouts: of the networks in matches.
         save_every_s: seconds between two checkpoints.
         seed: of everything that is drawn.
-        init_model: weights to start from; without any, from nothing.
+        init_model: weights to start from, of which blocks that change nothing are left out where `blocks` are fewer; without
+            any, from nothing.
     """
 
     board_width: int

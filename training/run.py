@@ -32,6 +32,7 @@ from training.learner import Run
 from training.presets import LASTING, PRESETS, RunConfig, add_options, changed, option
 from training.report import missing_packages
 from training.workers import Crew, InlineCrew, ProcessCrew
+from weights import WeightsError, read_weights, sizes_of_weights, without_idle_blocks
 
 SEED_LIMIT = 2**31
 
@@ -85,15 +86,19 @@ def make_run(config: RunConfig, options: argparse.Namespace) -> Run:
     Raises:
         UsageError: the weights to start from, or files of the run, are not as they should be.
     """
+    weights = None
+    if config.init_model and not options.resume:
+        weights = read_weights(config.init_model)
+        if sizes_of_weights(weights)[1] > config.blocks:
+            weights = without_idle_blocks(weights)
     try:
-        run = Run(config, options.run, None if options.resume else config.init_model or None)
+        run = Run(config, options.run, weights)
     except NotImplementedError:
         raise  # a RuntimeError, too
-    except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
-        if not config.init_model:
+    except RuntimeError as error:
+        if weights is None:
             raise
-        told = isinstance(error, OSError) or "state_dict" in str(error)
-        reason = str(error).splitlines()[-1].strip() if told else "it holds something else"
+        reason = str(error).splitlines()[-1].strip()
         raise UsageError(f"expected weights of this network in {config.init_model}; {reason}") from error
     if options.resume:
         run.resume()
@@ -146,7 +151,7 @@ def main(arguments: list[str] | None = None) -> int:
         options.run.mkdir(parents=True, exist_ok=True)
         with only_one(options.run):
             return go(config, options)
-    except (UsageError, NotImplementedError) as error:
+    except (UsageError, WeightsError, NotImplementedError) as error:
         print(f"training.run: {error}", file=sys.stderr)
         return 2
     except OSError as error:

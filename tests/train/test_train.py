@@ -128,6 +128,24 @@ def test_each_update_moves_the_average_towards_the_network_that_learns(run_file)
         assert not torch.equal(average[name], learning[name]), name
 
 
+@pytest.mark.parametrize(("remember_games", "asked"), [(0, 4), (1, 4), (2, 2), (9, 1)])
+def test_a_position_is_evaluated_once_in_so_many_games(run_file, remember_games, asked):
+    pipeline = run_file("train.py")["TrainPipeline"]()
+    pipeline.remember_games, pipeline.n_playout = remember_games, 5
+    evaluate = pipeline.policy_value_net.policy_value_fn_random
+    lines = []
+
+    def listen(board, *handles):
+        lines.append(tuple(board.states))
+        return evaluate(board, *handles)
+
+    pipeline.policy_value_net.policy_value_fn_random = listen
+    pipeline.collect_selfplay_data(4)
+    assert lines.count(()) == asked and pipeline.games_played == 4
+    if remember_games == 9:
+        assert len(lines) == len(set(lines)) > 20
+
+
 def test_an_evaluation_is_in_the_table_and_keeps_the_best_network(run_file, tmp_path):
     pipeline = run_file("train.py")["TrainPipeline"]()
     pipeline.check_freq, pipeline.game_batch_num = 2, 4

@@ -24,8 +24,9 @@ import torch
 
 from Minimax.arena.statistics import GameResult
 from training import export_run, report, run
-from training.learner import PUBLISH_STEPS
+from training.learner import PUBLISH_STEPS, learns_faster_in_bfloat16
 from training.report import OPTIONAL, game_to_sgf, missing_packages
+from training.supervised import deepened
 from training.workers import Gate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,6 +192,53 @@ def test_weights_to_start_from_are_those_of_the_first_games(started, make_networ
     assert all(torch.equal(first[name], tensor) for name, tensor in network.model.state_dict().items())
 
 
+def test_a_run_from_supervised_weights_learns_in_the_blocks_that_do_something_and_tells_of_both(
+    started, make_network, tmp_path, capfd
+):
+    trained = make_network(3, 3, 1, seed=5)
+    supervised = tmp_path / "supervised.pt"
+    torch.save(deepened(trained.model, 3, 4, seed=1).state_dict(), supervised)
+    supervised.with_suffix(".json").write_text('{"origin": "supervised"}')
+    assert started(arguments(tmp_path / "run", "--init-model", supervised, games=8))[0] == 0
+    first = torch.load(tmp_path / "run" / "networks" / "0000000.model", weights_only=True)
+    assert first.keys() == trained.model.state_dict().keys()
+    assert all(torch.equal(first[name], tensor) for name, tensor in trained.model.state_dict().items())
+
+    weights = tmp_path / "tuned.pt"
+    assert export_run.main([str(tmp_path / "run"), str(weights), "--blocks", "4"]) == 0
+    manifest = json.loads(weights.with_suffix(".json").read_text())
+    assert (manifest["blocks"], manifest["blocks_trained"]) == (4, 1)
+    assert manifest["started_from"] == {"origin": "supervised"}
+    assert str(supervised) in manifest["origin"]
+    states = (torch.rand(5, 9, 3, 3) < 0.3).float().numpy()
+    trained.restore_model(tmp_path / "run" / "best.model")
+    deep = make_network(3, 3, 4)
+    deep.restore_model(weights)
+    for expected, given in zip(trained.policy_value(states, 2, 3), deep.policy_value(states, 2, 3), strict=True):
+        assert given == pytest.approx(expected, abs=1e-5)
+    capfd.readouterr()
+    assert export_run.main([str(tmp_path / "run"), str(weights), "--blocks", "0"]) == 2
+    assert "expected --blocks of at least the run's 1" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("slower", [torch.float32, torch.bfloat16, None])
+def test_steps_are_made_in_bfloat16_where_that_is_faster_and_goes(make_network, monkeypatch, slower):
+    network = make_network(3, 3, 1)
+    before = {name: tensor.clone() for name, tensor in network.model.state_dict().items()}
+    train_step = type(network).train_step
+
+    def timed(self, states, probs, winners, rate):
+        in_bfloat16 = torch.is_autocast_enabled("cpu")
+        if in_bfloat16 and slower is None:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        time.sleep(0.05 * (in_bfloat16 == (slower is torch.bfloat16)))
+        return train_step(self, states, probs, winners, rate)
+
+    monkeypatch.setattr(type(network), "train_step", timed)
+    assert learns_faster_in_bfloat16(network, 8) == (slower is torch.float32)
+    assert all(torch.equal(before[name], tensor) for name, tensor in network.model.state_dict().items())
+
+
 def test_a_game_as_sgf_has_its_moves_from_the_left_and_from_the_top():
     text = game_to_sgf(3, 3, 7, [0, 5, 8], 1, ("new", "old"))
     assert "SZ[3]" in text and "GN[7]" in text and "RE[B+]" in text and "PB[new]PW[old]" in text
@@ -309,8 +357,8 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected a board of at least 4 by 4" in refusal(started, arguments(nowhere, "--n-in-row", 4))
     assert "expected --workers of at least 0" in refusal(started, arguments(nowhere, workers=-1))
     assert not nowhere.exists()
-    for path in (wrong, tmp_path / "missing.model"):
-        assert "expected weights of this network" in refusal(started, arguments(nowhere, "--init-model", path))
+    for path in (wrong, tmp_path / "missing.model", ROOT / "model" / "5_5_4.model"):
+        assert "expected weights" in refusal(started, arguments(nowhere, "--init-model", path))
     (tmp_path / "file").write_text("")
     assert "run cannot be used: Not a directory" in refusal(started, arguments(tmp_path / "file" / "run"))
 
