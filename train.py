@@ -42,12 +42,13 @@ class Preset:
     pure_mcts_playout_num: int
     game_batch_num: int
     verify_playouts: tuple[int, ...]  # none where there are too many games to play them all
+    verify_from: int
     torch_threads: int | None  # on a small network several only wait for each other; None leaves it to torch
 
 
 PRESETS = {
-    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 9, 5, 25, 2000, (100, 400, 800, 1600), 1),
-    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 0, 1000, 100_000, (), None),
+    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 9, 5, 25, 2000, (100, 400, 800, 1600), 150, 1),
+    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 0, 1000, 100_000, (), 0, None),
 }
 
 
@@ -72,6 +73,7 @@ class TrainPipeline:
         pure_mcts_playout_num: playouts of the opponent in evaluation; it gets 100 more when it has lost ten of ten.
         verify_playouts: playouts at which the network must lose no line of replies, with policy_value_fn and with
             policy_value_fn_random, to be verified.
+        verify_from: games before the first try: a beginner's search goes everywhere, and takes the longest to be found losing.
         stop_when_verified: whether the training then ends.
 
     Args:
@@ -110,6 +112,7 @@ class TrainPipeline:
         self.game_batch_num = sizes.game_batch_num
         self.pure_mcts_playout_num = sizes.pure_mcts_playout_num
         self.verify_playouts = sizes.verify_playouts
+        self.verify_from = sizes.verify_from
         self.stop_when_verified = True
         self.verified = False
         self.best_exact = (0, float("-inf"))
@@ -269,11 +272,11 @@ class TrainPipeline:
         Fewer losing lines are better and decide first; ten games are few, and their win ratio decides between equals.
 
         Returns:
-            (win ratio, losing lines, playouts of those), the latter two None where not every line can be played.
+            (win ratio, losing lines, playouts of those), the latter two None where not every line was played.
         """
         win_ratio = self.policy_evaluate()
         losing, n_playout, exact = None, None, self.best_exact
-        if self.verify_playouts:
+        if self.verify_playouts and self.games_played >= self.verify_from:
             passed, losing, n_playout = self.find_losing_lines()
             exact = (passed, -losing)
         # An equal result, by a network that learnt more against an opponent at least as strong, counts as better.

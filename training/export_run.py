@@ -63,7 +63,7 @@ def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any
         "blocks": blocks or trained,
         "blocks_trained": trained,
         "origin": f"self-play from {config['init_model'] or 'nothing'}",
-        "configurations": [config],
+        "configurations": state["history"],
         "games": int(best["games"]),
         "samples": int(best["steps"]) * config["batch_size"],
         "hours": round(state["seconds"] / 3600, 2),

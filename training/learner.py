@@ -110,6 +110,7 @@ class Run:
 
     Attributes:
         net: the student's network, with its optimiser.
+        history: its settings, and after how many games which of them were changed.
         replay: all games.
         steps: training steps so far.
         evaluations: what came of each, as plain values; `other` is the place of the network that it was compared with.
@@ -126,6 +127,7 @@ class Run:
         if weights is not None:
             self.net.model.load_state_dict(weights)
         self._in_bfloat16 = learns_faster_in_bfloat16(self.net, config.batch_size)
+        self.history: list[dict[str, Any]] = [{"from_games": 0, **asdict(config)}]
         self.steps = 0
         self.evaluations: list[dict[str, Any]] = []
         self.best: int | None = None
@@ -164,13 +166,17 @@ class Run:
             self.net.model.load_state_dict(state["model"])
             self.net.optimizer.load_state_dict(state["optimizer"])
             self.steps, self.evaluations, self.best = state["steps"], state["evaluations"], state["best"]
-            self.seconds = state["seconds"]
+            self.seconds, self.history = state["seconds"], state["history"]
             if self.best is not None:
                 self._best_weights = self._snapshot(self.best).read_bytes()
         except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
             raise UsageError(
                 f"expected the run's checkpoint in {path}; it is missing, damaged or of another network"
             ) from error
+        before = {name: value for settings in self.history for name, value in settings.items()}
+        changed = {name: value for name, value in asdict(self.config).items() if value != before[name]}
+        if changed:
+            self.history.append({"from_games": state["games"], **changed})
         self._open(state["games"])
         if self.evaluations:
             self._report.rate(self.elo())
@@ -220,6 +226,7 @@ class Run:
             "evaluations": self.evaluations,
             "best": self.best,
             "seconds": self.seconds,
+            "history": self.history,
         }
         file = io.BytesIO()
         torch.save(state, file)

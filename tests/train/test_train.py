@@ -148,11 +148,12 @@ def test_a_position_is_evaluated_once_in_so_many_games(run_file, remember_games,
 
 def test_an_evaluation_is_in_the_table_and_keeps_the_best_network(run_file, tmp_path):
     pipeline = run_file("train.py")["TrainPipeline"]()
-    pipeline.check_freq, pipeline.game_batch_num = 2, 4
+    pipeline.check_freq, pipeline.game_batch_num, pipeline.verify_from = 1, 6, 5
     pipeline.run()
-    rows = list(csv.DictReader((tmp_path / "tmp/training.csv").read_text().splitlines()))
-    assert 0 <= float(rows[-1]["win_ratio"]) <= 1 and rows[-1]["games"] == "4" and rows[0]["win_ratio"] == ""
-    assert int(rows[-1]["losing_lines"]) > 0 and rows[-1]["exact_playouts"] == "100"
+    rows = {row["games"]: row for row in csv.DictReader((tmp_path / "tmp/training.csv").read_text().splitlines())}
+    assert 0 <= float(rows["6"]["win_ratio"]) <= 1 and rows["5"]["win_ratio"] == ""
+    assert int(rows["6"]["losing_lines"]) > 0 and rows["6"]["exact_playouts"] == "100"
+    assert 0 <= float(rows["4"]["win_ratio"]) <= 1 and rows["4"]["losing_lines"] == ""  # too early to play every line
     best, average = load_weights(tmp_path / "model/best_policy.model"), pipeline.average_net.model.state_dict()
     assert all(np.array_equal(best[name], average[name].numpy()) for name in average)
 
@@ -162,7 +163,7 @@ def skilled(run_file):
     """A pipeline that begins with the network that is given, and verifies briefly."""
     np.random.seed(1)  # another draw of symmetries is another agent, which might lose
     pipeline = run_file("train.py")["TrainPipeline"](init_model=ROOT / "model" / "3_3_3.model")
-    pipeline.verify_playouts = (100, 200)
+    pipeline.verify_playouts, pipeline.verify_from = (100, 200), 0
     return pipeline
 
 

@@ -150,7 +150,17 @@ def test_the_best_network_is_exported_with_what_it_came_from(started, tmp_path, 
     assert (manifest["board"], manifest["blocks"], manifest["origin"]) == ([3, 3, 3], 1, "self-play from nothing")
     state = state_of(tmp_path / "run")
     assert (manifest["games"], manifest["samples"]) == (state["games"], 16 * state["steps"])
-    assert manifest["configurations"] == [json.loads((tmp_path / "run" / "config.json").read_text())]
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert manifest["configurations"] == [{"from_games": 0, **config}]
+    assert started(resumed(tmp_path / "run"))[0] == 0
+    assert started(resumed(tmp_path / "run", "--games", 50, "--playouts", 5))[0] == 0
+    assert export_run.main([str(tmp_path / "run"), str(weights)]) == 0
+    manifest = json.loads(weights.with_suffix(".json").read_text())
+    assert manifest["configurations"] == [
+        {"from_games": 0, **config},
+        {"from_games": state["games"], "playouts": 5, "games": 50},
+    ]
+    assert manifest["games"] == state_of(tmp_path / "run")["games"] >= 50
 
 
 def test_with_a_gate_self_play_waits_for_a_network_that_wins(started, tmp_path):
