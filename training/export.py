@@ -51,14 +51,9 @@ def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: 
     if trained > blocks:
         raise CallError(f"expected --blocks of at least {trained}, which the network in {run} has; got {blocks}")
     teacher = [_summary(path) for path in games]
-    weights.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = weights.with_suffix(".part")
-    layers = deepened(model, size, blocks, seed).state_dict()
-    torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, unfinished)
-    os.replace(unfinished, weights)
     manifest = {
         "file": weights.name,
-        "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
+        "sha256": write_weights(weights, deepened(model, size, blocks, seed).state_dict()),
         "board": [size, size, 5],
         "blocks": blocks,
         "blocks_trained": trained,
@@ -74,6 +69,15 @@ def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: 
     }
     write_manifest(weights.with_suffix(".json"), manifest)
     return manifest
+
+
+def write_weights(path: Path, layers: dict[str, torch.Tensor]) -> str:
+    """Write a weights file, all of it or nothing, and return its sha256."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(".part")
+    torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, unfinished)
+    os.replace(unfinished, path)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import hashlib
-import io
 import json
 import sys
 from pathlib import Path
@@ -20,8 +18,7 @@ from typing import Any
 import torch
 
 from Minimax.arena.usage import UsageError
-from training.export import write_manifest
-from training.report import replace_bytes
+from training.export import write_manifest, write_weights
 from training.supervised import deepened, model_of
 
 
@@ -42,7 +39,7 @@ def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any
     try:
         config = json.loads((run / "config.json").read_text(encoding="utf-8"))
         state = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
-        best_weights = (run / "best.model").read_bytes()
+        layers = torch.load(run / "best.model", map_location="cpu", weights_only=True)
         with open(run / "elo.csv", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
     except OSError as error:
@@ -53,12 +50,11 @@ def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any
             raise UsageError(
                 f"expected --blocks of at least the run's {trained} and a square board; got {blocks}, {width}x{height}"
             )
-        best_weights = _deepened(best_weights, width, blocks, config["seed"])
-    replace_bytes(weights, best_weights)
+        layers = deepened(model_of(layers, width), width, blocks, config["seed"]).state_dict()
     best = rows[state["best"]]
     manifest = {
         "file": weights.name,
-        "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
+        "sha256": write_weights(weights, layers),
         "board": [width, height, config["n_in_row"]],
         "blocks": blocks or trained,
         "blocks_trained": trained,
@@ -75,13 +71,6 @@ def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any
         manifest["started_from"] = json.loads(before.read_text(encoding="utf-8"))
     write_manifest(weights.with_suffix(".json"), manifest)
     return manifest
-
-
-def _deepened(weights: bytes, size: int, blocks: int, seed: int) -> bytes:
-    model = model_of(torch.load(io.BytesIO(weights), weights_only=True), size)
-    file = io.BytesIO()
-    torch.save({name: tensor.contiguous() for name, tensor in deepened(model, size, blocks, seed).state_dict().items()}, file)
-    return file.getvalue()
 
 
 def main(arguments: list[str] | None = None) -> int:

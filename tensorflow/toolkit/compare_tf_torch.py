@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tf_checkpoint import Checkpoint, UsageError, checkpoint_prefix, parse_board, read_checkpoint
+from torch_weights import read_weights
 
 if TYPE_CHECKING:  # imported once TensorFlow is known to be there
     import numpy as np
@@ -118,18 +119,7 @@ def evaluate_torch(path: str, checkpoint: Checkpoint, states: dict) -> dict:
     Raises:
         UsageError: it is not written yet, or the weights are not of this network.
     """
-    if not os.path.isfile(path):
-        raise UsageError(f"expected torch weights at {path}; nothing is there (convert_tf2torch.py makes them)")
-    try:
-        import torch
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed: python -m pip install -r requirements-convert.txt") from error
-    try:
-        readable = isinstance(torch.load(path, map_location="cpu", weights_only=True), dict)
-    except Exception:  # what torch's unpickler raises for a file that is none has no common class
-        readable = False
-    if not readable:
-        raise UsageError(f"expected a bare state_dict saved by torch in {path}; it holds something else")
+    read_weights(path)
     try:
         from AlphaZero.policy_value_net_torch import PolicyValueNet
 

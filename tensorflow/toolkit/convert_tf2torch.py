@@ -9,10 +9,10 @@ checkpoint, the optimiser's variables are skipped. OUT is a bare state_dict, to 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
 from tf_checkpoint import Checkpoint, UsageError, layout, parse_board, read_checkpoint
+from torch_weights import import_torch, write_weights
 
 
 def main() -> int:
@@ -26,7 +26,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         checkpoint = read_checkpoint(options.checkpoint, parse_board(options.board))
-        write(state_dict(checkpoint), options.out)
+        write_weights(state_dict(checkpoint), options.out)
     except UsageError as error:
         print(f"convert_tf2torch.py: {error}", file=sys.stderr)
         return 2
@@ -40,10 +40,7 @@ def state_dict(checkpoint: Checkpoint) -> dict:
     Raises:
         UsageError: torch is missing.
     """
-    try:
-        import torch
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed: python -m pip install -r requirements-convert.txt") from error
+    torch = import_torch()
     state = {}
     # Which side is the width does not matter here: the shapes of either board are the same.
     for name, entry in layout(checkpoint.boards[0], checkpoint.block).items():
@@ -51,26 +48,6 @@ def state_dict(checkpoint: Checkpoint) -> dict:
         if name.endswith("/moving_variance"):
             state[entry.key.replace("running_var", "num_batches_tracked")] = torch.tensor(0)
     return state
-
-
-def write(state: dict, path: str) -> None:
-    """A bare state_dict as a file; its folder is made if it is missing, an old file replaced as a whole.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
-    import torch
-
-    unfinished = f"{path}.part"
-    try:
-        if os.path.isdir(path):
-            raise IsADirectoryError(f"{path} is a folder")
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        with open(unfinished, "wb") as file:
-            torch.save(state, file)
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise UsageError(f"expected OUT.pt to be a file that can be written: {error}") from error
 
 
 if __name__ == "__main__":

@@ -139,23 +139,31 @@ def read_sizes(shapes: Mapping[str, Shape], board: Board | None = None) -> tuple
     best = min(boards, key=lambda one: len(problems(shapes, one, block)))
     wrong = problems(shapes, best, block)
     if wrong:
-        named = "; ".join(wrong[:6]) + (f"; and {len(wrong) - 6} more" if len(wrong) > 6 else "")
         network = f"a {best[0]}x{best[1]} board with {block} block{'' if block == 1 else 's'}"
-        raise UsageError(f"expected exactly the variables of {network} in the checkpoint: {named}")
+        raise UsageError(f"expected exactly the variables of {network} in the checkpoint: {listed(wrong)}")
     return [best] if board or best[0] == best[1] else [best, (best[1], best[0])], block
 
 
 def problems(shapes: Mapping[str, Shape], board: Board, block: int) -> list[str]:
-    """What keeps these variables from being that network, each in a few words: missing, misshaped, extra."""
-    table = layout(board, block)
-    missing = [f"{name} is missing" for name in table if name not in shapes]
+    """What keeps these variables from being that network."""
+    return differences(shapes, {name: entry.shape for name, entry in layout(board, block).items()})
+
+
+def differences(shapes: Mapping[str, Shape], expected: Mapping[str, Shape]) -> list[str]:
+    """What of these shapes by name is missing, misshaped or extra, each in a few words."""
+    missing = [f"{name} is missing" for name in expected if name not in shapes]
     misshaped = [
-        f"{name} has shape {list(shapes[name])} in place of {list(entry.shape)}"
-        for name, entry in table.items()
-        if name in shapes and tuple(shapes[name]) != entry.shape
+        f"{name} has shape {list(shapes[name])} in place of {list(shape)}"
+        for name, shape in expected.items()
+        if name in shapes and tuple(shapes[name]) != tuple(shape)
     ]
-    extra = [f"{name} is extra" for name in sorted(shapes) if name not in table]
+    extra = [f"{name} is extra" for name in sorted(shapes) if name not in expected]
     return missing + misshaped + extra
+
+
+def listed(wrong: list[str]) -> str:
+    """The first of what is wrong, and how much more there is."""
+    return "; ".join(wrong[:6]) + (f"; and {len(wrong) - 6} more" if len(wrong) > 6 else "")
 
 
 def checkpoint_prefix(path: str) -> str:
@@ -212,6 +220,25 @@ def read_checkpoint(path: str, board: Board | None = None) -> Checkpoint:
             what = "NaN or infinity" if array.dtype.name == "float32" else array.dtype.name
             raise UsageError(f"expected finite float32 numbers in the checkpoint; {name} holds {what}")
     return Checkpoint(arrays, boards, block, sum(is_optimisers(name) for name in shapes))
+
+
+def write_checkpoint(arrays: Mapping[str, np.ndarray], path: str) -> None:
+    """A saver-v2 checkpoint of these variables; the folder is made if it is missing, old files are replaced.
+
+    Raises:
+        UsageError: TensorFlow is missing, or the files cannot be written.
+    """
+    tf = import_tensorflow()
+    unfinished = f"{path}.part"
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        tf.raw_ops.SaveV2(
+            prefix=unfinished, tensor_names=list(arrays), shape_and_slices=[""] * len(arrays), tensors=list(arrays.values())
+        )
+        for ending in (".data-00000-of-00001", ".index"):
+            os.replace(unfinished + ending, path + ending)
+    except (OSError, tf.errors.OpError) as error:
+        raise UsageError(f"expected OUT to be a file that can be written: {str(error).splitlines()[0]}") from error
 
 
 def parse_board(text: str | None) -> Board | None:

@@ -146,7 +146,9 @@ def test_the_best_network_is_exported_with_what_it_came_from(started, tmp_path, 
     assert started(arguments(tmp_path / "run", games=30))[0] == 0
     assert export_run.main([str(tmp_path / "run"), str(weights)]) == 0
     manifest = json.loads(weights.with_suffix(".json").read_text())
-    assert manifest["sha256"] == hashlib.sha256((tmp_path / "run" / "best.model").read_bytes()).hexdigest()
+    assert manifest["sha256"] == hashlib.sha256(weights.read_bytes()).hexdigest()
+    given, best = (torch.load(path, weights_only=True) for path in (weights, tmp_path / "run" / "best.model"))
+    assert given.keys() == best.keys() and all(torch.equal(given[name], tensor) for name, tensor in best.items())
     assert (manifest["board"], manifest["blocks"], manifest["origin"]) == ([3, 3, 3], 1, "self-play from nothing")
     state = state_of(tmp_path / "run")
     assert (manifest["games"], manifest["samples"]) == (state["games"], 16 * state["steps"])
