@@ -35,6 +35,7 @@ from torch import nn
 from torch.nn import functional
 
 from training.dataset import PLANES, GamesError, Positions, load_positions
+from weights import sizes_of_weights
 
 SAVE_EVERY_S = 180.0
 REPORT_EVERY_S = 60.0
@@ -132,14 +133,9 @@ def deepened(model: nn.Module, size: int, blocks: int, seed: int) -> nn.Module:
     return deeper
 
 
-def blocks_of(weights: dict[str, torch.Tensor]) -> int:
-    """How many residual blocks weights name."""
-    return len({name.split(".")[1] for name in weights if name.startswith("resnet.")})
-
-
 def model_of(weights: dict[str, torch.Tensor], size: int) -> nn.Module:
     """The network that has these weights."""
-    model = make_model(size, blocks_of(weights), seed=0)
+    model = make_model(size, sizes_of_weights(weights)[1], seed=0)
     model.load_state_dict(weights)
     return model
 

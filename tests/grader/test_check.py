@@ -1,7 +1,10 @@
 """`python -m grader check` in the student kit: on the stubs, on a solution, and which checks it chooses."""
 
+import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,14 @@ def test_one_failing_check_is_what_to_do_first(kit):
     first, _ = done.stdout.split("What to do first:\n")[1].splitlines()
     assert first.startswith("  mcts_pure.tree: ") and first.endswith("See section 5.1 of docs/handout.md.")
     assert "--match" not in done.stdout  # one who names a part has chosen
+
+
+def test_a_match_that_lasts_is_played_in_the_kit(kit):
+    engine = "build/engines/baseline"
+    command = ["Minimax/evaluate.py", "--agents-path", engine, engine, "--num-plays", "2", "--records", "match.jsonl"]
+    done = subprocess.run([sys.executable, *command], cwd=kit.folder, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
+    assert json.loads((kit.folder / "match.jsonl").read_text().splitlines()[0])["machine"]["speed"] > 0
 
 
 def test_a_command_that_the_kit_does_not_have_is_not_offered(kit):

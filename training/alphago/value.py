@@ -28,8 +28,9 @@ from training.alphago.runs import Progress, inference, load_network, write_resul
 from training.boards import Boards
 from training.dataset import HELD_BACK_EVERY, read_games
 from training.inference import Evaluator
-from training.supervised import EVALUATED, CallError, Training, blocks_of, read_checkpoint
+from training.supervised import EVALUATED, CallError, Training, read_checkpoint
 from training.supervised import Config as SupervisedConfig
+from weights import sizes_of_weights
 
 
 def play_games(config: Config, supervised: Evaluator, improved: Evaluator, number: int) -> list[dict[str, Any]]:
@@ -142,7 +143,7 @@ def train(config: Config, run: Path, games: Path, folder: Path) -> Training:
     policy = load_network(run / "reinforce", config)
     as_supervised = SupervisedConfig(
         size=config.size,
-        depths=[[0, blocks_of(policy.state_dict())]],
+        depths=[[0, sizes_of_weights(policy.state_dict())[1]]],
         samples=settings.samples,
         batch_size=settings.batch_size,
         learn_rate=settings.learn_rate,
