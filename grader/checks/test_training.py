@@ -39,7 +39,6 @@ from training.exact import ChooseMoves, Line, play_all_replies
 
 CALL_LIMIT_S = 600.0
 NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25
-EXPLORING_PLIES = 4
 BLOCK = 1  # of train.py's network on 3x3
 SELF_PLAY_PLAYOUTS = 50  # no tree is kept between moves, which about doubles train.py's 25
 SAME_OUTPUTS = 1e-3
@@ -141,8 +140,7 @@ def self_play(worker: Worker, numbers: np.random.Generator) -> dict[str, np.ndar
         states.append(board.current_state())
         shares.append(visits / visits.sum())
         sides.append(board.get_current_player())
-        exploring = len(board.states) < EXPLORING_PLIES
-        board.do_move(int(numbers.choice(9, p=shares[-1]) if exploring else np.argmax(visits)))
+        board.do_move(int(numbers.choice(9, p=shares[-1])))
     winner = board.game_end()[1]
     winners = [0.0 if winner == -1 else (1.0 if side == winner else -1.0) for side in sides]
     return {"states": np.stack(states), "probs": np.stack(shares), "winners": np.array(winners)}
