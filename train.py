@@ -34,21 +34,53 @@ class Preset:
     n_in_row: int
     resnet_block: int
     n_playout: int
+    first_n_moves: int
+    remember_games: int
     buffer_size: int
     batch_size: int
     check_freq: int
-    first_n_moves: int
-    remember_games: int
-    pure_mcts_playout_num: int
     game_batch_num: int
+    pure_mcts_playout_num: int
     verify_playouts: tuple[int, ...]  # none where there are too many games to play them all
     verify_from: int
     torch_threads: int | None  # on a small network several only wait for each other; None leaves it to torch
 
 
 PRESETS = {
-    "tictactoe": Preset(3, 3, 3, 1, 25, 5000, 64, 25, 9, 5, 25, 2000, (100, 400, 800, 1600), 150, 1),
-    "gomoku_11": Preset(11, 11, 5, 19, 400, 500_000, 512, 50, 12, 0, 1000, 100_000, (), 0, None),
+    "tictactoe": Preset(
+        board_width=3,
+        board_height=3,
+        n_in_row=3,
+        resnet_block=1,
+        n_playout=25,
+        first_n_moves=9,
+        remember_games=5,
+        buffer_size=5000,
+        batch_size=64,
+        check_freq=25,
+        game_batch_num=2000,
+        pure_mcts_playout_num=25,
+        verify_playouts=(100, 400, 800, 1600),
+        verify_from=150,
+        torch_threads=1,
+    ),
+    "gomoku_11": Preset(
+        board_width=11,
+        board_height=11,
+        n_in_row=5,
+        resnet_block=19,
+        n_playout=400,
+        first_n_moves=12,
+        remember_games=0,
+        buffer_size=500_000,
+        batch_size=512,
+        check_freq=50,
+        game_batch_num=100_000,
+        pure_mcts_playout_num=1000,
+        verify_playouts=(),
+        verify_from=0,
+        torch_threads=None,
+    ),
 }
 
 
