@@ -1,5 +1,7 @@
 """Supervised training of the policy-value network: python -m training.supervised CONFIG --games FILE... --run FOLDER [--resume]
 
+and, with --evaluate WEIGHTS in place of --run, how weights from anywhere do on the games that a training would hold back.
+
 After Silver et al. 2016, section "Supervised learning of policy networks", with both heads at once: on random positions, each
 through a random symmetry, the step descends
 
@@ -35,7 +37,7 @@ from torch import nn
 from torch.nn import functional
 
 from training.dataset import PLANES, GamesError, Positions, load_positions
-from weights import sizes_of_weights
+from weights import WeightsError, read_weights, sizes_of_weights, without_idle_blocks
 
 SAVE_EVERY_S = 180.0
 REPORT_EVERY_S = 60.0
@@ -388,16 +390,37 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return state
 
 
+def evaluated(config: Config, games: Sequence[str], path: str) -> dict[str, float]:
+    """How weights, wherever they come from, do on the games held back.
+
+    Raises:
+        CallError, WeightsError: they are none of this board.
+        GamesError: the games do not fit.
+    """
+    weights = without_idle_blocks(read_weights(path))
+    points, _ = sizes_of_weights(weights)
+    if points != config.size**2:
+        raise CallError(f"expected weights of a {config.size}x{config.size} board; those in {path} have {points} points")
+    training = Training(config, games, Path())
+    training.model = model_of(weights, config.size).to(training.device)
+    return {name: round(number, 4) for name, number in training.evaluate().items()}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and train."""
     parser = argparse.ArgumentParser(prog="training.supervised", description="Supervised training (docs/training.md).")
     parser.add_argument("config", help="such as training/configs/sl_15.toml")
     parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="games of the teacher")
-    parser.add_argument("--run", type=Path, required=True, metavar="FOLDER", help="for checkpoint.pt and metrics.csv")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--run", type=Path, metavar="FOLDER", help="train: for checkpoint.pt and metrics.csv")
+    what.add_argument("--evaluate", metavar="WEIGHTS", help="train nothing, but measure weights on the games held back")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
     options = parser.parse_args(arguments)
     try:
         config = Config.read(options.config)
+        if options.evaluate:
+            print(evaluated(config, options.games, options.evaluate))
+            return 0
         if not options.resume and (options.run / "checkpoint.pt").exists():
             raise CallError(f"expected no checkpoint in {options.run} without --resume; there is one")
         training = Training(config, options.games, options.run)
@@ -414,7 +437,7 @@ def main(arguments: list[str] | None = None) -> int:
         except KeyboardInterrupt:
             training.save()
             print(f"Interrupted after {training.samples} samples; --resume goes on.", file=sys.stderr)
-    except (CallError, GamesError) as error:
+    except (CallError, GamesError, WeightsError) as error:
         print(f"training.supervised: {error}", file=sys.stderr)
         return 2
     return 0

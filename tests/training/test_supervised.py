@@ -1,5 +1,6 @@
 """Supervised training and its export: it learns, goes on where it ended, deepens without a change, refuses in sentences."""
 
+import ast
 import csv
 import hashlib
 import json
@@ -144,6 +145,23 @@ def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monke
     assert supervised.read_checkpoint(tmp_path / "run" / "checkpoint.pt")["samples"] == 320
     assert supervised.main([*call[:-1], str(tmp_path / "other"), "--resume"]) == 2
     assert "expected a checkpoint at" in capsys.readouterr().err
+
+
+def test_weights_from_anywhere_are_measured_on_the_games_held_back(train, games, tmp_path, capsys):
+    training = train("a")
+    training.run()
+    weights, config = tmp_path / "weights.pt", tmp_path / "config.toml"
+    export.export(tmp_path / "a", weights, [games], "abc", blocks=4)
+    config.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in SETTINGS.items()))
+    call = [str(config), "--games", games, "--evaluate"]
+    assert supervised.main([*call, str(weights)]) == 0
+    measured = ast.literal_eval(capsys.readouterr().out.splitlines()[-1])
+    assert measured == pytest.approx(training.latest, abs=0.02)  # one of the two may be in bfloat16
+    config.write_text(config.read_text().replace("size = 6\n", "size = 7\n", 1))
+    assert supervised.main([*call, str(weights)]) == 2
+    assert "expected weights of a 7x7 board; those" in capsys.readouterr().err
+    assert supervised.main([*call, str(tmp_path / "none.pt")]) == 2
+    assert "expected weights at" in capsys.readouterr().err
 
 
 def test_deepening_changes_no_output(train):
