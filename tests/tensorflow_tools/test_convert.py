@@ -3,8 +3,6 @@
 What needs no TensorFlow runs everywhere; the rest needs an environment with requirements-convert.txt.
 """
 
-import importlib
-import importlib.util
 import shutil
 import subprocess
 import sys
@@ -13,125 +11,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from checkpoint_tools import (
+    BACK,
+    COMPARE,
+    CONVERT,
+    INSTALL,
+    REFERENCE,
+    ROOT,
+    SIZES,
+    TOOLKIT,
+    batch,
+    load,
+    needs_tensorflow,
+    run,
+    shapes_of,
+    write_checkpoint,
+)
 
 from grader.trusted_network import expected_layout
-
-ROOT = Path(__file__).resolve().parents[2]
-REFERENCE = ROOT / "instructor" / "reference"
-TOOLKIT = ROOT / "tensorflow" / "toolkit"
-CONVERT, BACK, COMPARE = (TOOLKIT / f"{name}.py" for name in ("convert_tf2torch", "convert_torch2tf", "compare_tf_torch"))
-INSTALL = "TensorFlow is not installed: python -m pip install -r requirements-convert.txt"
-SIZES = [(3, 3, 1), (5, 4, 2), (11, 11, 19)]
-
-# Without the real package, `import tensorflow` may find this project's folder of that name, which has no file of its own.
-found = importlib.util.find_spec("tensorflow")
-needs_tensorflow = pytest.mark.skipif(found is None or found.origin is None, reason="needs requirements-convert.txt")
-
-
-def load(name, *folders):
-    """Imports a module from one of these folders."""
-    sys.path[:0] = [str(folder) for folder in folders]
-    try:
-        module = importlib.import_module(name)
-    finally:
-        del sys.path[: len(folders)]
-    assert any(Path(module.__file__).is_relative_to(folder) for folder in folders)
-    return module
-
-
-@pytest.fixture(scope="module")
-def checkpoints():
-    return load("tf_checkpoint", TOOLKIT)
-
-
-@pytest.fixture(scope="module")
-def reference():
-    return load("AlphaZero.policy_value_net_torch", REFERENCE)
-
-
-@pytest.fixture(scope="module")
-def tensorflow(checkpoints):
-    return checkpoints.import_tensorflow()
-
-
-@pytest.fixture(scope="module")
-def network(tensorflow):
-    return load("policy_value_net_tensorflow", ROOT / "tensorflow").PolicyValueNet
-
-
-@pytest.fixture(scope="module")
-def trained(tensorflow, network, tmp_path_factory):
-    """(TensorFlow network, its checkpoint) of a size: random weights and statistics, then a training step."""
-    made = {}
-
-    def make(width, height, block):
-        if (width, height, block) not in made:
-            net = network(width, height, block)
-            numbers = np.random.default_rng(5)
-            with net.graph.as_default():
-                for variable in tensorflow.compat.v1.global_variables():
-                    variable.load(random_weights(variable.op.name, variable.shape.as_list(), numbers), net.session)
-            net.train_step(*batch(numbers, 16, width, height), 1e-3)
-            path = tmp_path_factory.mktemp("checkpoint") / "best_policy.model"
-            net.save_model(str(path))
-            made[width, height, block] = net, path
-        return made[width, height, block]
-
-    return make
-
-
-def random_weights(name, shape, numbers):
-    """Weights that make every variable matter and leave the activations of 19 blocks within bounds."""
-    if name.endswith(("gamma", "moving_variance")):
-        values = numbers.uniform(0.5, 1.5, shape)
-    elif len(shape) == 1:
-        values = numbers.normal(0.0, 0.1, shape)
-    else:
-        scale = 0.6 if "resnet" in name else 1.5
-        values = numbers.normal(0.0, scale / np.sqrt(np.prod(shape[:-1])), shape)
-    return values.astype(np.float32)
-
-
-def batch(numbers, count, width, height):
-    """(states, move probabilities, results) drawn at random."""
-    states = numbers.integers(0, 2, (count, 9, height, width)).astype(np.float32)
-    probs = numbers.dirichlet(np.ones(width * height), count)
-    return states, probs, numbers.choice([-1.0, 0.0, 1.0], count)
-
-
-@pytest.fixture
-def converted(checkpoints, tmp_path):
-    """Converts a checkpoint into a weights file."""
-
-    def convert(path):
-        module = load("convert_tf2torch", TOOLKIT)
-        module.write_weights(module.state_dict(checkpoints.read_checkpoint(str(path))), str(tmp_path / "weights.pt"))
-        return tmp_path / "weights.pt"
-
-    return convert
-
-
-def run(script, *arguments, cwd=ROOT):
-    """(exit code, standard output, standard error) of a tool."""
-    done = subprocess.run([sys.executable, script, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=600)
-    return done.returncode, done.stdout, done.stderr
-
-
-def write_checkpoint(tf, path, arrays):
-    """A saver-v2 checkpoint of these arrays, apart from any network."""
-    tf1 = tf.compat.v1
-    with tf.Graph().as_default(), tf1.Session() as session:
-        variables = [tf1.get_variable(name, initializer=array) for name, array in arrays.items()]
-        session.run(tf1.global_variables_initializer())
-        tf1.train.Saver(variables).save(session, str(path), write_meta_graph=False, write_state=False)
-
-
-def shapes_of(checkpoints, board=(3, 3), block=1):
-    """Variable -> shape of a whole checkpoint, with those of the optimiser."""
-    shapes = {name: entry.shape for name, entry in checkpoints.layout(board, block).items()}
-    slots = {f"{name}/{slot}": shape for name, shape in shapes.items() for slot in ("Adam", "Adam_1")}
-    return shapes | slots | {"beta1_power": (), "beta2_power": ()}
-
 
 # ------------------------------------------------------------------------------------- names, shapes and sizes alone
 
@@ -321,66 +218,6 @@ def test_the_converted_weights_are_the_same_network(trained, reference, tmp_path
         assert probs.max() < 0.99
         assert np.abs(probs - probs_torch).max() < 1e-5
         assert np.abs(value - value_torch).max() < 1e-5
-
-
-@needs_tensorflow
-@pytest.mark.parametrize(("width", "height", "block"), SIZES)
-def test_back_and_forth_every_variable_is_what_it_was(trained, converted, checkpoints, tmp_path, width, height, block):
-    _, path = trained(width, height, block)
-    weights, out = converted(path), tmp_path / "new" / "best_policy.model"
-    code, printed, err = run(BACK, weights, out)
-    assert (code, err) == (0, "")
-    boards = f"{width}x{height}" if width == height else f"{width}x{height} or {height}x{width}"
-    blocks = "1 block" if block == 1 else f"{block} blocks"
-    assert printed == f"{weights}: board {boards}, {blocks}, {20 + 12 * block} variables; written to {out}\n"
-    assert sorted(file.suffix for file in out.parent.iterdir()) == [".data-00000-of-00001", ".index"]
-    before, after = (checkpoints.read_checkpoint(str(file)) for file in (path, out))
-    assert after.boards == before.boards and after.skipped == 0
-    assert before.arrays.keys() == after.arrays.keys()
-    assert all(np.array_equal(array, after.arrays[name]) for name, array in before.arrays.items())
-
-
-@needs_tensorflow
-def test_shipped_weights_are_the_same_network_in_tensorflow(network, reference, tmp_path):
-    weights = ROOT / "model" / "3_3_3.model"
-    assert run(BACK, weights, tmp_path / "best_policy.model")[0] == 0
-    ours, theirs = reference.PolicyValueNet(3, 3, 1, init_model=str(weights)), network(3, 3, 1)
-    theirs.restore_model(str(tmp_path / "best_policy.model"))
-    states = load("compare_tf_torch", TOOLKIT).game_positions(24, 3, 3, np.random.default_rng(3))
-    answers = [net.policy_value(states, net.action_fc_test, net.evaluation_fc2_test) for net in (ours, theirs)]
-    for a, b in zip(*answers, strict=True):
-        assert np.ptp(a) > 0.5 and np.abs(a - b).max() < 1e-5
-
-
-@needs_tensorflow
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"bn_1.running_mean": None}, "bn_1.running_mean is missing"),
-        ({"dense_layer_1.weight": None}, "expected dense_layer_1.weight of a board"),
-        ({"dense_layer_1.weight": torch.zeros(9, 50)}, "it is [9, 50]"),
-        ({"conv2d_4.bias": torch.zeros(2)}, "conv2d_4.bias is extra"),
-        ({"conv2d_2.bias": torch.zeros(3)}, "conv2d_2.bias has shape [3] in place of [2]"),
-        ({"conv2d_2.bias": 3}, "expected a bare state_dict"),
-    ],
-    ids=["missing", "missing head", "no board", "extra", "misshaped", "a number"],
-)
-def test_torch_weights_of_another_network_are_refused(tmp_path, monkeypatch, capsys, change, told):
-    state = torch.load(ROOT / "model" / "3_3_3.model", weights_only=True) | change
-    torch.save({key: tensor for key, tensor in state.items() if tensor is not None}, tmp_path / "weights.pt")
-    monkeypatch.setattr(sys, "argv", ["convert_torch2tf.py", str(tmp_path / "weights.pt"), str(tmp_path / "out")])
-    assert load("convert_torch2tf", TOOLKIT).main() == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1) and err.startswith("convert_torch2tf.py: expected ") and told in err
-    assert not list(tmp_path.glob("out*"))
-
-
-@needs_tensorflow
-def test_a_checkpoint_that_cannot_be_written_is_told_in_a_sentence(tmp_path, monkeypatch, capsys):
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(sys, "argv", ["back", str(ROOT / "model" / "3_3_3.model"), str(tmp_path / "file" / "out")])
-    assert load("convert_torch2tf", TOOLKIT).main() == 2
-    assert capsys.readouterr().err.startswith("convert_torch2tf.py: expected OUT to be a file that can be written: ")
 
 
 @needs_tensorflow
