@@ -23,6 +23,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -80,17 +81,31 @@ def settings(options: argparse.Namespace) -> RunConfig:
     return config
 
 
-def make_run(config: RunConfig, options: argparse.Namespace) -> Run:
-    """The run, begun or gone on with.
+def first_weights(config: RunConfig) -> dict[str, Any]:
+    """The weights to start from.
+
+    Raises:
+        UsageError, WeightsError: there are none, or they are of another board or depth.
+    """
+    weights = read_weights(config.init_model)
+    points, blocks = sizes_of_weights(weights)
+    if blocks > config.blocks:
+        weights = without_idle_blocks(weights)
+        _, blocks = sizes_of_weights(weights)
+    if (points, blocks) != (config.board_width * config.board_height, config.blocks):
+        raise UsageError(
+            f"expected weights of a {config.board_width}x{config.board_height} board and {config.blocks} blocks in "
+            f"{config.init_model}; they are of {points} points and {blocks} blocks"
+        )
+    return weights
+
+
+def make_run(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] | None) -> Run:
+    """The run, begun (from weights or from nothing) or gone on with.
 
     Raises:
         UsageError: the weights to start from, or files of the run, are not as they should be.
     """
-    weights = None
-    if config.init_model and not options.resume:
-        weights = read_weights(config.init_model)
-        if sizes_of_weights(weights)[1] > config.blocks:
-            weights = without_idle_blocks(weights)
     try:
         run = Run(config, options.run, weights)
     except NotImplementedError:
@@ -148,9 +163,10 @@ def main(arguments: list[str] | None = None) -> int:
         if options.resume and options.preset:
             raise UsageError("expected no preset with --resume, which knows it from the folder")
         config = settings(options)
+        weights = first_weights(config) if config.init_model and not options.resume else None
         options.run.mkdir(parents=True, exist_ok=True)
         with only_one(options.run):
-            return go(config, options)
+            return go(config, options, weights)
     except (UsageError, WeightsError, NotImplementedError) as error:
         print(f"training.run: {error}", file=sys.stderr)
         return 2
@@ -159,9 +175,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
-def go(config: RunConfig, options: argparse.Namespace) -> int:
+def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] | None) -> int:
     """Run to the end or to Ctrl-C."""
-    run = make_run(config, options)
+    run = make_run(config, options, weights)
     if missing := missing_packages():
         print(
             f"Without {' and '.join(missing)} there are no curves or no events for TensorBoard: "

@@ -371,6 +371,10 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert not nowhere.exists()
     for path in (wrong, tmp_path / "missing.model", ROOT / "model" / "5_5_4.model"):
         assert "expected weights" in refusal(started, arguments(nowhere, "--init-model", path))
+    deep = ROOT / "model" / "11_11_5.pt"
+    words = ["gomoku_11", "--run", str(nowhere), "--init-model", str(deep), "--blocks", "3"]
+    assert refusal(started, words).endswith(f"3 blocks in {deep}; they are of 121 points and 6 blocks\n")
+    assert not nowhere.exists()
     (tmp_path / "file").write_text("")
     assert "run cannot be used: Not a directory" in refusal(started, arguments(tmp_path / "file" / "run"))
 
