@@ -167,10 +167,8 @@ class TrainPipeline:
 
     def make_player(self, policy_value_fn, is_selfplay, n_playout=None):
         """The student's AlphaZero player with this training's settings, or with another number of playouts."""
-        net = self.policy_value_net
-        handles = (
-            (net.action_fc_train, net.evaluation_fc2_train) if is_selfplay else (net.action_fc_test, net.evaluation_fc2_test)
-        )
+        # A network may refuse other handles than these two, in self-play too: batch norm is in eval mode either way.
+        handles = self.policy_value_net.action_fc_test, self.policy_value_net.evaluation_fc2_test
         player = self.player_class(
             policy_value_fn, *handles, c_puct=self.c_puct, n_playout=n_playout or self.n_playout, is_selfplay=is_selfplay
         )

@@ -18,7 +18,7 @@ every level on the way up:
     node b      black to move   Q seen by white      -0.6   <- bad for white
                  network: v = +0.6 for black, so b is updated with -v = -0.6, a with +0.6
 
-A finished game is worth its result and the network is not asked: whoever is to move there has lost, unless it is a draw.
+A finished game is worth its result, whatever the network would say: whoever is to move there has lost, unless it is a draw.
 """
 
 import numpy as np
@@ -112,7 +112,7 @@ class MCTS:
         self._is_selfplay = is_selfplay
 
     def _playout(self, board):
-        """One playout from the root: select down to a leaf, let the network judge and expand it, back its value up.
+        """One playout from the root: select down to a leaf, evaluate and expand it, back its value up.
 
         A leaf where the game is over is worth 1, 0 or -1 by the rules and is not expanded.
 
@@ -153,6 +153,7 @@ class MCTSPlayer:
     Attributes:
         first_n_moves: in self-play, moves of a game that are drawn at temperature 1; None means 4 on a 3x3 board and 12 on
             larger ones.
+        _moves: the moves on the board at the last call of get_action, in order; the tree's root is that position.
     """
 
     def __init__(self, policy_value_function, action_fc, evaluation_fc, c_puct=5, n_playout=400, is_selfplay=0):
@@ -160,6 +161,7 @@ class MCTSPlayer:
         self.mcts = MCTS(policy_value_function, action_fc, evaluation_fc, is_selfplay, c_puct, n_playout)
         self.first_n_moves = None
         self.player = None
+        self._moves = []
 
     def set_player_ind(self, p):
         """Be player `p` (1 or 2)."""
@@ -169,12 +171,19 @@ class MCTSPlayer:
         """Forget the tree."""
         self.mcts.update_with_move(-1)
 
-    def get_action(self, board, is_selfplay=False, print_probs_value=0):
-        """The move to play and how probable each move was.
+    def _follow_game(self, board):
+        """Move the root to the position on the board, one step for each move played since the last call, whoever played it.
 
-        In self-play the tree is kept from move to move; the move is drawn from softmax(log(visits + 1e-10) / temperature)
-        with temperature 1 for the first `first_n_moves` moves of the game and 1e-3 afterwards. Otherwise the search is
-        fresh and the temperature is 1e-3.
+        A board that does not continue that game (a new game, a move taken back) gets a new tree.
+        """
+        raise NotImplementedError("AlphaZero/mcts_alphaZero.py: MCTSPlayer._follow_game: see handout section 5.4")
+
+    def get_action(self, board, is_selfplay=False, print_probs_value=0):
+        """The move to play, and the share of the visits that each move got.
+
+        The tree is kept from move to move, in self-play and in play. The move is drawn from
+        softmax(log(visits + 1e-10) / temperature). The temperature is 1e-3, and 1 for the first `first_n_moves` moves of a
+        game of self-play.
 
         Args:
             board: a position with at least one empty point; it is left as it was.
@@ -182,7 +191,9 @@ class MCTSPlayer:
             print_probs_value: whether to print the search's probabilities and the network's value.
 
         Returns:
-            (move, probs): probs is an array [width * height] that sums to 1, 0 on taken points.
+            (move, probs): probs is an array [width * height] that sums to 1, 0 on taken points. In self-play it holds the
+            shares of the visits, whatever the temperature, since they are what the network learns; in play the
+            probabilities that the move was drawn from.
         """
         raise NotImplementedError("AlphaZero/mcts_alphaZero.py: MCTSPlayer.get_action: see handout section 5.4")
 

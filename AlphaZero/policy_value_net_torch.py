@@ -72,7 +72,8 @@ class PolicyValueNet:
         planes_num, nb_block: feature planes (9) and residual blocks.
         model: PolicyValueNetModel; optimizer: of its parameters; device: where both live.
         action_fc_train, evaluation_fc2_train, action_fc_test, evaluation_fc2_test: handles 0 to 3. In an earlier version
-            they chose between two copies of the network; here they are accepted and all mean the same network.
+            they chose between two copies of the network; here all mean the same one, and every call passes the two for
+            testing.
     """
 
     def __init__(self, board_width, board_height, block, init_model=None, transfer_model=None, cuda=False):
@@ -146,8 +147,9 @@ class PolicyValueNet:
 
             mean (z - v)^2  -  mean sum_a pi(a) log p(a)  +  1e-4 / 2 * ||w||^2
 
-        where w are all parameters that are no biases (batch norm's scales among them). The network is in train mode, so
-        that batch norm uses and learns the batch's statistics. Gradients of earlier steps must not remain.
+        where w are all parameters that are not biases; batch norm's scales may be left out, and weight decay in the
+        optimiser may take the place of that term. The network is in train mode, so that batch norm uses and learns the
+        batch's statistics. Gradients of earlier steps must not remain.
 
         Args:
             state_batch: [N, 9, H, W], array or list.

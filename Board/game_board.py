@@ -270,6 +270,8 @@ class Game:
         first, second = self.board.players
         player1.set_player_ind(first)
         player2.set_player_ind(second)
+        for player in (player1, player2):
+            player.reset_player()  # what it remembers belongs to another game
         seats = {first: player1, second: player2}
         if is_shown:
             self.graphic(self.board, first, second)

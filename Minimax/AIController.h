@@ -27,8 +27,8 @@
 #include <utility>
 #include <vector>
 
-int ai_side;
-void (*ai_set_stone)(int x, int y, bool mine) = nullptr;
+inline int ai_side;
+inline void (*ai_set_stone)(int x, int y, bool mine) = nullptr;
 
 extern std::string ai_name;
 void init();
@@ -53,7 +53,8 @@ inline bool take_position() {
 
 }  // namespace ai_controller
 
-int main() {
+// Weak, so that several sources of one engine may include this file.
+__attribute__((weak)) int main() {
     if (!(std::cin >> ai_side)) {
         return 0;
     }

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from Minimax.arena import calibrate
 from Minimax.arena.cores import available_cores
 from Minimax.arena.engine import Clock, Limits
-from Minimax.arena.match import MatchResult, Runner, ThreadRunner, play_match
+from Minimax.arena.match import Load, MatchResult, Runner, ThreadRunner, play_match
 from Minimax.arena.process import has_cpu_clock
 from Minimax.arena.ray_runner import RayRunner
 from Minimax.arena.records import Records, read_records
@@ -60,7 +60,7 @@ def summary(result: MatchResult) -> str:
 
 
 def worth(result: MatchResult) -> list[str]:
-    """What the numbers are worth: repeated games, pairs, Elo, why the match ended."""
+    """What the numbers are worth: repeated games, pairs, Elo, why the match ended, how busy the machine was."""
     lines, found = [], result.statistics(0)
     if found.elo is not None:
         elo = found.elo
@@ -79,6 +79,14 @@ def worth(result: MatchResult) -> list[str]:
         lines.append(f"Pairs in which agent 0 made 0, 1/2, 1, 3/2, 2 points: {', '.join(map(str, found.pairs))}")
     if result.stopped:
         lines.append(result.stopped)
+    if undecided := len(result.games) - result.plays:
+        games = "1 game" if undecided == 1 else f"{undecided} games"
+        lines.append(
+            f"{games} could not be decided, since the machine was too busy to tell a starved engine from a late one; such a "
+            "game counts neither as a win nor as a loss."
+        )
+    if load := Load.of(result.games).sentence:
+        lines.append(load)
     return lines
 
 
@@ -101,7 +109,11 @@ def parser() -> argparse.ArgumentParser:
     terms.add_argument("--time-limit", type=float, default=5.0, help="seconds a move (default 5)")
     terms.add_argument("--init-limit", type=float, default=10.0, help="seconds from start to name (default 10)")
     terms.add_argument("--clock", choices=list(Clock), default=Clock.CPU, help="what the limits count (default cpu)")
-    terms.add_argument("--wall-cap", type=float, help="wall-clock seconds a move with --clock cpu (default 2 x limit + 1)")
+    terms.add_argument(
+        "--wall-cap",
+        type=float,
+        help="wall-clock seconds a move with --clock cpu, without those that other programs withhold (default 2 x limit + 1)",
+    )
     terms.add_argument("--memory-mib", type=int, default=4096, help="address space of a process (default 4096)")
     terms.add_argument("--openings", choices=OPENINGS, default="free", help="all49: the same first stone for both colours")
     terms.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that know others than {SIZE}")

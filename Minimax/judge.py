@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from Minimax.arena import suite
 from Minimax.arena.engine import EngineFailure, EngineSpec, GameOffer, Limits
 from Minimax.arena.protocols import open_engine
-from Minimax.arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position
+from Minimax.arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position, Termination
 from Minimax.arena.specs import check_size, parse_agent
 from Minimax.arena.usage import UsageError
 
@@ -86,7 +86,7 @@ def play(seats: list[Human | Engine], size: int = SIZE) -> str:
         try:
             seat.start(side)
         except EngineFailure as failure:
-            return f"{COLOURS[1 - side]} wins: {seat.name} {failure} ({failure.termination})."
+            return _ended_by(side, seat.name, failure)
     print(f"{COLOURS[0]} is {seats[0].name}, {COLOURS[1]} is {seats[1].name}")
     print(draw(position, None))
     while not position.is_over:
@@ -101,7 +101,7 @@ def play(seats: list[Human | Engine], size: int = SIZE) -> str:
                 continue
             return f"{COLOURS[1 - side]} wins: {seat.name} {fault} ({fault.termination})."
         except EngineFailure as failure:
-            return f"{COLOURS[1 - side]} wins: {seat.name} {failure} ({failure.termination})."
+            return _ended_by(side, seat.name, failure)
         last = action
         if action == SWAP:
             print(f"{seat.name} swaps: every stone changes its colour and {COLOURS[0]} is to move again.")
@@ -111,6 +111,12 @@ def play(seats: list[Human | Engine], size: int = SIZE) -> str:
     if position.winner is None:
         return "A draw: the board is full."
     return f"{COLOURS[position.winner]} {seats[position.winner].name} wins with five in a row."
+
+
+def _ended_by(side: int, name: str, failure: EngineFailure) -> str:
+    """The result after an engine gave no answer that counts."""
+    result = "Undecided" if failure.termination == Termination.UNDECIDED else f"{COLOURS[1 - side]} wins"
+    return f"{result}: {name} {failure} ({failure.termination})."
 
 
 def examine(engine: str | None, shown: str | None, limits: Limits) -> int:

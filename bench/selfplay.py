@@ -141,7 +141,7 @@ def measure_serial(case: Case, network: Any, stopwatch: Stopwatch) -> tuple[floa
 
     board = Board(width=case.size, height=case.size, n_in_row=case.n_in_row)
     player = MCTSPlayer(
-        policy_value_fn, network.action_fc_train, network.evaluation_fc2_train, n_playout=case.n_playout, is_selfplay=1
+        policy_value_fn, network.action_fc_test, network.evaluation_fc2_test, n_playout=case.n_playout, is_selfplay=1
     )
 
     def move() -> None:

@@ -12,9 +12,10 @@ from pathlib import Path
 from grader import check, doctor, submit
 from grader.assignment import load_assignment
 from grader.errors import CouldNotGrade, UsageError
-from grader.grading import grade
-from grader.sandbox import LEVELS, find_sandbox, require_strong
+from grader.grading import grade, require_strong
+from grader.sandbox import LEVELS, find_sandbox
 from grader.submission import read_submission, submission_name
+from grader.text import on_screen
 from grader.workspace import build_workspace
 
 
@@ -28,8 +29,7 @@ class Screen:
 
     def __call__(self, line: str) -> None:
         in_place = line.startswith("\r")
-        # What a submission wrote may be in it: nothing that a terminal would obey, nothing that turns the line's direction.
-        line = "".join(sign if sign.isprintable() else " " for sign in line.strip("\r\n"))
+        line = on_screen(line.strip("\r\n"))  # what a submission wrote may be in it
         if in_place and (not self._terminal or line == self._last):
             return
         if self._width:
@@ -43,7 +43,7 @@ def grade_command(options: argparse.Namespace) -> int:
     assignment = load_assignment()
     assignment.profile(options.profile)
     sandbox = find_sandbox(options.sandbox)
-    require_strong(sandbox, options.allow_weak_sandbox)
+    require_strong(sandbox, options.paths, assignment, options.allow_weak_sandbox)
     names = [submission_name(path) for path in options.paths]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"expected submissions of different names, since results are filed by name; twice: {doubled}")
@@ -56,7 +56,7 @@ def grade_command(options: argparse.Namespace) -> int:
         try:
             results = grade(path, assignment, options.profile, options.out, sandbox, seed=options.seed, announce=screen)
         except (UsageError, OSError) as error:
-            print(f"{path}: {error}", file=sys.stderr)
+            print(on_screen(f"{path}: {error}"), file=sys.stderr)
             code = 2
             continue
         if results["could_not_grade"]:
@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return options.run(options)
     except (UsageError, CouldNotGrade) as error:
-        print(f"grader: {error}", file=sys.stderr)
+        print(on_screen(f"grader: {error}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nInterrupted; the same command continues where it stopped.", file=sys.stderr)

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, get_args, get_origin, get_type_hints
 
 from grader.errors import UsageError
+from Minimax.arena.statistics import GameResult
 from Minimax.arena.stopping import FORMULAS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,6 +80,7 @@ class Assignment:
     limits: dict[str, int]
     win_rate_formula: str
     losing_line_steps: tuple[tuple[int, float], ...]
+    shares: dict[str, dict[str, float]]
     profiles: dict[str, Profile]
     long_checks: dict[str, tuple[str, ...]]
     checks: tuple[Check, ...]
@@ -112,6 +114,10 @@ class Assignment:
         """Points of a match by the formula that the assignment names."""
         return FORMULAS[self.win_rate_formula].points(wins, losses, plays, points)
 
+    def win_rate_points_between(self, games: Sequence[GameResult], points: float) -> tuple[float, float]:
+        """Points at both ends of the 95 % interval of what these games show."""
+        return FORMULAS[self.win_rate_formula].points_between(games, points)
+
     def losing_lines_share(self, losing_lines: int) -> float:
         """Share in [0, 1] of the points for that many losing lines."""
         return max((share for most, share in self.losing_line_steps if losing_lines <= most), default=0.0)
@@ -137,6 +143,7 @@ PLACES = {
     "limits": "limits",
     "win_rate_formula": "score.win_rate.formula",
     "losing_line_steps": "score.losing_lines.steps",
+    "shares": "score.shares",
     "profiles": "profiles",
     "long_checks": "check",
     "checks": "checks",
@@ -185,6 +192,10 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
         raise UsageError(
             f"{path}: expected score.win_rate.formula among {', '.join(FORMULAS)}; got {assignment.win_rate_formula!r}"
         )
+    if unknown := sorted(set(assignment.shares) - {check.id for check in assignment.checks}):
+        raise UsageError(f"{path}: score.shares names {', '.join(unknown)}, which is no check of the assignment")
+    if beyond := [i for i, shares in assignment.shares.items() if any(share >= 1 for share in shares.values())]:
+        raise UsageError(f"{path}: expected shares below 1 in score.shares; {', '.join(beyond)} has another one")
     if lacking := [name for name in LIMITS if name not in assignment.limits]:
         raise UsageError(f"{path}: limits lacks {', '.join(lacking)}")
     return assignment

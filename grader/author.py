@@ -46,10 +46,10 @@ def release_command(options: argparse.Namespace) -> int:
 def trust_command(options: argparse.Namespace, announce: Announce) -> int:
     """Grade the samples whose outcome is known, and compare."""
     kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
-    if options.seeds < 1:
-        raise UsageError(f"expected --seeds of at least 1; got {options.seeds}")
+    if options.seeds < 1 or options.jobs < 1:
+        raise UsageError(f"expected --seeds and --jobs of at least 1; got {options.seeds} and {options.jobs}")
     seeds = range(options.seed, options.seed + options.seeds)
-    return trust.main(options.only, kinds, seeds, options.out, announce, long=options.long)
+    return trust.main(options.only, kinds, seeds, options.out, announce, long=options.long, jobs=options.jobs)
 
 
 def add_commands(commands: Any, announce: Announce) -> None:
@@ -97,5 +97,6 @@ def add_commands(commands: Any, announce: Announce) -> None:
     trusting.add_argument("--seed", type=int, default=1, help="of positions and games (default: 1)")
     trusting.add_argument("--seeds", type=int, default=1, metavar="N", help="so many seeds, from that one on (default: 1)")
     trusting.add_argument("--out", type=Path, default=trust.OUT, help=f"folder for results (default: {trust.OUT})")
+    trusting.add_argument("--jobs", type=int, default=1, metavar="N", help="samples graded at once (default: 1)")
     trusting.add_argument("--long", action="store_true", help="also the match and the training, minutes a sample")
     trusting.set_defaults(run=lambda options: trust_command(options, announce))

@@ -16,23 +16,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from grader.assignment import ROOT
-from grader.sandbox import TMP_BYTES, ProcessLimits, Sandbox, find_sandbox
+from grader.sandbox import LEVELS, PROBES, TMP_BYTES, TMP_FILES, ProcessLimits, Sandbox, find_sandbox, try_level
 
-PROBES = Path(__file__).with_name("probes.py")
 LIMITS = ProcessLimits(memory_mib=512, cpu_s=5, processes=24, file_size_mib=16)
 LIMIT_S = 20.0
 GONE_S = 3.0
-TOKEN = "GRADER_DOCTOR_TOKEN"
-BUBBLEWRAP = "install the package bubblewrap (Debian, Ubuntu: apt-get install bubblewrap) and allow user namespaces"
-SECCOMP = "use a kernel with seccomp, on x86_64 or aarch64"
-UNPRIVILEGED = "do not grade as root, or install the package bubblewrap"
+NAMESPACES = "by namespaces"  # what the machine's remedy brings
+SECCOMP = "Use a kernel with seccomp, on x86_64 or aarch64."
+LINUX = "Use Linux, where this limit binds."
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,11 @@ class Finding:
 
     @property
     def line(self) -> str:
-        return f"{'holds' if self.holds else 'FAILS'}  {self.name:16} {self.seen}" + (
-            "" if self.holds else f" To do: {self.advice}."
-        )
+        return f"{'holds' if self.holds else 'FAILS'}  {self.name:16} {self.seen}"
+
+
+class NoAnswer(Exception):
+    """A probe was ended before it told what it got."""
 
 
 class Patient:
@@ -64,20 +64,20 @@ class Patient:
 
     @contextmanager
     def started(self, *probe: object, limits: ProcessLimits = LIMITS) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-        """The probe's process and the mark in its environment; ended as a worker is."""
-        token = secrets.token_hex(8)
-        command = [sys.executable, "-I", "-S", str(PROBES), *map(str, probe)]
+        """The probe's process and the mark in its command line; ended as a worker is."""
+        mark = f"probe={secrets.token_hex(8)}"
+        command = [sys.executable, "-I", "-S", "-X", mark, str(PROBES), *map(str, probe)]
         wrapped = self.sandbox.wrap(command, limits=limits, read_only=[PROBES], scratch=self.scratch)
         process = subprocess.Popen(
             wrapped,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={"PATH": "/usr/bin:/bin", TOKEN: token},
+            env={"PATH": "/usr/bin:/bin"},
             start_new_session=True,
         )
         try:
-            yield process, token
+            yield process, mark
         finally:
             try:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -88,13 +88,13 @@ class Patient:
                 process.stdout.close()
 
     def ask(self, *probe: object, limits: ProcessLimits = LIMITS) -> Any:
-        """What the probe got; None where it was ended or gave no answer."""
+        """What the probe got; NoAnswer where it was ended or gave none."""
         with self.started(*probe, limits=limits) as (process, _):
             try:
                 answer, _ = process.communicate(timeout=LIMIT_S)
                 return json.loads(answer)
-            except (subprocess.TimeoutExpired, ValueError):
-                return None
+            except (subprocess.TimeoutExpired, ValueError) as error:
+                raise NoAnswer from error
 
 
 def _files(patient: Patient) -> tuple[bool, str]:
@@ -129,8 +129,13 @@ def _processes(patient: Patient) -> tuple[bool, str]:
     return found == [], f"The grader's processes were looked for; {_count(found, 'could be seen')}."
 
 
+def _reaching(patient: Patient) -> tuple[bool, str]:
+    found = patient.ask("reach", os.getpid())
+    return found == [], f"Signals to other processes and access to their memory were tried; {_count(found, 'let it')}."
+
+
 def _user(patient: Patient) -> tuple[bool, str]:
-    found = patient.ask("user") or {"uid": 0, "no_new_privileges": False}
+    found = patient.ask("user")
     holds = found["uid"] != 0 and found["no_new_privileges"]
     more = "cannot get more rights" if found["no_new_privileges"] else "can get more rights"
     return holds, f"Programs run as user {found['uid']} and {more}."
@@ -143,13 +148,14 @@ def _children(patient: Patient) -> tuple[bool, str]:
 
 def _compilers_children(patient: Patient) -> tuple[bool, str]:
     started = patient.ask("children", LIMITS.processes + 16, limits=replace(LIMITS, children=True))
-    holds = started is not None and 0 < started < LIMITS.processes
+    holds = 0 < started < LIMITS.processes + 16
     return holds, f"{started} processes at once were started under a limit of {LIMITS.processes}, as for a compiler."
 
 
 def _threads(patient: Patient) -> tuple[bool, str]:
     started = patient.ask("threads", LIMITS.processes + 16)
-    holds = started is not None and 0 < started < LIMITS.processes
+    # Without namespaces the user's other programs count and are allowed for; some may have ended meanwhile.
+    holds = 0 < started < LIMITS.processes + 16
     return holds, f"{started} threads at once were started under a limit of {LIMITS.processes}."
 
 
@@ -168,15 +174,20 @@ def _uncounted(patient: Patient) -> tuple[bool, str]:
 
 def _disk(patient: Patient) -> tuple[bool, str]:
     written = [patient.ask("fill", place) for place in (patient.scratch, "/tmp", "/dev/shm")]
-    most = max(bytes_ if bytes_ is not None else sys.maxsize for bytes_ in written)
+    most = max(written)
     return most <= TMP_BYTES, f"At most {most >> 20} MiB could be written in one place, where {TMP_BYTES >> 20} are meant."
+
+
+def _files_made(patient: Patient) -> tuple[bool, str]:
+    places, patiently = (patient.scratch, "/tmp", "/dev/shm"), replace(LIMITS, cpu_s=int(LIMIT_S))
+    made = [patient.ask("crowd", place, TMP_FILES + 1000, limits=patiently) for place in places]
+    most = max(made)
+    return most <= TMP_FILES, f"At most {most} files could be made in one place, where {TMP_FILES} are meant."
 
 
 def _file_size(patient: Patient) -> tuple[bool, str]:
     small = patient.ask("fill", patient.scratch, limits=replace(LIMITS, file_size_mib=1))
-    return small in (0, None), "A file beyond the limit of a file's size was written to; it was " + (
-        "refused." if small in (0, None) else "accepted."
-    )
+    return small == 0, f"A file beyond the limit of a file's size was written to; it was {'accepted' if small else 'refused'}."
 
 
 def _namespace(patient: Patient) -> tuple[bool, str]:
@@ -185,93 +196,109 @@ def _namespace(patient: Patient) -> tuple[bool, str]:
 
 
 def _deaf(patient: Patient) -> tuple[bool, str]:
-    with patient.started("deaf") as (process, token):
+    with patient.started("deaf") as (process, mark):
         assert process.stdout
         process.stdout.readline()
         os.killpg(process.pid, signal.SIGTERM)
-    left = _left(token)
+    left = _left(mark)
     return not left, f"A program that ignores signals {'outlived' if left else 'did not outlive'} its end."
 
 
 def _daemon(patient: Patient) -> tuple[bool, str]:
-    with patient.started("daemon", limits=replace(LIMITS, children=True)) as (process, token):
+    with patient.started("daemon", limits=replace(LIMITS, children=True)) as (process, mark):
         try:
             process.communicate(timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
             pass
-    left = _left(token)
+    left = _left(mark)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     return not left, f"A process that left its session and its parent {'outlived' if left else 'did not outlive'} the program."
 
 
 def _cpu(patient: Patient) -> tuple[bool, str]:
-    burnt = patient.ask("burn", 3, limits=replace(LIMITS, cpu_s=1))
-    return burnt is None, f"3 s of CPU time were {'used' if burnt else 'cut short'}, the limit being 1."
+    try:
+        burnt = patient.ask("burn", 3, limits=replace(LIMITS, cpu_s=1))
+    except NoAnswer:
+        burnt = False
+    return not burnt, f"3 s of CPU time were {'used' if burnt else 'cut short'}, the limit being 1."
 
 
 PROPERTIES: dict[str, tuple[Callable[[Patient], tuple[bool, str]], str]] = {
-    "files": (_files, BUBBLEWRAP),
-    "writing": (_writes, BUBBLEWRAP),
-    "network": (_network, BUBBLEWRAP),
-    "processes": (_processes, BUBBLEWRAP),
-    "user": (_user, UNPRIVILEGED),
+    "files": (_files, NAMESPACES),
+    "writing": (_writes, NAMESPACES),
+    "network": (_network, NAMESPACES),
+    "processes": (_processes, NAMESPACES),
+    "reaching others": (_reaching, NAMESPACES),
+    "user": (_user, NAMESPACES),
     "children": (_children, SECCOMP),
-    "compiler": (_compilers_children, UNPRIVILEGED),
-    "threads": (_threads, UNPRIVILEGED),
-    "memory": (_memory, "use Linux, where RLIMIT_AS binds"),
+    "compiler": (_compilers_children, NAMESPACES),
+    "threads": (_threads, NAMESPACES),
+    "memory": (_memory, LINUX),
     "uncounted memory": (_uncounted, SECCOMP),
-    "disk": (_disk, BUBBLEWRAP),
-    "file size": (_file_size, "use Linux, where RLIMIT_FSIZE binds"),
-    "CPU time": (_cpu, "use Linux, where RLIMIT_CPU binds"),
+    "disk": (_disk, NAMESPACES),
+    "number of files": (_files_made, NAMESPACES),
+    "file size": (_file_size, LINUX),
+    "CPU time": (_cpu, LINUX),
     "nested namespace": (_namespace, SECCOMP),
-    "signals": (_deaf, BUBBLEWRAP),
-    "daemon": (_daemon, BUBBLEWRAP),
+    "signals": (_deaf, NAMESPACES),
+    "daemon": (_daemon, NAMESPACES),
 }
 
 
-def _count(found: Any, what: str) -> str:
-    if found is None:
-        return "the probe gave no answer"
+def _count(found: list[Any], what: str) -> str:
     return f"{len(found) or 'none'} {what}" + (f" ({', '.join(map(str, found))})" if found else "")
 
 
-def _left(token: str) -> list[int]:
+def _left(mark: str) -> list[int]:
     """Processes that carry the mark and are still there after a while."""
     until = time.monotonic() + GONE_S
-    while (left := _marked(token)) and time.monotonic() < until:
+    while (left := _marked(mark)) and time.monotonic() < until:
         time.sleep(0.02)
     return left
 
 
-def _marked(token: str) -> list[int]:
+def _marked(mark: str) -> list[int]:
     found = []
-    for entry in Path("/proc").glob("[0-9]*/environ"):
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if f"{TOKEN}={token}".encode() in entry.read_bytes():
+            if mark.encode() in entry.read_bytes().split(b"\0"):
                 found.append(int(entry.parent.name))
         except OSError:
             continue
     return found
 
 
-def examine(sandbox: Sandbox) -> list[Finding]:
-    """Try every property of one level."""
+def examine(sandbox: Sandbox, names: Iterable[str] = PROPERTIES) -> list[Finding]:
+    """Try properties of one level, all by default."""
     scratch = Path(tempfile.mkdtemp(prefix="grader-scratch-")).resolve()
     try:
-        patient = Patient(sandbox, scratch)
-        return [Finding(name, *look(patient), advice) for name, (look, advice) in PROPERTIES.items()]
+        return [_examine_one(name, Patient(sandbox, scratch)) for name in names]
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _examine_one(name: str, patient: Patient) -> Finding:
+    look, advice = PROPERTIES[name]
+    try:
+        holds, seen = look(patient)
+    except NoAnswer:
+        holds, seen = False, "The program that tried gave no answer."
+    return Finding(name, holds, seen, patient.sandbox.remedy if advice == NAMESPACES else advice)
 
 
 def main(level: str | None, announce: Callable[[str], None]) -> int:
     """Print what holds at this level, or at the strongest that works here; 0 if all holds."""
     sandbox = find_sandbox(level)
+    for stronger in LEVELS[: LEVELS.index(sandbox.level)]:
+        why_not = try_level(stronger)
+        announce(f"Level {stronger}: {'works here' if isinstance(why_not, Sandbox) else f'does not work here, {why_not}'}.")
     announce(f"Level {sandbox.level}. {sandbox.sentence}")
     findings = examine(sandbox)
     for finding in findings:
         announce(finding.line)
     failed = [finding for finding in findings if not finding.holds]
     announce(f"{len(findings) - len(failed)} of {len(findings)} properties hold.")
+    for advice in dict.fromkeys(finding.advice for finding in failed):
+        announce(f"To do for {', '.join(finding.name for finding in failed if finding.advice == advice)}: {advice}")
     return 1 if failed else 0

@@ -2,7 +2,8 @@
 
 Nothing of a student is run here. A check's points become the `auto_score` of its cell and its reason the cell's
 `auto_comment`; a mark set by a person (`manual_score`, `manual_comment`) is never touched and wins over both. Besides the
-gradebook, each student gets a marking sheet in `autograded/`, where formgrader and feedback look for a notebook.
+gradebook, each student gets a marking sheet in `autograded/`, where formgrader and feedback look for a notebook; a student's
+own notebook there stays and is made harmless (grader/harmless.py).
 """
 
 from __future__ import annotations
@@ -28,18 +29,22 @@ from grader.notebook import (
     INSTALL,
     NOTEBOOK,
     READ,
+    REPORT_NAME,
     Cell,
     check_cell,
     course_cells,
     load_rubric,
     notebook_text,
+    require_nbformat,
     to_notebook,
 )
 from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FAILED, PARTIAL, PASSED
 from grader.seal import require_unaltered
+from grader.text import on_screen
 
 SHEET = "grader_marking_sheet"  # in the metadata of a sheet made here: a student's own notebook is never overwritten
-REPORT_NAME = "program.html"  # not report.html, which is the name of nbgrader's own feedback
+MAX_NOTEBOOK_BYTES = 64 << 20
+MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what JSON of any shape makes its readers raise
 COMMENT_LIMIT, COMMENT_WIDTH = 2000, 100
 NOTHING_TO_SAY = "As expected."  # the message of most checks that passed; a comment on each would bury the others
 
@@ -154,7 +159,7 @@ def _check_result(data: dict[str, Any], most: float) -> CheckResult:
 
 def as_comment(text: str) -> str:
     """The text as an indented block, which nbgrader's Markdown shows literally: it may quote what a student's program wrote."""
-    clean = "".join(c if c.isprintable() or c == "\n" else " " for c in text)[:COMMENT_LIMIT]
+    clean = on_screen(text, keep="\n")[:COMMENT_LIMIT]
     lines = [part for line in clean.split("\n") for part in textwrap.wrap(line, COMMENT_WIDTH)]
     return "\n".join(f"    {line}" for line in lines)
 
@@ -176,6 +181,11 @@ def read_roster(path: Path) -> tuple[Student, ...]:
                 names = {key: fields[key] for key in ("first_name", "last_name", "email") if fields.get(key)}
                 student = Student(fields["id"], fields.get("submission") or fields["id"], names)
                 _require_student_id(student.id, f"{path}, line {rows.line_num}")
+                if strange := [name for key, name in names.items() if key != "email" and ("<" in name or ">" in name)]:
+                    raise UsageError(
+                        f"{path}, line {rows.line_num}: expected names without < and >, which formgrader shows as HTML; "
+                        f"got {strange[0]!r}"
+                    )
                 for known in students:
                     if student.id == known.id or student.submission == known.submission:
                         raise UsageError(
@@ -188,10 +198,10 @@ def read_roster(path: Path) -> tuple[Student, ...]:
 
 
 def _require_student_id(student_id: str, where: str) -> None:
-    """nbgrader makes a folder of the id."""
+    """nbgrader makes a folder of the id, and formgrader shows it as HTML."""
     plain = student_id.isprintable() and student_id == student_id.strip() and len(student_id.encode()) <= 128
-    if not student_id or not plain or student_id.startswith(".") or any(c in student_id for c in '/\\*?[]{}"'):
-        raise UsageError(f"{where}: expected a student id that can name a folder; got {student_id!r}")
+    if not student_id or not plain or student_id.startswith(".") or any(c in student_id for c in '/\\*?[]{}"<>'):
+        raise UsageError(f"{where}: expected a student id that can name a folder and is no HTML; got {student_id!r}")
 
 
 # ------------------------------------------------------------------------------------------------------- writing
@@ -285,8 +295,8 @@ def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], s
     folder = course / "autograded" / student.id / assignment.id
     folder.mkdir(parents=True, exist_ok=True)
     report = result.path.with_name("report.html")
+    (folder / REPORT_NAME).unlink(missing_ok=True)  # it may have come from a student, with the notebook
     if report.is_file():
-        (folder / REPORT_NAME).unlink(missing_ok=True)
         shutil.copyfile(report, folder / REPORT_NAME)
     path = folder / f"{NOTEBOOK}.ipynb"
     if path.exists() and not _is_sheet(path):
@@ -302,21 +312,55 @@ def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], s
         for cell in cells
     ]
     sheet.insert(1, Cell("submission", READ, about))
+    _replace(path, notebook_text(to_notebook(tuple(sheet), {SHEET: 1})))
+
+
+def make_harmless(path: Path) -> int:
+    """Rewrite a notebook of `autograded/` so that a marker can read all of it and none of it acts.
+
+    Returns:
+        How many links and pictures were removed.
+
+    Raises:
+        UsageError: it is no notebook, or what makes it harmless is not installed.
+    """
+    nbformat = require_nbformat()
+    try:
+        from grader.harmless import harmless_notebook
+    except ImportError as error:
+        raise UsageError(f"{error.name} is needed for the notebooks of students and is not installed: {INSTALL}") from error
+    try:
+        if path.stat().st_size > MAX_NOTEBOOK_BYTES:
+            raise ValueError(f"it has more than {MAX_NOTEBOOK_BYTES >> 20} MiB")
+        given = nbformat.read(path, as_version=4)
+        nbformat.validate(given)
+    except (OSError, *MALFORMED, nbformat.ValidationError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"expected a notebook at {path}: {reason}; take it away and run this command again") from error
+    notebook, removed = harmless_notebook(given)
+    if SHEET in given.metadata:
+        notebook.metadata[SHEET] = 1
+    _replace(path, notebook_text(notebook))
+    return removed
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write the file, whole or not at all."""
     fresh = path.with_suffix(".new")
-    fresh.write_text(notebook_text(to_notebook(tuple(sheet), {SHEET: 1})), encoding="utf-8")
+    fresh.write_text(text, encoding="utf-8")
     fresh.replace(path)
 
 
 def _is_sheet(path: Path) -> bool:
     try:
         return SHEET in json.loads(path.read_text(encoding="utf-8"))["metadata"]
-    except (ValueError, KeyError, TypeError):
+    except MALFORMED:
         return False
 
 
 def _literal(name: str) -> str:
     """A student's words inside a line of Markdown: a code span, which no character of theirs can end."""
-    return "`" + "".join(c if c.isprintable() else " " for c in name).replace("`", "'") + "`"
+    return "`" + on_screen(name).replace("`", "'") + "`"
 
 
 # ------------------------------------------------------------------------------------------------------- command
@@ -352,8 +396,14 @@ def main(paths: Sequence[Path], course: Path, *, db: str | None, students: Path 
                     raise UsageError(f"expected to write the marking sheet of {student.id} in {course}: {error}") from error
                 print(_line(student, result, kept))
     print(f"{len(entries)} of {len(entries) + len(complaints)} results were entered in {url}")
+    for path in sorted((course / "autograded").glob(f"*/{assignment.id}/{NOTEBOOK}.ipynb")):
+        try:
+            if removed := make_harmless(path):
+                print(on_screen(f"{path}: {removed} links or pictures were removed; [link removed] stands where"))
+        except UsageError as error:
+            complaints.append(str(error))
     for complaint in complaints:
-        print(f"grader: {complaint}", file=sys.stderr)
+        print(on_screen(f"grader: {complaint}"), file=sys.stderr)
     return 2 if complaints else 0
 
 

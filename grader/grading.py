@@ -18,13 +18,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import metadata
+from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from grader.assignment import ROOT, Assignment
 from grader.confine import die_with_parent
 from grader.engine_build import build_opponent, require_compiler
+from grader.errors import UsageError
 from grader.report import write_report
 from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FOLDER_VARIABLE, Run, Verdict, run_identity
 from grader.sandbox import Sandbox
@@ -37,6 +39,26 @@ CHECKS = Path(__file__).with_name("checks")
 SCRATCH = "scratch"
 POLL_S = 0.2
 Announce = Callable[[str], None]
+
+
+def require_strong(sandbox: Sandbox, paths: Sequence[Path], assignment: Assignment, allow_weak: bool) -> None:
+    """UsageError where a submission that nobody has read would run at a weak level without the caller's consent."""
+    if sandbox.weak and not allow_weak and not all(is_own_solution(path, assignment) for path in paths):
+        raise UsageError(
+            "expected a confinement in which submissions, which nobody has read, cannot write what the grader writes. "
+            f"{sandbox.sentence} --allow-weak-sandbox grades all the same"
+        )
+
+
+def is_own_solution(path: Path, assignment: Assignment) -> bool:
+    """Whether a submission is, file for file, the solution that lies in this repository; a student's kit has none."""
+    if find_spec("grader.stubs") is None:
+        return False
+    solution = import_module("grader.stubs").REFERENCE
+    try:
+        return read_submission(path, assignment).digest == read_submission(solution, assignment).digest
+    except UsageError:
+        return False
 
 
 def grade(

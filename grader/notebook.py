@@ -26,6 +26,11 @@ INSTALL = "python -m pip install -r requirements-instructor.txt"
 # What nbgrader's own editor accepts, and formgrader's page can address; 64 is nbformat's limit.
 CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 READ, ANSWER, TASK = "read", "answer", "task"
+KERNEL = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+REPORT_NAME = "program.html"  # the program's report beside a notebook; report.html is the name of nbgrader's own feedback
 
 
 @dataclass(frozen=True)
@@ -178,10 +183,9 @@ def require_nbformat() -> ModuleType:
 def to_notebook(cells: tuple[Cell, ...], extra: dict[str, Any] | None = None) -> Any:
     """The cells as a valid notebook (nbformat 4.5); `extra` is added to its metadata."""
     nbformat = require_nbformat()
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_markdown_cell(cell.source, id=cell.id, metadata=cell.metadata) for cell in cells],
-        metadata={"kernelspec": kernel, "language_info": {"name": "python"}, **(extra or {})},
+        metadata={**KERNEL, **(extra or {})},
     )
     nbformat.validate(notebook)
     return notebook

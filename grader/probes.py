@@ -74,21 +74,41 @@ def user() -> dict[str, Any]:
 
 
 def children(most: str) -> int:
-    """How many processes at once could be started, of so many tried."""
+    """How many processes at once could be started, of so many tried; they end when nobody can write to them any more."""
+    waits, wakes = os.pipe()
     started: list[int] = []
     try:
         while len(started) < int(most):
             pid = os.fork()
             if pid == 0:
-                time.sleep(WAIT_S)
+                os.close(wakes)
+                os.read(waits, 1)
                 os._exit(0)
             started.append(pid)
     except OSError:
         pass
+    os.close(wakes)
     for pid in started:
-        os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     return len(started)
+
+
+def reach(*ids: str) -> list[str]:
+    """Those of the processes that could be signalled, or whose memory could be written; so of its parent's and the first's."""
+    found = []
+    for pid in ids:
+        try:
+            os.kill(int(pid), 0)
+        except OSError:
+            continue
+        found.append(pid)
+    for pid in (*ids, "1", str(os.getppid())):
+        try:
+            os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR))
+        except OSError:
+            continue
+        found.append(pid)
+    return list(dict.fromkeys(found))
 
 
 def threads(most: str) -> int:
@@ -119,6 +139,20 @@ def fill(folder: str) -> int:
     for path in files:
         path.unlink(missing_ok=True)
     return written
+
+
+def crowd(folder: str, most: str) -> int:
+    """How many empty files could be made in a folder, of so many tried."""
+    made = 0
+    try:
+        while made < int(most):
+            Path(folder, f"file-{made}").touch(exist_ok=False)
+            made += 1
+    except OSError:
+        pass
+    for number in range(made):
+        Path(folder, f"file-{number}").unlink()
+    return made
 
 
 def allocate(mib: str) -> bool:
@@ -158,6 +192,7 @@ def daemon() -> bool:
         os.setsid()
         if os.fork():
             os._exit(0)
+        os.closerange(0, 3)  # whoever reads what this program prints does not wait for the one that it leaves behind
         time.sleep(WAIT_S)
         os._exit(0)
     time.sleep(0.2)
@@ -180,8 +215,10 @@ PROBES: dict[str, Callable[..., Any]] = {
         processes,
         user,
         children,
+        reach,
         threads,
         fill,
+        crowd,
         allocate,
         uncounted,
         namespace,

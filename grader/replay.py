@@ -3,7 +3,7 @@
 The kept submission is graded again with the recorded seed, profile and level of confinement, in a folder of its own; the
 verdicts of checks that are not repeated are taken over, since some lean on others. Each recorded verdict is shown beside the
 repeated one, with what was expected and the evidence of both. What differs between then and now (grader, versions, machine,
-confinement) is said first, since a verdict may differ because of it.
+confinement) is said first, since a verdict may differ because of it, and of games whether the machine was busy.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Any
 
 from grader.assignment import Assignment, load_assignment
 from grader.errors import UsageError
-from grader.grading import Announce, environment, grade_submission
+from grader.grading import Announce, environment, grade_submission, require_strong
 from grader.report import number
 from grader.run import AWAITING_MARKS, Verdict, grader_digest
-from grader.sandbox import Sandbox, find_sandbox, require_strong
+from grader.sandbox import Sandbox, find_sandbox
 from grader.seal import SUBMISSION, require_unaltered
 from grader.submission import Submission, read_submission
+from Minimax.arena.match import Load
+from Minimax.arena.referee import GameRecord
 
 OUT = Path("results", "replay")
 EVIDENCE_LETTERS = 300
@@ -29,6 +31,7 @@ GAMES_DIFFER = (
     "note      an engine's time runs by the CPU clock, and not every engine draws by GOMOKU_SEED: single games differ from "
     "run to run; compare the intervals."
 )
+BUSY = "An engine that plans by the wall clock thinks less then, so load may explain a difference: repeat it on a free machine."
 
 
 def read_record(place: Path) -> tuple[Path, dict[str, Any]]:
@@ -67,12 +70,23 @@ def differences(results: dict[str, Any], sandbox: Sandbox, assignment: Assignmen
     for key, value in sandbox.properties.items():
         if results["sandbox"].get(key) != value:
             found.append(f"confinement: {key} {results['sandbox'].get(key)}, now {value}")
-    return found + ["the grader's own code or assignment.toml"] * (results["grader"] != grader_digest())
+    return found + ["the grader's own code, the framework or assignment.toml"] * (
+        results["grader"] != grader_digest(assignment)
+    )
 
 
 def same(recorded: Verdict, repeated: Verdict) -> bool:
     """Whether both give the same; the words may differ, as where they tell a time."""
     return (recorded.status, recorded.points) == (repeated.status, repeated.points)
+
+
+def _load_under(verdict: Verdict) -> Load:
+    """What other programs took from the games of a verdict; nothing is known of those that an earlier version recorded."""
+    games = verdict.evidence.get("match", verdict.evidence).get("games")
+    try:
+        return Load.of([GameRecord.from_json(game) for game in games]) if isinstance(games, list) else Load()
+    except (KeyError, TypeError, ValueError):
+        return Load()
 
 
 def compare(recorded: Verdict, repeated: Verdict) -> list[str]:
@@ -92,6 +106,9 @@ def compare(recorded: Verdict, repeated: Verdict) -> list[str]:
             lines.append(f"  evidence  {text[:EVIDENCE_LETTERS]}{'...' if len(text) > EVIDENCE_LETTERS else ''}")
     if "match" in recorded.evidence:
         lines.append(GAMES_DIFFER)
+    for name, verdict in (("recorded", recorded), ("repeated", repeated)):
+        if load := _load_under(verdict).sentence:
+            lines.append(f"note      {name} on a busy machine: {load} {BUSY}")
     return [lines[0], *(f"  {line}" for line in lines[1:])]
 
 
@@ -115,7 +132,7 @@ def main(
     assignment = replace(assignment, checks=tuple(check for check in assignment.checks if check.id in recorded))
     asked = {check.id for name in names for check in assignment.named(name)} or {check.id for check in assignment.checks}
     sandbox = find_sandbox(level or results["sandbox"]["level"])
-    require_strong(sandbox, allow_weak)
+    require_strong(sandbox, [folder / SUBMISSION], assignment, allow_weak)
     submission = kept_submission(folder, results, assignment)
     announce(
         f"{submission.name}: {len(asked)} of {len(recorded)} checks, profile {results['profile']}, seed {results['seed']}, "

@@ -8,6 +8,8 @@ from typing import Any
 
 import jinja2
 
+from grader.text import on_screen
+
 TEMPLATES = Path(__file__).with_name("templates")
 
 STATUS_WORDS = {
@@ -25,10 +27,8 @@ def number(value: float) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A text without signs that no page holds: what a submission wrote may carry those that a terminal obeys."""
-    if not isinstance(value, str):
-        return value
-    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in value)
+    """A text without control characters, which what a submission wrote may carry."""
+    return on_screen(value, keep="\n") if isinstance(value, str) else value
 
 
 def render_report(results: dict[str, Any]) -> str:

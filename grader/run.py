@@ -19,6 +19,7 @@ from grader.assignment import ROOT, Assignment, Profile, load_assignment
 from grader.sandbox import ProcessLimits, Sandbox, find_sandbox
 from grader.seal import SUBMISSION
 from grader.submission import Submission, read_submission
+from grader.workspace import framework_files
 
 PASSED, PARTIAL, FAILED = "passed", "partial", "failed"
 COULD_NOT_GRADE, AWAITING_MARKS = "could_not_grade", "awaiting_marks"
@@ -127,11 +128,21 @@ class Run:
         fresh.replace(target)
 
 
-def grader_digest() -> str:
-    """sha256 over the assignment and the code that judges."""
+def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
+    """Relative paths of every file that can change a verdict: the assignment, the grader with its checks, the framework that
+    a submission is laid over, and what the opponents are built from."""
+    opponents = {source for sources in assignment.opponents.values() for source in sources}
+    header = f"{assignment.engine_folder}/{assignment.engine_header}"
+    grader = {path.relative_to(root).as_posix() for path in (root / "grader").rglob("*.py")}
+    return sorted({"assignment.toml", header, *grader, *framework_files(assignment, root), *opponents})
+
+
+def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:
+    """sha256 over the names and contents of `judging_files`."""
     total = hashlib.sha256()
-    for path in sorted([ROOT / "assignment.toml", *(ROOT / "grader").rglob("*.py"), *(ROOT / "Minimax").rglob("*.py")]):
-        total.update(path.read_bytes())
+    for relative in judging_files(assignment, root):
+        content = hashlib.sha256((root / relative).read_bytes()).hexdigest()
+        total.update(f"{relative}\0{content}\n".encode())
     return total.hexdigest()
 
 
@@ -142,6 +153,6 @@ def run_identity(submission: Submission, assignment: Assignment, profile: str, s
         "digest": submission.digest,
         "profile": profile,
         "sandbox": sandbox.level,
-        "grader": grader_digest(),
+        "grader": grader_digest(assignment),
         "checks": [check.id for check in assignment.checks],
     }

@@ -1,32 +1,57 @@
-"""Confinement of a submission's programs: one interface, three levels, the strongest that this machine offers.
+"""Confinement of a submission's programs: one interface, four levels, the strongest that this machine offers.
 
-    bubblewrap  a new root with only /usr, the interpreter, the named folders (read-only) and a scratch; no network; own
-                process, ipc and user ids
-    unshare     no network, own process and ipc namespaces; the file system is the machine's, read by an unprivileged user
-                where the grader runs as root and that user can reach the interpreter
-    rlimits     limits on memory, CPU, processes and file size alone
+    namespaces  a root with only /usr, the interpreter, the named folders (read-only) and a scratch; no network; process,
+                ipc and host names of its own (grader.own_root)
+    bubblewrap  the same by the program bubblewrap, which some systems allow to make namespaces and others not; the number of
+                files in memory has no limit
+    landlock    without namespaces: the kernel's Landlock withholds files, a filter of system calls the network and whatever
+                reaches into other processes; programs are seen by name, and the disk can be filled
+    rlimits     the filter, and limits on memory, CPU, processes and file size
 
-A level is probed by starting a program under it, never assumed. Every result records the level and what it withholds.
+Where the grader is root, programs run under a user id of their own. A level is probed by starting a program under it, never
+assumed. Every result records the level and what it withholds.
 """
 
 from __future__ import annotations
 
 import os
+import platform
+import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from grader.confine import ARCHITECTURES, landlock_version
 from grader.errors import UsageError
 
-LEVELS = ("bubblewrap", "unshare", "rlimits")
+LEVELS = ("namespaces", "bubblewrap", "landlock", "rlimits")
+WITH_NAMESPACES = LEVELS[:2]
 CONFINE = Path(__file__).with_name("confine.py")
-FIRST_UID = 100_000  # above the users of a machine; each confined program gets one of 50 000 of its own
+OWN_ROOT = Path(__file__).with_name("own_root.py")
+PROBES = Path(__file__).with_name("probes.py")
+# Each confined program gets one of these ids, which lie above the users of a machine; a container may have the second alone.
+USER_IDS = (range(100_000, 150_000), range(30_000, 60_000))
 PROBE_LIMIT_S = 20
 TMP_BYTES = 64 << 20  # of each of the places in memory that may be written
+TMP_FILES = 4096  # in each of them
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/alternatives")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full")
+# What programs read of the machine where it is not hidden from them: how many processors, which kind, how much memory.
+ABOUT_MACHINE = ("/dev/random", "/dev/urandom", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
+CAPABILITIES = {"CAP_DAC_OVERRIDE": 1, "CAP_DAC_READ_SEARCH": 2, "CAP_SETGID": 6, "CAP_SETUID": 7}
+READING = ("CAP_DAC_READ_SEARCH", "CAP_DAC_OVERRIDE")  # to reach files whatever their mode; the second alone is in containers
+CONTAINERS = ("/.dockerenv", "/run/.containerenv")
+# A setting that forbids namespaces, its value then, and the one that allows them.
+SWITCHES = (
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("user.max_user_namespaces", "0", "15000"),
+)
 
 
 @dataclass(frozen=True)
@@ -52,38 +77,47 @@ class Sandbox:
     Attributes:
         level: one of LEVELS.
         own_user: programs run under a user id of their own (only where the grader itself is root).
+        capability: the one of READING that programs keep where what they need lies where only root can reach it; with
+            namespaces or Landlock they still open nothing else.
     """
 
     level: str
     own_user: bool
+    capability: str = ""
 
     @property
     def weak(self) -> bool:
-        """Whether submissions are refused without the caller's consent, since they could write what the grader writes: without
-        namespaces, or with the machine's files in sight and no user of their own."""
-        return self.level == "rlimits" or not (self.own_user or (self.level == "bubblewrap" and os.geteuid()))
+        """Whether submissions are refused without the caller's consent, since they could write what the grader writes."""
+        # Landlock of a kernel before 6.2 does not withhold truncation.
+        return self.level == "rlimits" or (self.level == "landlock" and not self.own_user and landlock_version() < 3)
 
     @property
     def properties(self) -> dict[str, object]:
         """What the level withholds, for every report."""
         return {
             "level": self.level,
-            "network": self.level == "rlimits",
-            "sees_other_processes": self.level == "rlimits",
-            "sees_machine_files": self.level != "bubblewrap",
+            "weak": self.weak,
+            "network": self.level not in WITH_NAMESPACES and platform.machine() not in ARCHITECTURES,
+            "sees_other_processes": self.level not in WITH_NAMESPACES,
+            "sees_machine_files": self.level == "rlimits",
+            "fills_disk": self.level not in WITH_NAMESPACES,
             "own_user": self.own_user,
         }
 
     @property
     def sentence(self) -> str:
-        """One sentence for a report, with what would make it stronger."""
-        if self.level == "bubblewrap" and not self.weak:
-            return "Programs ran without network, seeing only their own files (bubblewrap)."
-        user = "" if self.own_user or os.geteuid() else ", as the user root"
-        reach = {"bubblewrap": "their own files", "unshare": "all files that this user may read or write"}
-        lacks = reach.get(self.level, f"{reach['unshare']}, processes and the network")
-        mends = "grading as an ordinary user" if self.level == "bubblewrap" else "installing the package bubblewrap"
-        return f"Weak confinement ({self.level}{user}): {lacks} were in reach; {mends} mends this."
+        """What a report says of the level, with what would make it stronger where it is weak."""
+        if self.weak:
+            lacks = "could reach all files that their user may read or write"
+            if self.level == "landlock":
+                lacks = "could cut short files that their user may write"
+            return f"Weak confinement ({self.level}): programs {lacks}. {self.remedy}"
+        if self.level == "landlock":
+            return (
+                "Programs ran without network and could open only their own files (landlock); without namespaces they could "
+                "see that other programs ran, and fill the disk."
+            )
+        return f"Programs ran without network, seeing only their own files ({self.level})."
 
     def wrap(
         self,
@@ -101,8 +135,9 @@ class Sandbox:
             command: program and arguments; the program is seen under the same path inside.
             limits: of the process tree.
             read_only: files and folders that must be visible inside, under the same path.
-            scratch: the one folder that may be written; its owner is changed to the program's user. Under bubblewrap it
-                is a file system of its own in memory, of bounded size, gone with the program.
+            scratch: the one folder that may be written; its owner is changed to the program's user. With namespaces it
+                is a file system of its own in memory, of bounded size, gone with the program, and so are /tmp and /dev/shm,
+                which cannot be written without namespaces.
             keeps: that it is the folder itself also there, so that what the program wrote can be read afterwards.
             cwd: the folder to start in; `scratch`, else `/`.
         """
@@ -113,50 +148,78 @@ class Sandbox:
         if limits.children:
             inner += ["--children"]
         if self.own_user:
-            uid = FIRST_UID + int.from_bytes(os.urandom(2), "big") % 50_000
+            uid = secrets.choice(own_user_ids())
             inner += ["--uid", str(uid)]
             if scratch is not None:
                 os.chown(scratch, uid, uid)
-        inner += ["--", *command]
-        if self.level == "bubblewrap":
-            return [*self._bubblewrap(read_only, scratch, keeps), "--", *inner]
-        if self.level == "unshare":
-            user = [] if os.geteuid() == 0 else ["--user", "--map-current-user"]
-            namespaces = ["--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child=KILL", "--mount-proc"]
-            return ["setpriv", "--pdeathsig", "KILL", "unshare", *user, *namespaces, "--", *inner]
-        return inner
+        if self.capability:
+            inner += ["--capability", str(CAPABILITIES[self.capability])]
+        shown = [*map(Path, SYSTEM), *interpreter_folders(), CONFINE, *read_only]
+        shown = [path for path in dict.fromkeys(shown) if path.exists()]
+        memory = [Path("/tmp"), Path("/dev/shm"), *([scratch] if scratch and not keeps else [])]
+        bound = [scratch] if scratch and keeps else []
+        if self.level in WITH_NAMESPACES:
+            inner += _each("--reads", ["/"]) + _each("--writes", [*DEVICES, *memory, *bound])
+            build = self._own_root if self.level == "namespaces" else self._bubblewrap
+            return [*build(shown, memory, bound), "--", *inner, "--", *command]
+        inner += ["--bare"]
+        if self.level == "landlock":
+            inner += _each("--reads", [*shown, *ABOUT_MACHINE])
+            inner += _each("--writes", [*DEVICES, *([scratch] if scratch else [])])
+        return [*inner, "--", *command]
 
-    def _bubblewrap(self, read_only: Sequence[Path], scratch: Path | None, keeps: bool) -> list[str]:
-        arguments = ["bwrap", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev"]
-        for place in ("/tmp", "/dev/shm"):
-            arguments += ["--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", place]
+    def _own_root(self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path]) -> list[str]:
+        arguments = [sys.executable, "-I", "-S", str(OWN_ROOT), "--bytes", str(TMP_BYTES), "--inodes", str(TMP_FILES)]
+        arguments += _each("--keep", [CAPABILITIES[name] for name in self._needed]) if self.own_user else ["--user"]
+        return arguments + _each("--show", shown) + _each("--memory", memory) + _each("--bind", bound)
+
+    def _bubblewrap(self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path]) -> list[str]:
+        arguments = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev"]
         arguments += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
-        if os.geteuid() == 0:
-            # Without a user namespace, so that the program can be given another user id inside (see grader.confine).
-            arguments += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-        else:
-            arguments += ["--unshare-user", "--cap-drop", "ALL"]
-        for place in ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"):
-            path = Path(place)
-            if path.is_symlink():
-                arguments += ["--symlink", os.readlink(path), place]
-            elif path.is_dir():
-                arguments += ["--ro-bind", place, place]
-        for needed in ("/etc/ld.so.cache", "/etc/alternatives"):
-            arguments += ["--ro-bind-try", needed, needed]
-        shown = list(dict.fromkeys([*interpreter_folders(), CONFINE, *read_only]))
+        # As root without a user namespace, so that the program can be given another user id inside (see grader.confine).
+        arguments += (
+            ["--cap-drop", "ALL", *_each("--cap-add", self._needed)]
+            if self.own_user
+            else ["--unshare-user", "--cap-drop", "ALL"]
+        )
         # Folders on the way would be made for root alone, and the program's user could not pass them.
-        above = {parent for path in [*shown, *([scratch] if scratch else [])] for parent in path.parents}
-        for parent in sorted(above - {Path("/"), Path("/tmp"), Path("/usr")}):
-            arguments += ["--perms", "0755", "--dir", str(parent)]
-        for path in shown:
-            arguments += ["--ro-bind", str(path), str(path)]
-        if scratch is not None and keeps:
-            arguments += ["--bind", str(scratch), str(scratch)]
-        elif scratch is not None:
-            arguments += ["--perms", "0777", "--size", str(TMP_BYTES), "--tmpfs", str(scratch)]
+        above = {parent for path in [*shown, *memory, *bound] for parent in path.parents} - set(memory) - set(map(Path, SYSTEM))
+        kinds: dict[Path, tuple[str, ...]] = dict.fromkeys(above - {Path("/"), Path("/dev")}, ("--perms", "0755", "--dir"))
+        kinds |= dict.fromkeys(shown, ("--ro-bind",))
+        kinds |= dict.fromkeys(memory, ("--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs"))
+        kinds |= dict.fromkeys(bound, ("--bind",))
+        for path, words in sorted(kinds.items()):  # a folder before what lies in it
+            arguments += [*words, str(path), *([str(path)] if words[-1] in ("--ro-bind", "--bind") else [])]
         # The root and /dev are file systems in memory too, without a size.
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
+
+    @property
+    def remedy(self) -> str:
+        """What to do on this machine for a stronger level, a sentence with one command."""
+        best = find_sandbox()
+        if LEVELS.index(best.level) < LEVELS.index(self.level):
+            return f"The level {best.level} works on this machine: leave out the option that asks for {self.level}."
+        if self.level in WITH_NAMESPACES:
+            return "Grade as an ordinary user." if os.geteuid() == 0 and not self.own_user else "No level withholds more."
+        for name, forbids, allows in SWITCHES if os.geteuid() else ():  # none of them binds root
+            setting = Path("/proc/sys", *name.split("."))
+            if setting.exists() and setting.read_text(encoding="ascii").strip() == forbids:
+                return f"Namespaces are forbidden on this machine: allow them by sudo sysctl -w {name}={allows}."
+        if os.geteuid() == 0 or any(Path(mark).exists() for mark in CONTAINERS):
+            return (
+                "Namespaces are forbidden in this container: start it by docker run --privileged (or podman run --privileged)."
+            )
+        return "Namespaces are forbidden to this user: repeat the command by sudo."
+
+    @property
+    def _needed(self) -> list[str]:
+        """Capabilities until the program has its own user id, and the one that it keeps."""
+        return ["CAP_SETUID", "CAP_SETGID", *([self.capability] if self.capability else [])]
+
+
+def _each(option: str, values: Sequence[object]) -> list[str]:
+    """The option once for each value."""
+    return [word for value in values for word in (option, str(value))]
 
 
 def interpreter_folders() -> list[Path]:
@@ -166,29 +229,78 @@ def interpreter_folders() -> list[Path]:
     return [p for p in dict.fromkeys(places) if p != Path("/usr") and p != Path("/")]
 
 
-def _works(sandbox: Sandbox) -> bool:
+@cache
+def own_user_ids() -> range:
+    """Ids for programs, where this process may change to them; empty elsewhere."""
+    mapped = [list(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
+    for ids in USER_IDS if {"CAP_SETUID", "CAP_SETGID"} <= _held() and os.geteuid() == 0 else ():
+        if any(first <= ids.start and ids.stop <= first + count for first, _, count in mapped):
+            return ids
+    return range(0)
+
+
+@cache
+def _held() -> frozenset[str]:
+    """Those of CAPABILITIES that this process has."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    mask = next((int(line.split()[1], 16) for line in status if line.startswith("CapEff:")), 0)
+    return frozenset(name for name, number in CAPABILITIES.items() if mask >> number & 1)
+
+
+def _candidates(level: str) -> Iterator[Sandbox]:
+    """The forms of a level, the best first: with a user of their own programs may be unable to reach what they need."""
+    reading = [name for name in READING if name in _held()][:1]
+    if level == "rlimits" and reading == ["CAP_DAC_OVERRIDE"]:
+        reading = []  # where nothing else withholds files, it would let programs write all of them
+    if own_user_ids():
+        plain, reaching = [Sandbox(level, True)], [Sandbox(level, True, name) for name in reading]
+        # What is needed may lie anywhere; namespaces bring it to a place that all can reach, Landlock only lets it be opened.
+        yield from reaching + plain if level == "landlock" else plain + reaching
+    if not own_user_ids() or level == "rlimits":
+        yield Sandbox(level, False)
+
+
+def _failure(sandbox: Sandbox) -> str:
+    """Why no program can be started, or read a package or what lies in a folder made as workspaces are; empty if it can."""
     limits = ProcessLimits(memory_mib=1024, cpu_s=10, processes=64, file_size_mib=1)
-    try:
-        done = subprocess.run(
-            sandbox.wrap([sys.executable, "-I", "-S", "-c", "print('inside')"], limits=limits),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PROBE_LIMIT_S,
-            cwd="/",
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0 and done.stdout.strip() == b"inside"
+    code = "import importlib.util, sys; [open(p).close() for p in (sys.argv[1], importlib.util.find_spec('numpy').origin)]"
+    with tempfile.TemporaryDirectory(prefix="grader-probe-") as folder:
+        os.chmod(folder, 0o711)
+        laid = Path(folder, "laid").resolve()
+        laid.mkdir()
+        shutil.copyfile(PROBES, laid / PROBES.name)
+        command = [sys.executable, "-I", "-c", f"{code}; print('inside')", str(laid / PROBES.name)]
+        try:
+            done = subprocess.run(
+                sandbox.wrap(command, limits=limits, read_only=[laid]),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PROBE_LIMIT_S,
+                cwd="/",
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    if done.returncode == 0 and done.stdout.strip() == b"inside":
+        return ""
+    words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return words[-1] if words else f"a program that was started ended with exit code {done.returncode}"
 
 
-def require_strong(sandbox: Sandbox, allow_weak: bool) -> None:
-    """UsageError where a submission, which nobody has read, would run under a weak level without the caller's consent."""
-    if sandbox.weak and not allow_weak:
-        raise UsageError(
-            "expected a confinement in which submissions, which nobody has read, cannot write what the grader writes; this "
-            f"machine offers {sandbox.level} alone: python -m grader doctor says what is lacking, --allow-weak-sandbox grades "
-            "all the same"
-        )
+@cache
+def try_level(level: str) -> Sandbox | str:
+    """A level as it works on this machine, or why it does not."""
+    if level == "bubblewrap" and shutil.which("bwrap") is None:
+        return "the package bubblewrap is not installed"
+    if level == "landlock" and not landlock_version():
+        return "this kernel has no Landlock"
+    if level == "landlock" and platform.machine() not in ARCHITECTURES:
+        return f"there is no filter of system calls for {platform.machine()}"
+    failures = []
+    for sandbox in _candidates(level):
+        failures.append(_failure(sandbox))
+        if not failures[-1]:
+            return sandbox
+    return failures[0]
 
 
 @cache
@@ -200,13 +312,9 @@ def find_sandbox(level: str | None = None) -> Sandbox:
     """
     if level is not None and level not in LEVELS:
         raise UsageError(f"expected a sandbox level among {', '.join(LEVELS)}; got {level!r}")
+    found: Sandbox | str = ""
     for name in [level] if level else LEVELS:
-        program = {"bubblewrap": "bwrap", "unshare": "unshare"}.get(name)
-        if program and shutil.which(program) is None:
-            continue
-        # As root first with a user of its own; that user may be unable to reach an interpreter in root's home.
-        for own_user in (True, False) if os.geteuid() == 0 else (False,):
-            sandbox = Sandbox(name, own_user)
-            if _works(sandbox):
-                return sandbox
-    raise UsageError(f"expected the sandbox level {level or LEVELS[-1]} to work on this machine; starting a program failed")
+        found = try_level(name)
+        if isinstance(found, Sandbox):
+            return found
+    raise UsageError(f"expected the sandbox level {level or LEVELS[-1]} to work on this machine; {found}")

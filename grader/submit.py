@@ -12,7 +12,7 @@ from pathlib import Path
 from grader.assignment import ROOT, Assignment, load_assignment
 from grader.check import unwritten_methods
 from grader.engine_build import engine_sources
-from grader.errors import StudentFault, UsageError
+from grader.errors import CouldNotGrade, StudentFault, UsageError
 from grader.submission import Submission, read_submission, write_archive
 
 
@@ -24,7 +24,7 @@ def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
         found.append(f"{path} is not finished: {methods[0]}{others}.")
     try:
         engine_sources(submission, assignment)
-    except StudentFault as fault:
+    except (StudentFault, CouldNotGrade) as fault:
         found.append(str(fault))
     if not submission.reports:
         found.append(f"There is no report: expected one of {', '.join(assignment.reports)}.")

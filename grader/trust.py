@@ -5,7 +5,8 @@ must fail exactly the checks named there, with a message that names the misconce
 differ from the reference (`variants/NAME/` over it), and the reference itself, which must get full marks or the share that
 their `expected.toml` names. A sample is graded like any submission, by the checks that its files can fell (`checks.toml`);
 what is decided stays decided until the sample or the grader changes. Checks that take minutes are left out unless they are
-asked for. A check that accuses right solutions by bad luck shows it with some seeds only: `--seeds` tries several.
+asked for. A check that accuses right solutions by bad luck shows it with some seeds only: `--seeds` tries several, and a
+second table then says of each check how often it was wrong, with the upper end of the 95 % interval.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import json
 import shutil
 import time
 import tomllib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,7 @@ from grader.grading import Announce, grade
 from grader.run import AWAITING_MARKS, PASSED, run_identity
 from grader.sandbox import Sandbox, find_sandbox
 from grader.submission import read_submission
+from Minimax.arena.statistics import wilson_95
 
 REFERENCE = Path("instructor", "reference")
 SAMPLES = Path("instructor", "submissions")
@@ -59,17 +64,28 @@ class Sample:
 
 @dataclass(frozen=True)
 class Row:
-    """A sample's outcome with one seed: `failed` holds the message of each check that gave less than full points; `wrong` is
-    empty if all is as it must be."""
+    """A sample's outcome with one seed.
+
+    Attributes:
+        ran: the checks that were run, `not_run` those that take too long.
+        failed: the message of each check that gave less than full points.
+        faults: check -> what is not as it must be.
+    """
 
     kind: str
     name: str
     seed: int
     expected: dict[str, float | None]
-    failed: dict[str, str]
+    ran: tuple[str, ...]
     not_run: tuple[str, ...]
-    wrong: str
+    failed: dict[str, str]
+    faults: dict[str, str]
     seconds: float
+
+    @property
+    def wrong(self) -> str:
+        """All faults, empty if everything is as it must be."""
+        return "; ".join(f"{check_id} {fault}" for check_id, fault in self.faults.items())
 
 
 def load_mutants(root: Path) -> list[Sample]:
@@ -164,7 +180,7 @@ def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: 
     checks, not_run = checks_for(sample, assignment, long=long, root=root)
     assignment = replace(assignment, checks=tuple(checks))
     folder = out / "submissions" / sample.kind / sample.name
-    _lay_out(sample, folder, root)
+    lay_out(sample, folder, root)
     profile = LONG_PROFILE if long else BRIEF_PROFILE
     done = out / sample.kind / sample.name
     results = _earlier(done, run_identity(read_submission(folder, assignment), assignment, profile, sandbox), seed)
@@ -176,35 +192,39 @@ def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: 
         name=sample.name,
         seed=seed,
         expected=sample.expected,
-        failed={i: check["message"] for i, check in verdicts.items() if check["status"] != PASSED},
+        ran=tuple(verdicts),
         not_run=tuple(not_run),
-        wrong=_wrong(sample, verdicts),
+        failed={i: check["message"] for i, check in verdicts.items() if check["status"] != PASSED},
+        faults=find_faults(sample, verdicts),
         seconds=results["seconds"],
     )
 
 
-def _wrong(sample: Sample, verdicts: dict[str, Any]) -> str:
-    """What is not as expected, empty for nothing."""
-    faults = []
+def find_faults(sample: Sample, verdicts: dict[str, Any]) -> dict[str, str]:
+    """Check -> what is not as expected of it; empty if everything is."""
+    faults = {i: "did not run" for i in sample.expected if i not in verdicts}
     for i, check in verdicts.items():
         share = check["points"] / check["max_points"]
         if check["status"] == "could_not_grade":
-            faults.append(f"{i} could not be graded")
+            faults[i] = "could not be graded"
         elif i in sample.luck:
             continue
         elif i not in sample.expected:
-            faults += [f"{i} gave {share:.0%}"] * (check["status"] != PASSED)
+            if check["status"] != PASSED:
+                faults[i] = f"gave {share:.0%}"
         elif check["status"] == PASSED:
-            faults.append(f"{i} noticed nothing")
+            faults[i] = "noticed nothing"
         elif sample.expected[i] is not None and abs(share - sample.expected[i]) > 0.005:
-            faults.append(f"{i} gave {share:.0%} in place of {sample.expected[i]:.0%}")
-    faults += [f"{i} did not run" for i in sample.expected if i not in verdicts]
-    if sample.says and not faults and sample.says not in verdicts[next(iter(sample.expected))]["message"]:
-        faults.append(f"no message says {sample.says!r}")
-    return "; ".join(faults)
+            faults[i] = f"gave {share:.0%} in place of {sample.expected[i]:.0%}"
+    if sample.says and not faults:
+        first = next(iter(sample.expected))
+        if sample.says not in verdicts[first]["message"]:
+            faults[first] = f"does not say {sample.says!r}"
+    return faults
 
 
-def _lay_out(sample: Sample, folder: Path, root: Path) -> None:
+def lay_out(sample: Sample, folder: Path, root: Path = ROOT) -> None:
+    """Write the submission that a sample stands for into a folder, in place of what was there."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(root / REFERENCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     for path in sample.without:
@@ -237,26 +257,47 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: {error}") from error
 
 
-def main(only: str, kinds: tuple[str, ...], seeds: range, out: Path, announce: Announce, *, long: bool = False) -> int:
-    """Run the samples with each seed and print the table; 0 if every row is as it must be, else 1."""
+def reliability(rows: Sequence[Row]) -> list[str]:
+    """A line for each check: in how many runs it was wrong, and the upper end of the 95 % interval (Wilson)."""
+    runs = Counter(i for row in rows for i in row.ran)
+    wrong = Counter(i for row in rows for i in row.faults)
+    width = max(map(len, runs), default=0)
+    return [
+        f"{i:{width}}  wrong in {wrong[i]} of {count} runs, below {wilson_95(wrong[i], count)[1]:.2%}"
+        for i, count in runs.items()
+    ]
+
+
+def main(
+    only: str, kinds: tuple[str, ...], seeds: range, out: Path, announce: Announce, *, long: bool = False, jobs: int = 1
+) -> int:
+    """Run the samples with each seed, `jobs` at once, and print the tables; 0 if every row is as it must be, else 1."""
     samples, sandbox = load_samples(kinds, only), find_sandbox()
     announce(sandbox.sentence)
     width, runs = max(len(sample.name) for sample in samples), [(seed, sample) for seed in seeds for sample in samples]
     started = time.monotonic()
     rows: list[Row] = []
     announce(f"{'kind':8}  {'name':{width}}  seed  expected | failed | ok")
-    for number, (seed, sample) in enumerate(runs, 1):
-        left = (time.monotonic() - started) / max(1, number - 1) * (len(runs) - number + 1)
-        announce(f"\r{number} of {len(runs)}: {sample.name}" + (f", about {left:.0f} s left" if rows else ""))
-        row = run_sample(sample, out.resolve() / f"seed_{seed}", sandbox, seed, long=long)
-        rows.append(row)
-        expected = ", ".join(i if share is None else f"{i} {share:.0%}" for i, share in row.expected.items())
-        verdict = f"NO: {row.wrong}" if row.wrong else "yes"
-        failed = ", ".join(row.failed) or "none"
-        announce(f"{row.kind:8}  {row.name:{width}}  {seed:4}  {expected or 'none'} | {failed} | {verdict}")
-        (out / "rows.json").write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
-    as_expected = sum(not row.wrong for row in rows)
+    with ProcessPoolExecutor(jobs) as pool:
+        run = partial(_run_one, out.resolve(), sandbox, long)
+        for row in pool.map(run, runs):
+            rows.append(row)
+            expected = ", ".join(i if share is None else f"{i} {share:.0%}" for i, share in row.expected.items())
+            verdict = f"NO: {row.wrong}" if row.wrong else "yes"
+            failed = ", ".join(row.failed) or "none"
+            announce(f"{row.kind:8}  {row.name:{width}}  {row.seed:4}  {expected or 'none'} | {failed} | {verdict}")
+            left = (time.monotonic() - started) / len(rows) * (len(runs) - len(rows))
+            announce(f"\r{len(rows)} of {len(runs)}, about {left:.0f} s left")
+            (out / "rows.json").write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
+    as_expected = sum(not row.faults for row in rows)
+    for line in reliability(rows) if len(seeds) > 1 else ():
+        announce(line)
     announce(f"{as_expected} of {len(rows)} as expected; the messages stand in {out / 'rows.json'}.")
     if not_run := sorted({i for row in rows for i in row.not_run}):
         announce(f"Not run, since they take minutes (--long runs them): {', '.join(not_run)}.")
     return 0 if as_expected == len(rows) else 1
+
+
+def _run_one(out: Path, sandbox: Sandbox, long: bool, run: tuple[int, Sample]) -> Row:
+    seed, sample = run
+    return run_sample(sample, out / f"seed_{seed}", sandbox, seed, long=long)

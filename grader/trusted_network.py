@@ -165,6 +165,7 @@ def forward(
     import torch
     import torch.nn.functional as F
 
+    torch.set_num_threads(1)  # small networks: on a busy machine, threads would spend their time waiting for each other
     _, _, block = read_sizes(weights, width, height)
     tensors = {key: torch.as_tensor(np.asarray(value)).float() for key, value in weights.items()}
 

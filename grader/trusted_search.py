@@ -2,12 +2,13 @@
 
 Each playout walks down by the largest `Q + c_puct * P * sqrt(N_parent) / (1 + N)`, evaluates the leaf, expands it, and backs
 the value up. Q is the mean value of a node seen by the player who moved into it, so the sign turns once, in `_backup`.
-Deterministic: the first of equal children in order of moves is taken.
+Deterministic: the first of equal children in order of moves is taken, or the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
 from math import sqrt
 
 from Board.game_board import Board
@@ -16,6 +17,20 @@ Evaluation = tuple[Iterable[tuple[int, float]], float]
 """Priors of the legal moves, and the value for the side to move."""
 Rule = Callable[["Node", "Node"], float]
 """Selection value of a child (second) of a node (first), where another than the right one is to be tried."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a search reads what the formula leaves open; right solutions differ in it.
+
+    Attributes:
+        count_parent_itself: whether N_parent is the node's own visits (with the one that expanded it) or the sum of its
+            children's. In the latter case a node's first bonuses are all 0.
+        last_of_equals: whether the last of equal children is selected, or the first.
+    """
+
+    count_parent_itself: bool = True
+    last_of_equals: bool = False
 
 
 class Node:
@@ -33,7 +48,7 @@ class Node:
 
 
 def playouts(
-    board: Board, n_playout: int, c_puct: float, count_parent_itself: bool = True, rule: Rule | None = None
+    board: Board, n_playout: int, c_puct: float, reading: Reading = Reading(), rule: Rule | None = None
 ) -> Generator[Board, Evaluation, Node]:
     """The search as a dialogue: yields each leaf's position, is sent its evaluation, returns the root.
 
@@ -44,7 +59,7 @@ def playouts(
     for _ in range(n_playout):
         node, path = root, [root]
         while node.children:
-            parent, (move, node) = node, _select(node, c_puct, count_parent_itself, rule)
+            parent, (move, node) = node, _select(node, c_puct, reading, rule)
             path.append(node)
         if node.board is None:
             assert parent.board is not None
@@ -64,15 +79,15 @@ def playouts(
     return root
 
 
-def _select(node: Node, c_puct: float, count_parent_itself: bool, rule: Rule | None) -> tuple[int, Node]:
+def _select(node: Node, c_puct: float, reading: Reading, rule: Rule | None) -> tuple[int, Node]:
     if rule is not None:
         return max(node.children.items(), key=lambda item: rule(node, item[1]))
-    scale = c_puct * sqrt(node.visits if count_parent_itself else node.visits - 1)
+    scale = c_puct * sqrt(node.visits if reading.count_parent_itself else node.visits - 1)
     best, best_score = (-1, node), float("-inf")
     for item in node.children.items():
         child = item[1]
         score = child.mean_value + scale * child.prior / (1 + child.visits)
-        if score > best_score:
+        if score > best_score or (reading.last_of_equals and score == best_score):
             best, best_score = item, score
     return best
 
@@ -91,18 +106,17 @@ def search(
     n_playout: int,
     c_puct: float,
     *,
-    count_parent_itself: bool = True,
+    reading: Reading = Reading(),
     rule: Rule | None = None,
 ) -> Node:
     """The tree after `n_playout` playouts from `board`, which is left as it was.
 
     Args:
         evaluate: of positions that are not over; a finished game is worth its result.
-        count_parent_itself: whether N_parent is the node's own visits (with the one that expanded it) or the sum of its
-            children's. Right solutions differ in this.
+        reading: of what the formula leaves open.
         rule: by which children are selected in place of the right one, to see what a slip would give.
     """
-    return search_many([board], lambda leaves: [evaluate(leaves[0])], n_playout, c_puct, count_parent_itself, rule)[0]
+    return search_many([board], lambda leaves: [evaluate(leaves[0])], n_playout, c_puct, reading, rule)[0]
 
 
 def search_many(
@@ -110,7 +124,7 @@ def search_many(
     evaluate: Callable[[Sequence[Board]], Sequence[Evaluation]],
     n_playout: int,
     c_puct: float,
-    count_parent_itself: bool = True,
+    reading: Reading = Reading(),
     rule: Rule | None = None,
 ) -> list[Node]:
     """Independent searches side by side, their leaves evaluated together; the trees are those of `search`."""
@@ -125,7 +139,7 @@ def search_many(
             roots[number] = stop.value
 
     for number, board in enumerate(boards):
-        advance(number, playouts(board, n_playout, c_puct, count_parent_itself, rule), None)
+        advance(number, playouts(board, n_playout, c_puct, reading, rule), None)
     while waiting:
         asked, answers = waiting, evaluate([leaf for _, _, leaf in waiting])
         waiting = []

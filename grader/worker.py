@@ -1,24 +1,22 @@
 """The process that runs a student's Python: told what to do line by line, it answers with plain values.
 
-Started by `grader.worker_client` inside the sandbox as `python -I worker.py WORKSPACE`. It says HELLO once, before any of
-the student's code is loaded. A request is one JSON line `{"nonce", "seed", "op", "args"}`, the seed for the dice that the
-student's code throws; the reply is `{"nonce", "value"}` or `{"nonce", "fault"}`. numpy arrays travel as
-`{"__array__": [dtype, shape, base64]}`. The descriptors of the exchange are moved away first: what the student prints goes to
-standard error. Nothing is judged here and no expected value is known here.
+Started by `grader.worker_client` inside the sandbox as `python -I start_worker.py WORKSPACE`. It says HELLO once, before any of
+the student's code is loaded. A request is one JSON line `{"nonce", "seed", "op", "args"}`, the seed for the random generators
+that the student's code draws from; the reply is `{"nonce", "value"}` or `{"nonce", "fault"}`, values as in `grader.plain`. The
+descriptors of the exchange are moved away first: what the student prints goes to standard error. Nothing is judged here and no
+expected value is known here.
 
 A position is `{"width", "height", "n_in_row", "moves"}`, moves in order of play from the empty board.
 """
 
 from __future__ import annotations
 
-import base64
 import copy
-import hashlib
 import importlib
 import json
-import math
 import os
 import random
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -27,60 +25,14 @@ from typing import Any
 
 import numpy as np
 
+from grader.plain import decode, encode, hash_priors_and_value
+
 HELLO = b"hello\n"
 MAX_TREE_NODES = 200_000
-MAX_DIMENSION = 2**31
-# The numbers that travel in arrays, in either byte order: what the machine calls them -> dtype.
-DTYPES = {str(dtype): dtype for code in "?bhilqBHILQefd" for dtype in (np.dtype(code), np.dtype(code).newbyteorder())}
 STATE: dict[str, Any] = {}
-
-
-# ---------------------------------------------------------------------------------------------- plain values
-
-
-def encode(value: Any) -> Any:
-    """numpy arrays and scalars, tuples and dict keys -> what JSON holds; ValueError for an array not of plain numbers."""
-    if isinstance(value, np.ndarray):
-        if str(value.dtype) not in DTYPES:
-            raise ValueError(f"expected numbers, got an array of {value.dtype}")
-        return {"__array__": [str(value.dtype), list(value.shape), base64.b64encode(value.tobytes()).decode("ascii")]}
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [encode(item) for item in value]
-    return value
-
-
-def decode(value: Any) -> Any:
-    """The inverse of `encode`, for dicts with string keys.
-
-    Raises:
-        ValueError: an array whose bytes do not fit its shape, or of a dtype that is not plain numbers.
-    """
-    if isinstance(value, dict):
-        if set(value) == {"__array__"}:
-            return _decode_array(value["__array__"])
-        return {key: decode(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [decode(item) for item in value]
-    return value
-
-
-def _decode_array(parts: Any) -> np.ndarray:
-    """Nothing is made of parts that do not fit together: they may come from a student."""
-    if not isinstance(parts, list) or [type(part) for part in parts] != [str, list, str]:
-        raise ValueError("expected an array as its dtype, shape and bytes")
-    name, shape, data = parts
-    if name not in DTYPES:
-        raise ValueError(f"expected numbers, got an array of {name[:50]}")
-    if not all(type(size) is int and 0 <= size < MAX_DIMENSION for size in shape):
-        raise ValueError("expected a shape of counts")
-    dtype, content = DTYPES[name], base64.b64decode(data, validate=True)
-    if len(content) != math.prod(shape) * dtype.itemsize:
-        raise ValueError(f"expected an array of shape {tuple(shape)}; got {len(content)} bytes")
-    return np.frombuffer(content, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
+SUBMITTED = "AlphaZero"  # the folder of a workspace that holds the submission's Python; the rest of it was handed out
+# What `policy_value` begins with in the published stubs.
+HANDED_OUT_ASSERTION = re.compile(r"assert \(?(actin_fc|action_fc|evaluation_fc) ==")
 
 
 # ------------------------------------------------------------------------------------------- modules and dice
@@ -117,17 +69,6 @@ def board_at(position: dict[str, Any]) -> Any:
     return board
 
 
-def hash_priors_and_value(stones: Sequence[tuple[int, int]], side: int, legal: Sequence[int], seed: int) -> Any:
-    """A fixed evaluator that no search can foresee: priors [len(legal)] summing to 1 and a value in (-0.9, 0.9).
-
-    Both depend on the stones (move, player), the side to move and the seed alone. Used on both sides of the pipe.
-    """
-    text = f"{seed}:{side}:{sorted(stones)}".encode()
-    numbers = np.frombuffer(hashlib.shake_128(text).digest(4 * (len(legal) + 1)), dtype=np.uint32) / 2.0**32
-    weights = np.exp(2.0 * numbers[1:])
-    return weights / weights.sum(), float(1.8 * numbers[0] - 0.9)
-
-
 class Evaluator:
     """`policy_value_fn(board, action_fc, evaluation_fc)` as a search calls it.
 
@@ -135,27 +76,30 @@ class Evaluator:
         kind: `uniform` (value 0), `hash` (see above) or `network` (the student's own net, cached by feature planes).
         seed: of the hash.
         value_as_array: give the value as a (1, 1) array in place of a float; both are allowed by the interface.
+
+    Attributes:
+        finished: how many calls were about a game that is over.
     """
 
     def __init__(self, kind: str, seed: int = 0, value_as_array: bool = False) -> None:
         self.kind, self.seed, self.value_as_array = kind, seed, value_as_array
         self.cache: dict[bytes, tuple[list[tuple[int, float]], Any]] = {}
+        self.finished = 0
 
     def __call__(self, board: Any, *handles: Any, **_: Any) -> tuple[Any, Any]:
+        self.finished += bool(board.game_end()[0])
         legal = list(board.availables)
         if self.kind == "network":
             key = np.asarray(board.current_state()).tobytes()
             if key not in self.cache:
-                pairs, value = STATE["net"].policy_value_fn(board, 2, 3)
+                pairs, value = STATE["net"].policy_value_fn(board, *HANDLES)
                 self.cache[key] = (list(pairs), value)
             pairs, value = self.cache[key]
             return iter(pairs), value
-        if not legal:
-            return iter(()), 0.0
         if self.kind == "hash":
             priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, self.seed)
         else:
-            priors, value = np.full(len(legal), 1.0 / len(legal)), 0.0
+            priors, value = np.full(len(legal), 1.0 / max(1, len(legal))), 0.0
         return zip(legal, priors, strict=True), np.array([[value]]) if self.value_as_array else value
 
 
@@ -209,29 +153,45 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
 
 
 def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
-    """The root that the search has filled since: one that is kept from an earlier search may hold as many visits."""
-    return max(roots, key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
+    """The root that the search has filled since: one that is kept from an earlier search may hold as many visits.
+
+    The latest of equals, since visits go on to an earlier root where the new one was not cut off from it.
+    """
+    return max(reversed(roots), key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
 
 
 def make_player(
     kind: str,
     n_playout: int,
     c_puct: float,
-    evaluator: dict[str, Any],
+    evaluator: dict[str, Any] | Evaluator,
     is_selfplay: int = 0,
     first_n_moves: int | None = None,
 ) -> Any:
     """A player of the student's: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
     module = load(f"AlphaZero.{kind}")
-    evaluate = Evaluator(**evaluator)
+    evaluate = evaluator if isinstance(evaluator, Evaluator) else Evaluator(**evaluator)
     if kind == "mcts_pure":
         player = module.MCTSPlayer(c_puct=c_puct, n_playout=n_playout)
         player.mcts = module.MCTS(lambda board: (evaluate(board)[0], 0), c_puct, n_playout)
     else:
-        player = module.MCTSPlayer(evaluate, 2, 3, c_puct=c_puct, n_playout=n_playout, is_selfplay=is_selfplay)
+        player = module.MCTSPlayer(evaluate, *HANDLES, c_puct=c_puct, n_playout=n_playout, is_selfplay=is_selfplay)
         if first_n_moves is not None:
             player.first_n_moves = first_n_moves
     return player
+
+
+def plain_probs(value: Any) -> np.ndarray | None:
+    """What get_action gives beside its move as a flat array; None where it is no array of numbers.
+
+    Pure MCTS may give anything there.
+    """
+    if value is None:
+        return None
+    try:
+        return np.asarray(value, dtype=float).reshape(-1)
+    except (TypeError, ValueError, RuntimeError):
+        return None
 
 
 def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
@@ -245,11 +205,7 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     finally:
         if list(board.states.items()) != before:
             raise ValueError("get_action plays on the board that it was given, which must stay as it is")
-    return {
-        "move": int(move),
-        "probs": None if probs is None else np.asarray(probs, dtype=float).reshape(-1),
-        "root": searched_root(roots),
-    }
+    return {"move": int(move), "probs": plain_probs(probs), "root": searched_root(roots)}
 
 
 def step(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
@@ -258,9 +214,12 @@ def step(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     return {"move": done["move"], "probs": done["probs"], "tree": dump_tree(done["root"])}
 
 
-def search(position: dict[str, Any], is_selfplay: int = 0, **player_args: Any) -> dict[str, Any]:
-    """One get_action of a fresh player, in play or in self-play: move, probs, tree."""
-    return step(make_player(is_selfplay=is_selfplay, **player_args), board_at(position), is_selfplay)
+def search(position: dict[str, Any], evaluator: dict[str, Any], is_selfplay: int = 0, **player_args: Any) -> dict[str, Any]:
+    """One get_action of a fresh player, in play or in self-play: move, probs, tree, and how often the evaluator was called for
+    a game that was over."""
+    evaluate = Evaluator(**evaluator)
+    done = step(make_player(evaluator=evaluate, is_selfplay=is_selfplay, **player_args), board_at(position), is_selfplay)
+    return {**done, "finished": evaluate.finished}
 
 
 def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict[str, Any]]:
@@ -276,12 +235,19 @@ def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict
 
 def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **player_args: Any) -> list[dict[str, Any]]:
     """Up to `plies` moves of one player, each with its probabilities and tree: against itself in self-play mode, or in play
-    against an opponent who always answers at the lowest empty point."""
+    against an opponent who always answers at the lowest empty point.
+
+    Raises:
+        ValueError: a move is not legal.
+    """
     player, board = make_player(is_selfplay=int(not in_play), **player_args), board_at(position)
     steps: list[dict[str, Any]] = []
     for _ in range(plies):
         steps.append(step(player, board, int(not in_play)))
-        board.do_move(steps[-1]["move"])
+        move = steps[-1]["move"]
+        if move not in board.availables:
+            raise ValueError(f"get_action answered with move {move}, which is not an empty point")
+        board.do_move(move)
         if in_play and not board.game_end()[0]:
             board.do_move(min(board.availables))
         if board.game_end()[0]:
@@ -312,6 +278,9 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
 
 
 # --------------------------------------------------------------------------------------------------- network
+
+
+HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test: a network may refuse any others
 
 
 def torch_module() -> Any:
@@ -370,23 +339,43 @@ def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarra
     return log_probs.cpu().numpy(), value.cpu().numpy()
 
 
+def net_forward_changed(changes: dict[str, np.ndarray], states: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """`net_forward` with one entry of the model's state_dict changed at a time: key -> both heads."""
+    model = STATE["net"].model
+    kept = {key: tensor.detach().clone() for key, tensor in model.state_dict().items()}
+    heads = {}
+    for key, value in changes.items():
+        model.load_state_dict({**kept, **as_tensors({key: value})})
+        heads[key] = net_forward(states)
+    model.load_state_dict(kept)
+    return heads
+
+
 def net_policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    probs, value = STATE["net"].policy_value(states, 2, 3)
+    probs, value = STATE["net"].policy_value(states, *HANDLES)
     return np.asarray(probs), np.asarray(value)
 
 
-def net_policy_value_fn(position: dict[str, Any], turned: bool = False) -> tuple[list[tuple[int, float]], float]:
-    """The network's moves and value, seen through a random symmetry if `turned`."""
-    net = STATE["net"]
-    pairs, value = (net.policy_value_fn_random if turned else net.policy_value_fn)(board_at(position), 2, 3)
+def net_policy_value_fn(position: dict[str, Any]) -> tuple[list[tuple[int, float]], float]:
+    """The network's moves and value."""
+    return plain_pairs(STATE["net"].policy_value_fn(board_at(position), *HANDLES))
+
+
+def net_random_symmetries(position: dict[str, Any], draws: int) -> list[tuple[list[tuple[int, float]], float]]:
+    """The same as often, each time seen through a random symmetry."""
+    return [plain_pairs(STATE["net"].policy_value_fn_random(board_at(position), *HANDLES)) for _ in range(draws)]
+
+
+def plain_pairs(answer: tuple[Any, Any]) -> tuple[list[tuple[int, float]], float]:
+    pairs, value = answer
     return [(int(move), number(prior)) for move, prior in pairs], number(value)
 
 
 def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float, steps: int) -> list[list[float]]:
-    """`steps` calls of train_step on one batch: [loss, entropy] of each."""
+    """`steps` calls of train_step on one batch, which it is given as train.py gives it: [loss, entropy] of each."""
     done = []
     for _ in range(steps):
-        loss, entropy = STATE["net"].train_step(list(states), list(probs), winners, lr)
+        loss, entropy = STATE["net"].train_step(tuple(states), tuple(probs), winners, lr)
         done.append([number(loss), number(entropy)])
     return done
 
@@ -399,13 +388,6 @@ def net_gradients() -> dict[str, np.ndarray]:
 
 def net_weights() -> dict[str, np.ndarray]:
     return as_arrays(STATE["net"].model.state_dict())
-
-
-def net_evaluate(positions: Sequence[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-    """policy_value of the positions' feature planes, in batches."""
-    states = np.stack([board_at(position).current_state() for position in positions]).astype(np.float32)
-    parts = [net_policy_value(states[i : i + 512]) for i in range(0, len(states), 512)]
-    return np.concatenate([p for p, _ in parts]), np.concatenate([v for _, v in parts]).reshape(-1)
 
 
 # -------------------------------------------------------------------------------------------------- training
@@ -443,13 +425,19 @@ def train_learn(states: np.ndarray, probs: np.ndarray, winners: np.ndarray) -> N
 # ------------------------------------------------------------------------------------------------- exchange
 
 SEARCHES = (search, choose, self_play, advance)
-OF_THE_NETWORK = (model_layout, net_create, net_forward, net_policy_value, net_policy_value_fn, net_evaluate, net_weights)
+OF_THE_NETWORK = (model_layout, net_create, net_weights, net_forward, net_forward_changed, net_policy_value)
+OF_POSITIONS = (net_policy_value_fn, net_random_symmetries)
 STEPS = (net_train, net_gradients, train_start, train_games, train_learn)
-OPERATIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*SEARCHES, *OF_THE_NETWORK, *STEPS)}
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    each.__name__: each for each in (*SEARCHES, *OF_THE_NETWORK, *OF_POSITIONS, *STEPS)
+}
 
 
 def describe(error: BaseException, workspace: Path) -> dict[str, Any]:
-    """An exception as plain text: its class, its message and the submission's line that it came from."""
+    """An exception as plain text: its class, its message and the submission's line that it came from.
+
+    `ours` tells that the submission cannot be blamed for it.
+    """
     place = ""
     for frame in traceback.extract_tb(error.__traceback__):
         file = Path(frame.filename)
@@ -460,7 +448,27 @@ def describe(error: BaseException, workspace: Path) -> dict[str, Any]:
         file = Path(error.filename)
         inside = file.relative_to(workspace).as_posix() if file.is_relative_to(workspace) else file.name
         place, message = f"{inside}, line {error.lineno}", error.msg
-    return {"type": type(error).__name__, "message": message[:500], "place": place}
+    return {"type": type(error).__name__, "message": message[:500], "place": place, "ours": is_ours(error, workspace)}
+
+
+def is_ours(error: BaseException, workspace: Path) -> bool:
+    """Whether code that was handed out failed, and not because of the submission.
+
+    An assertion counts against the submission only where the submission wrote it: the framework's, and the two about handles
+    that the published stubs hold, say that the framework and the stubs did not agree. Any other exception is ours if it comes
+    out of Board and nothing of the submission had called that.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    folders = [_folder(Path(frame.filename), workspace) for frame in frames]
+    if isinstance(error, AssertionError):
+        raised_in, line = folders[-1], frames[-1].line or ""
+        return raised_in != "" and (raised_in != SUBMITTED or bool(HANDED_OUT_ASSERTION.match(line)))
+    return {folder for folder in folders if folder} == {"Board"}
+
+
+def _folder(file: Path, workspace: Path) -> str:
+    """The workspace's folder (or file) that holds the file; empty for a file from elsewhere."""
+    return file.relative_to(workspace).parts[0] if file.is_relative_to(workspace) else ""
 
 
 def main(workspace: Path) -> None:
@@ -486,7 +494,3 @@ def main(workspace: Path) -> None:
             text = json.dumps(reply)
         replies.write(text.encode("ascii") + b"\n")
         replies.flush()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -4,8 +4,10 @@ A worker says hello before it loads any of the student's code: what goes wrong u
 on a reply is accepted only if it is one JSON line of bounded size with the nonce of the question and a value laid out as that
 operation's; everything else is a fault of the submission, since no other program writes there. A worker that died, hung or
 answered nonsense is ended with its whole process tree and a fresh one is started for the next call, so that a check loses
-only itself. Limits count CPU time, so that nobody loses a check because another program had the core. Every question brings
-a seed for the dice of the student's code, so that the same question has the same answer in an appeal.
+only itself. Limits count CPU time, and what other programs withheld is taken from the wall clock, so that nobody loses a
+check because another program had the core (`Minimax.arena.stopwatch`). Where the machine was too busy to tell, the question is
+put to a fresh worker, or the check could not be graded. Every question brings a seed for the dice of the student's code, so
+that the same question has the same answer in an appeal.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,17 +30,23 @@ from typing import Any
 import numpy as np
 
 from grader.errors import CouldNotGrade, StudentFault
+from grader.plain import decode, encode
 from grader.sandbox import ProcessLimits, Sandbox
-from grader.worker import HELLO, decode, encode
-from Minimax.arena.engine import Limits
-from Minimax.arena.process import descendants_cpu_s, signal_name
+from grader.start_worker import SHOWN
+from grader.worker import HELLO
+from Minimax.arena.process import Descendants, signal_name
+from Minimax.arena.stopwatch import OutOfTime, Stopwatch, cpu_allowance
 
-WORKER = Path(__file__).with_name("worker.py")
+WORKER = Path(__file__).with_name("start_worker.py")
 START_LIMIT_S = 60.0
+REPEATS = 1  # of a question that the machine was too busy for; each try has taken very long
 MAX_REPLY_BYTES = 128 << 20
 MAX_REPLY_PARTS = 1_000_000  # in memory a part takes up to 30 times its text; an array is one part
 STDERR_TAIL_BYTES = 4096
 FOREIGN_REPLY = "The program wrote something of its own into the grader's exchange."
+
+# Operations that leave nothing behind: a worker that was asked nothing else can be replaced by a fresh one.
+STATELESS = ("search", "choose", "self_play", "advance", "model_layout")
 
 # How the value of each operation is laid out: [of all items], (of the first, of the second), {key: of its value}, {str: of all
 # values}, else what isinstance takes.
@@ -49,20 +56,23 @@ _STEP = {"move": int, "probs": np.ndarray | None, "tree": _TREE}
 _CHOSEN = {"move": int, "moves": np.ndarray, "visits": np.ndarray}
 _NEW_ROOT = {"tree": _TREE, "has_parent": bool}
 _HEADS = (np.ndarray, np.ndarray)
+_FAULT = {"type": str, "message": str, "place": str, "ours": bool}
+_EVALUATION = ([(int, _NUMBER)], _NUMBER)
 REPLIES: dict[str, Any] = {
-    "search": _STEP,
+    "search": {**_STEP, "finished": int},
     "choose": [_CHOSEN],
     "self_play": [_STEP],
     "advance": {"searched": _TREE, "move": int, "unknown": _NEW_ROOT, "reset": _NEW_ROOT, "kept": _NEW_ROOT},
     "model_layout": {str: [int]},
     "net_create": type(None),
     "net_forward": _HEADS,
+    "net_forward_changed": {str: _HEADS},
     "net_policy_value": _HEADS,
-    "net_policy_value_fn": ([(int, _NUMBER)], _NUMBER),
+    "net_policy_value_fn": _EVALUATION,
+    "net_random_symmetries": [_EVALUATION],
     "net_train": [(_NUMBER, _NUMBER)],
     "net_gradients": {str: np.ndarray},
     "net_weights": {str: np.ndarray},
-    "net_evaluate": _HEADS,
     "train_start": type(None),
     "train_games": [(_NUMBER, _NUMBER)],
     "train_learn": type(None),
@@ -77,7 +87,7 @@ class Worker:
         sandbox: level of confinement.
         limits: of the worker's process tree.
         call_limit_s: seconds of CPU time that one call may take unless it says otherwise; of wall clock, see
-            `Minimax.arena.engine.Limits`.
+            `Minimax.arena.stopwatch.cpu_allowance`.
 
     Attributes:
         dice: where the seeds of further calls come from; not repeatable unless it is set.
@@ -88,6 +98,8 @@ class Worker:
         self._call_limit_s = call_limit_s
         self._workspace, self._sandbox, self._limits = workspace, sandbox, limits
         self._process: subprocess.Popen[bytes] | None = None
+        self._tree = Descendants(0)
+        self._has_state = False
         self._scratch: Path | None = None
         self._stderr = b""
 
@@ -105,23 +117,40 @@ class Worker:
 
         Raises:
             StudentFault: the student's code raised, ended the process, took longer than `limit_s` or answered nonsense.
-            CouldNotGrade: the worker did not get as far as its hello.
+            CouldNotGrade: the worker did not get as far as its hello, code that was handed out failed, or the machine was too
+                busy to tell whether the answer was late.
         """
         limit_s = self._call_limit_s if limit_s is None else limit_s
+        seed = self.dice.getrandbits(32)
+        repeats = 0
+        while True:
+            try:
+                return self._ask(operation, seed, arguments, limit_s)
+            except OutOfTime as over:
+                if self._has_state or repeats == REPEATS:
+                    raise CouldNotGrade(_too_busy(over)) from over
+                repeats += 1
+
+    def _ask(self, operation: str, seed: int, arguments: dict[str, Any], limit_s: float) -> Any:
+        """Put the question once; OutOfTime where it is in doubt whether the answer was late."""
         if self._process is None:
             self._start()
+        self._has_state |= operation not in STATELESS
         nonce = secrets.token_hex(8)
-        question = {"nonce": nonce, "seed": self.dice.getrandbits(32), "op": operation, "args": encode(arguments)}
+        question = {"nonce": nonce, "seed": seed, "op": operation, "args": encode(arguments)}
         request = json.dumps(question).encode("ascii") + b"\n"
         try:
             reply = _parse(self._exchange(request, limit_s), nonce)
             if "value" in reply and not _fits(reply["value"], REPLIES[operation]):
                 raise StudentFault(FOREIGN_REPLY)
-        except StudentFault:
+        except (StudentFault, OutOfTime):
             self.close()
             raise
         if "fault" in reply:
-            raise StudentFault(_sentence(reply["fault"]))
+            sentence = _sentence(reply["fault"])
+            if reply["fault"]["ours"]:
+                raise CouldNotGrade(f"code that was handed out failed as the grader used it: {sentence}")
+            raise StudentFault(sentence)
         return reply["value"]
 
     def close(self) -> None:
@@ -136,6 +165,7 @@ class Worker:
                 if pipe is not None:
                     pipe.close()
             self._process = None
+            self._tree.withheld.close()
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._scratch = None
@@ -143,7 +173,7 @@ class Worker:
     def _start(self) -> None:
         """Start the process and hear its hello."""
         self._scratch = Path(tempfile.mkdtemp(prefix="grader-scratch-")).resolve()
-        self._stderr = b""
+        self._stderr, self._has_state = b"", False
         command = [sys.executable, "-I", "-B", str(WORKER), str(self._workspace)]
         environment = {
             "PATH": "/usr/bin:/bin",
@@ -153,8 +183,10 @@ class Worker:
             "OMP_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
+            "CUDA_VISIBLE_DEVICES": "",  # a verdict does not depend on a GPU, and solutions that find one move to it
         }
-        wrapped = self._sandbox.wrap(command, limits=self._limits, read_only=[self._workspace, WORKER], scratch=self._scratch)
+        shown = [self._workspace, *(WORKER.with_name(name) for name in SHOWN)]
+        wrapped = self._sandbox.wrap(command, limits=self._limits, read_only=shown, scratch=self._scratch)
         try:
             self._process = subprocess.Popen(
                 wrapped,
@@ -167,6 +199,7 @@ class Worker:
             )
         except OSError as error:
             raise CouldNotGrade(f"the worker process did not start: {error}") from error
+        self._tree = Descendants(self._process.pid)
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert pipe is not None
             os.set_blocking(pipe.fileno(), False)
@@ -175,16 +208,23 @@ class Worker:
         except StudentFault as error:
             self.close()
             raise CouldNotGrade(f"the worker process did not start or could not be confined{self._last_words}") from error
+        except OutOfTime as over:
+            self.close()
+            raise CouldNotGrade(_too_busy(over)) from over
         if hello != HELLO:
             self.close()
             raise CouldNotGrade(f"the worker process began with {hello[:60]!r} in place of its hello")
 
     def _exchange(self, request: bytes, limit_s: float) -> bytes:
-        """Send the request, if any, and read one line, draining standard error, all within one limit."""
+        """Send the request, if any, and read one line, draining standard error, all within one limit.
+
+        Raises:
+            StudentFault: no answer within the limit, or none at all.
+            OutOfTime: no answer, and the machine was too busy to tell whether it would have been in time.
+        """
         process = self._process
         assert process and process.stdin and process.stdout and process.stderr
-        limits = Limits(move_s=limit_s)
-        started, before_s, check_s = time.monotonic(), descendants_cpu_s(process.pid), limit_s
+        watch = Stopwatch(self._tree, cpu_allowance(limit_s))
         unsent, received = memoryview(request), bytearray()
         with selectors.DefaultSelector() as selector:
             if request:
@@ -192,13 +232,7 @@ class Worker:
             selector.register(process.stdout, selectors.EVENT_READ)
             selector.register(process.stderr, selectors.EVENT_READ)
             while True:
-                passed = time.monotonic() - started
-                if passed >= check_s:
-                    left_s = limit_s - (descendants_cpu_s(process.pid) - before_s) if limits.counts_cpu else 0.0
-                    if left_s <= 0 or passed >= limits.wall_limit_s(limit_s):
-                        raise StudentFault(f"No answer within {limit_s:g} s.")
-                    check_s = min(passed + max(left_s, 0.01), limits.wall_limit_s(limit_s))
-                for key, _ in selector.select(check_s - passed):
+                for key, _ in selector.select(watch.pause_s):
                     if key.fileobj is process.stdin:
                         try:
                             unsent = unsent[os.write(key.fd, unsent[: 1 << 16]) :]
@@ -220,6 +254,12 @@ class Worker:
                             raise StudentFault(f"The answer was longer than {MAX_REPLY_BYTES >> 20} MiB.")
                         if received.endswith(b"\n"):
                             return bytes(received)
+                try:
+                    watch.look()
+                except OutOfTime as over:
+                    if over.doubtful:
+                        raise
+                    raise StudentFault(f"No answer within {limit_s:g} s.") from over
 
     def _ending(self, process: subprocess.Popen[bytes]) -> str:
         try:
@@ -239,8 +279,16 @@ class Worker:
         return f"; its last words: {_one_line(tail[-1], 200)}" if tail else ""
 
 
+def _too_busy(over: OutOfTime) -> str:
+    spent = over.spent
+    return (
+        f"this machine was too busy: the program computed for {spent.cpu_s:.0f} of {spent.wall_s:.0f} s, and other programs "
+        f"had the core for {spent.withheld_s:.0f} s; grade it again when fewer programs run"
+    )
+
+
 def _parse(line: bytes, nonce: str) -> dict[str, Any]:
-    """A reply with either a value or a fault told in three texts; StudentFault for anything else."""
+    """A reply with either a value or a fault as `worker.describe` tells it; StudentFault for anything else."""
     try:
         if sum(line.count(sign) for sign in b"[{,") > MAX_REPLY_PARTS:
             raise ValueError("too many parts")
@@ -249,7 +297,7 @@ def _parse(line: bytes, nonce: str) -> dict[str, Any]:
             raise ValueError("not the reply to the question asked")
         if reply.keys() == {"nonce", "value"}:
             return {"value": decode(reply["value"])}
-        if reply.keys() == {"nonce", "fault"} and _fits(reply["fault"], {"type": str, "message": str, "place": str}):
+        if reply.keys() == {"nonce", "fault"} and _fits(reply["fault"], _FAULT):
             return {"fault": reply["fault"]}
         raise ValueError("neither a value nor a fault")
     except (ValueError, RecursionError) as error:
@@ -277,7 +325,7 @@ def _one_line(text: str, most: int) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text[:most]).split())
 
 
-def _sentence(fault: dict[str, str]) -> str:
+def _sentence(fault: dict[str, Any]) -> str:
     """A fault as the student reads it."""
     kind, message, place = (_one_line(fault[key], most) for key, most in (("type", 100), ("message", 500), ("place", 200)))
     if kind == "NotImplementedError" and "handout section" in message:

@@ -1,6 +1,7 @@
 """Shared by all tests: where things are, the framework's engines, built once, and programs loaded as modules."""
 
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
@@ -34,3 +35,18 @@ def load_module():
         return module
 
     return load
+
+
+@pytest.fixture
+def busy_core():
+    """This thread, and what it starts, on a core that four other programs want too."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    # In sessions of their own, as engines and workers are: schedulers share a core among sessions first.
+    command = [sys.executable, "-S", "-c", "while True: pass"]
+    others = [subprocess.Popen(command, start_new_session=True) for _ in range(4)]
+    yield
+    for other in others:
+        other.kill()
+        other.wait()
+    os.sched_setaffinity(0, before)

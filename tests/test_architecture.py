@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from grader import start_worker
+
 ROOT = Path(__file__).resolve().parents[1]
 AWAY = {"build", "results", "tmp", "model"}  # what is made here
 PROGRAMS = {"train", "human_play", "Minimax.evaluate", "Minimax.judge", "Minimax.python_player"}
@@ -151,8 +153,11 @@ def test_the_grader_imports_no_student_code_but_in_the_worker():
 
 def test_what_runs_inside_the_sandbox_imports_nothing_of_the_grader():
     assert unwanted(["grader/confine.py"], STANDARD) == set()
-    assert unwanted(["grader/worker.py"], STANDARD | {"numpy"}, at_import=True) == set()
-    assert unwanted(["grader/worker.py"], STANDARD | {"numpy", "torch", "Board", "AlphaZero", "train"}) == set()
+    worker = [f"grader/{name}" for name in start_worker.SHOWN]
+    assert unwanted(worker, STANDARD | {"numpy", "grader"}, at_import=True) == set()
+    assert unwanted(worker, STANDARD | {"numpy", "torch", "Board", "AlphaZero", "train", "grader"}) == set()
+    own = {module.split(".")[1] for name in worker for module in imported(name) if module.startswith("grader.")}
+    assert {f"grader/{module}.py" for module in own} <= set(worker)
 
 
 def test_nothing_outside_instructor_imports_it():
@@ -204,3 +209,15 @@ def test_library_code_ends_no_program_and_prints_only_where_the_interface_says_s
 def test_no_module_is_longer_than_500_lines():
     lengths = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in modules()}
     assert {name: length for name, length in lengths.items() if length > 500} == {}
+
+
+def test_networks_are_called_with_the_handles_for_testing_alone():
+    networks = ("AlphaZero/policy_value_net_torch.py", "tensorflow/policy_value_net_tensorflow.py", "instructor/")
+    for_training = {"action_fc_train", "evaluation_fc2_train"}
+    naming = {
+        name
+        for name, tree in modules().items()
+        if not name.startswith(networks)
+        and any(isinstance(node, ast.Attribute) and node.attr in for_training for node in ast.walk(tree))
+    }
+    assert naming == set(), "policy_value of published solutions asserts action_fc_test and evaluation_fc2_test"

@@ -88,15 +88,19 @@ class PuctSearch:
         self._games = np.arange(games)
 
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
-        """See Search. In self-play there is noise at the roots, and a temperature for the first moves."""
+        """See Search. In self-play there is noise at the roots, and a temperature for the first moves.
+
+        The policies are the shares of the visits, whatever the temperature that the moves are drawn at.
+        """
         self.run(boards, is_selfplay)
         visits = self.root_visits()
         early = is_selfplay & (boards.length < self._settings.first_n_moves)
-        policies = visit_policies(visits, boards.legal, np.where(early, 1.0, LOW_TEMPERATURE))
+        chances = visit_policies(visits, boards.legal, np.where(early, 1.0, LOW_TEMPERATURE))
+        policies = visit_policies(visits, boards.legal, np.ones(len(visits)))
         rows = self.trees.root_rows(self._games)
         means = np.where(visits > 0, self.trees.mean_value[rows], 0.0)
         values = (visits * means).sum(axis=1) / np.maximum(1, visits.sum(axis=1))
-        return Decisions(draw_moves(policies, self._rng), policies, visits, values)
+        return Decisions(draw_moves(chances, self._rng), policies, visits, values)
 
     def run(self, boards: Boards, is_selfplay: bool) -> None:
         """`n_playout` playouts in every tree; the one that expands an empty tree's root is among them."""

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from Minimax.arena import calibrate
-from Minimax.arena.match import play_task
+from Minimax.arena.match import Load, play_task
 from Minimax.arena.records import digest, machine, read_records
-from Minimax.arena.referee import GameRecord
+from Minimax.arena.referee import REPEATS, GameRecord
 from Minimax.arena.setup import MatchSetup
 from Minimax.arena.specs import engine_at
 from Minimax.arena.usage import UsageError
@@ -35,7 +35,11 @@ def difference(recorded: GameRecord, played: GameRecord) -> str:
 
 
 def replay(path: Path, number: int) -> int:
-    """Play game `number` of the records again with its seeds and limits."""
+    """Play game `number` of the records again with its seeds and limits.
+
+    One that differs is played once more, REPEATS times at most, where the machine was busy meanwhile: an engine that plans by
+    the wall clock thinks less then.
+    """
     heading, games = read_records(path)
     if number not in games:
         raise UsageError(f"expected a game's number among the {len(games)} of {path}; got {number}")
@@ -43,9 +47,17 @@ def replay(path: Path, number: int) -> int:
     for agent, before in zip(setup.agents, heading["digests"], strict=True):
         if digest(agent.path) != before:
             print(f"{agent.path} was built anew since the match.")
-    found = difference(games[number], play_task(setup.task(number)))
-    moves = len(games[number].moves)
-    print(found or f"The same game: {moves} plies, {games[number].termination.value}.")
+    recorded = games[number]
+    for _ in range(REPEATS + 1):
+        played = play_task(setup.task(number))
+        found = difference(recorded, played)
+        if not found or not Load.of([played]).busy_games:
+            break
+    print(found or f"The same game: {len(recorded.moves)} plies, {recorded.termination.value}.")
+    if found:
+        for when, game in (("When it was recorded", recorded), ("Now", played)):
+            if (load := Load.of([game])).busy_games:
+                print(f"{when} other programs withheld {100 * load.withheld_share:.0f} % of the time, which may be why.")
     return 1 if found else 0
 
 

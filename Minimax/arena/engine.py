@@ -2,28 +2,29 @@
 
 Every read has a deadline and a size cap. The engine runs only while it is asked: before and after it is stopped, so nobody
 thinks on the opponent's time. The clock counts the CPU time of everything the engine started, so that an answer is not late
-because another program had the core; a cap of wall-clock time ends one that sleeps or hangs.
+because another program had the core; a cap of wall-clock time ends one that sleeps or hangs, and does not count what other
+programs withheld (`Minimax.arena.stopwatch`). Where the core was so busy that nothing can be said, the answer is doubtful:
+`UNDECIDED`, which is no fault.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import selectors
 import subprocess
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from Minimax.arena.process import ProcessTree, has_cpu_clock, signal_name
 from Minimax.arena.rules import SIZE, Action, Termination, from_line, to_line
+from Minimax.arena.stopwatch import Allowance, OutOfTime, Spent, Stopwatch, cpu_allowance, wall_allowance
 
 LINE_CAP = 4096
 STDERR_TAIL = 2048
-STOP_POLL_S = 0.2
+TOLD_WITHHELD_S = 0.1  # from which on a sentence speaks of it
 # What an engine that stands in the position of GOMOKU_POSITION says behind its name.
 POSITION_TAKEN = "+position"
 
@@ -33,11 +34,12 @@ class MatchStopped(Exception):
 
 
 class EngineFailure(Exception):
-    """The engine did not answer as the protocol asks: a termination and a sentence."""
+    """The engine did not answer as the protocol asks: a termination, a sentence, and what it wrote in place of an answer."""
 
-    def __init__(self, termination: Termination, sentence: str) -> None:
+    def __init__(self, termination: Termination, sentence: str, answer: str = "") -> None:
         super().__init__(sentence)
         self.termination = termination
+        self.answer = answer
 
 
 class Clock(StrEnum):
@@ -57,7 +59,8 @@ class Limits:
         told_move_s: what engines read in GOMOKU_MOVE_TIME_S; `move_s` if None.
         clock: what `move_s` and `init_s` count. CPU time of all the engine's processes; where the system does not show
             it, and with WALL, seconds of wall clock.
-        wall_cap_s: wall-clock seconds an answer, with the CPU clock; twice the limit and a second if None.
+        wall_cap_s: wall-clock seconds an answer, with the CPU clock, less what other programs withheld; twice the limit and
+            a second if None.
         memory_mib: address space of each of the engine's processes, unlimited if None.
     """
 
@@ -73,11 +76,9 @@ class Limits:
         """Seconds a move that engines are told to plan with."""
         return self.move_s if self.told_move_s is None else self.told_move_s
 
-    def wall_limit_s(self, limit_s: float) -> float:
-        """Wall-clock seconds after which an answer is not waited for any more."""
-        if not self.counts_cpu:
-            return limit_s
-        return 2 * limit_s + 1 if self.wall_cap_s is None else self.wall_cap_s
+    def allowance(self, limit_s: float) -> Allowance:
+        """What an answer with this limit may take."""
+        return cpu_allowance(limit_s, self.wall_cap_s) if self.clock == Clock.CPU else wall_allowance(limit_s)
 
     @property
     def counts_cpu(self) -> bool:
@@ -138,14 +139,6 @@ class GameOffer:
         return found
 
 
-@dataclass(frozen=True)
-class Spent:
-    """Seconds that one answer took, by both clocks; `cpu_s` is 0 where the system does not tell."""
-
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-
-
 class EngineProcess:
     """One running engine that speaks the course's protocol; use as a context manager.
 
@@ -191,9 +184,11 @@ class EngineProcess:
         """Start the program, tell it its side (0 black, 1 white), return its name.
 
         Raises:
-            EngineFailure: with INIT_FAILED, whatever went wrong.
+            EngineFailure: with INIT_FAILED, whatever went wrong, but for UNDECIDED.
         """
-        offered = {"GOMOKU_MOVE_TIME_S": f"{self.limits.told_s:g}", **self.offer.environment()}
+        clock = Clock.CPU if self.limits.counts_cpu else Clock.WALL
+        told = {"GOMOKU_MOVE_TIME_S": f"{self.limits.told_s:g}", "GOMOKU_CLOCK": clock.value}
+        offered = {**told, **self.offer.environment()}
         environment = {"PATH": os.defpath, "LANG": "C.UTF-8", **offered, **self.spec.env}
         try:
             self._tree = ProcessTree(self.spec.argv, env=environment, cwd=self.spec.cwd, memory_mib=self.limits.memory_mib)
@@ -205,7 +200,9 @@ class EngineProcess:
         try:
             name = self._introduce(side).strip()
         except EngineFailure as failure:
-            raise EngineFailure(Termination.INIT_FAILED, f"gave no name: {failure}") from failure
+            doubtful = failure.termination == Termination.UNDECIDED
+            termination = failure.termination if doubtful else Termination.INIT_FAILED
+            raise EngineFailure(termination, f"gave no name: {failure}") from failure
         if self.offer.position:
             self.took_position = name.endswith(POSITION_TAKEN)
             name = name.removesuffix(POSITION_TAKEN).strip()
@@ -221,13 +218,13 @@ class EngineProcess:
         """Send the opponent's action and return the engine's; see `Minimax.arena.rules` for what (-1, -1) means.
 
         Raises:
-            EngineFailure: TIMEOUT, CRASH or MALFORMED.
+            EngineFailure: TIMEOUT, CRASH or MALFORMED; UNDECIDED where the core was too busy to tell.
         """
         line = self._exchange(to_line(action), self.limits.move_s)
         try:
             return from_line(line)
         except ValueError:
-            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} in place of two numbers") from None
+            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} in place of two numbers", line) from None
 
     def close(self) -> None:
         """End the program and everything it started."""
@@ -243,22 +240,25 @@ class EngineProcess:
             raise EngineFailure(Termination.CRASH, "is not running")
         self._read_now(tree)
         if unasked := self._unasked():
-            raise EngineFailure(Termination.MALFORMED, f"spoke before it was asked: {unasked[:60]!r}")
-        started = time.monotonic()
+            unasked_text = unasked.decode("utf-8", "replace")
+            raise EngineFailure(Termination.MALFORMED, f"spoke before it was asked: {unasked_text[:60]!r}", unasked_text)
+        # It has been stopped since it was charged last, so what came on top since then is this answer's.
+        watch = Stopwatch(tree, self.limits.allowance(limit_s), self._charged_s)
         tree.resume()
         try:
             try:
                 os.write(tree.stdin.fileno(), text.encode("ascii"))
             except (BrokenPipeError, BlockingIOError):
                 raise EngineFailure(Termination.CRASH, self._ending(tree)) from None
-            line = self._read_line(tree, started, limit_s)
+            line = self._read_line(tree, watch)
+        except OutOfTime as over:
+            termination = Termination.UNDECIDED if over.doubtful else Termination.TIMEOUT
+            raise EngineFailure(termination, self._late(watch.allowance, over.spent, over.doubtful)) from None
         finally:
             tree.stop()
-            # It has been stopped since it was charged last, so what came on top since then is this answer's.
-            charged, self._charged_s = self._charged_s, tree.cpu_s()
-            self.spent = Spent(time.monotonic() - started, max(0.0, self._charged_s - charged))
+            self.spent, self._charged_s = watch.stop(), watch.charged_s
         if self.limits.counts_cpu and self.spent.cpu_s > limit_s:
-            raise self._late(limit_s, self.spent.cpu_s, self.spent.wall_s)
+            raise EngineFailure(Termination.TIMEOUT, self._late(watch.allowance, self.spent))
         return line
 
     def _is_answer(self, line: str) -> bool:
@@ -269,14 +269,12 @@ class EngineProcess:
         """What lies read and is a fault before a question is asked; a protocol with comments takes those away."""
         return bytes(self._output)
 
-    def _read_line(self, tree: ProcessTree, started: float, limit_s: float) -> str:
-        """One line of its output within the limits; standard error is drained meanwhile."""
-        wall_limit_s = self.limits.wall_limit_s(limit_s)
-        cpu_check_s = limit_s  # on one core, CPU time is never ahead of wall-clock time
+    def _read_line(self, tree: ProcessTree, watch: Stopwatch) -> str:
+        """One line of its output before its time is over; standard error is drained meanwhile.
+
+        A line that is there counts, however late this process came to read it.
+        """
         while True:
-            passed = time.monotonic() - started
-            if passed > wall_limit_s:
-                raise self._late(limit_s, tree.cpu_s() - self._charged_s, passed)
             line, newline, rest = self._output.partition(b"\n")
             if newline:
                 self._output = bytearray(rest)
@@ -286,13 +284,7 @@ class EngineProcess:
                 continue
             if len(self._output) > LINE_CAP:
                 raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
-            if self.limits.counts_cpu and passed > cpu_check_s:
-                used = tree.cpu_s() - self._charged_s
-                if used > limit_s:
-                    raise self._late(limit_s, used, passed)
-                cpu_check_s = passed + max(0.01, limit_s - used)
-            due = min(wall_limit_s, cpu_check_s if self.limits.counts_cpu else math.inf)
-            ready = self._selector.select(max(0.0, min(due - passed, STOP_POLL_S)))
+            ready = self._selector.select(watch.pause_s)
             if self._stopping.is_set():
                 raise MatchStopped
             if not ready and tree.popen.poll() is not None:  # a child of its may still hold its output open
@@ -307,18 +299,25 @@ class EngineProcess:
                     self._output += data
                 else:
                     raise EngineFailure(Termination.CRASH, self._ending(tree))
+            if b"\n" not in self._output:
+                watch.look()
 
-    def _late(self, limit_s: float, cpu_s: float, wall_s: float) -> EngineFailure:
-        if not self.limits.counts_cpu:
-            sentence = f"gave no answer within {limit_s:g} s"
-        elif cpu_s > limit_s:
-            sentence = f"gave no answer within {limit_s:g} s of CPU time ({wall_s:.1f} s of wall clock had passed)"
-        else:
-            sentence = (
-                f"gave no answer within {self.limits.wall_limit_s(limit_s):g} s of wall clock, "
-                f"of which it was computing for {cpu_s:.2f} s"
+    def _late(self, allowance: Allowance, spent: Spent, doubtful: bool = False) -> str:
+        if allowance.cpu_s is None:
+            return f"gave no answer within {allowance.wall_s:g} s"
+        if doubtful:
+            return (
+                f"gave no answer within {allowance.longest_s:g} s of wall clock, of which it was computing for "
+                f"{spent.cpu_s:.2f} s and waiting for a core, which other programs had, for {spent.withheld_s:.1f} s: too long "
+                "to tell whether it would have been in time"
             )
-        return EngineFailure(Termination.TIMEOUT, sentence)
+        if spent.cpu_s > allowance.cpu_s:
+            return f"gave no answer within {allowance.cpu_s:g} s of CPU time ({spent.wall_s:.1f} s of wall clock had passed)"
+        busy = f", besides {spent.withheld_s:.1f} s in which other programs had the core"
+        return (
+            f"gave no answer within {allowance.wall_s:g} s of wall clock, of which it was computing for {spent.cpu_s:.2f} s"
+            + busy * (spent.withheld_s > TOLD_WITHHELD_S)
+        )
 
     def _read_now(self, tree: ProcessTree) -> None:
         """Take what lies in the pipe unasked."""

@@ -124,9 +124,9 @@ class GomocupEngine(EngineProcess):
             x, y = line.split(",")
             answer = from_line(f"{x} {y}")
         except ValueError:
-            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} in place of x,y") from None
+            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} in place of x,y", line) from None
         if answer == SWAP:
-            raise EngineFailure(Termination.ILLEGAL_MOVE, f'answered "{line.strip()}", which is off the board')
+            raise EngineFailure(Termination.ILLEGAL_MOVE, f'answered "{line.strip()}", which is off the board', line)
         return answer
 
     def close(self) -> None:
@@ -147,7 +147,8 @@ class GomocupEngine(EngineProcess):
         except EngineFailure as failure:
             if not self._comment:
                 raise
-            raise EngineFailure(failure.termination, f"{failure}; it said last {self._comment[:160]!r}") from failure
+            sentence = f"{failure}; it said last {self._comment[:160]!r}"
+            raise EngineFailure(failure.termination, sentence, failure.answer) from failure
 
     def _is_answer(self, line: str) -> bool:
         word = _first_word(line)

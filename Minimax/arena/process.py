@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 
 from Minimax.arena.guardian import MARK, PROC, children, environment_mark, process_ids, read_file
+from Minimax.arena.withheld import Withheld
 
 KILL_WAIT_S = 1.0
 RESCAN_S = 0.02
@@ -90,6 +91,9 @@ class ProcessTree:
         cwd: its working folder.
         memory_mib: address space a process, unlimited if None.
 
+    Attributes:
+        withheld: the time that other programs withhold from it.
+
     Raises:
         OSError: it cannot be started.
     """
@@ -102,6 +106,7 @@ class ProcessTree:
         self._foreign = process_ids()  # before it is started none is its own
         self._unclear: dict[int, float] = {}  # first seen when
         self._stopped: set[int] = set()
+        self.withheld = Withheld(self.members)
         self._seen, self._settled, self._scanned_s = b"", False, -math.inf
         before = _newest()
         pipe = subprocess.PIPE
@@ -110,6 +115,7 @@ class ProcessTree:
         )
         assert self.popen.stdin is not None and self.popen.stdout is not None and self.popen.stderr is not None
         self._counted = _newest() != before  # not so where /proc is an imitation
+        self._own.add(self.popen.pid)
         self.stdin, self.stdout, self.stderr = self.popen.stdin, self.popen.stdout, self.popen.stderr
         self._stat = _open(f"{PROC}/{self.popen.pid}/stat")
         for stream in (self.stdin, self.stdout, self.stderr):
@@ -117,6 +123,11 @@ class ProcessTree:
         if memory_mib is not None and hasattr(resource, "prlimit"):
             with contextlib.suppress(ProcessLookupError):
                 resource.prlimit(self.popen.pid, resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
+
+    @property
+    def known(self) -> set[int]:
+        """The members as they were found last, without a search."""
+        return self._own
 
     def members(self, anew: bool = False) -> set[int]:
         """Process ids of the program and what it started, the dead that nobody has waited for among them.
@@ -182,6 +193,7 @@ class ProcessTree:
         if self._stat >= 0:
             os.close(self._stat)
             self._stat = -1
+        self.withheld.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.popen.pid, signal.SIGKILL)
         until, pause_s = time.monotonic() + KILL_WAIT_S, 0.0001
@@ -207,11 +219,30 @@ def is_dead(pid: int) -> bool:
         return True
 
 
-def descendants_cpu_s(pid: int) -> float:
-    """CPU seconds used so far by a process and all its descendants, 0 where the system does not tell."""
-    if not has_cpu_clock():
-        return 0.0
-    return _cpu_s(pid) + sum(map(descendants_cpu_s, children(pid)))
+class Descendants:
+    """A process that was started elsewhere, and all its descendants, for a `Minimax.arena.stopwatch.Stopwatch`."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self.withheld = Withheld(self.members)
+
+    @property
+    def known(self) -> set[int]:
+        """The same as `members`, which takes no search of the whole system here."""
+        return self.members()
+
+    def members(self) -> set[int]:
+        """Process ids, where the system shows them."""
+        found, waiting = set[int](), [self._pid]
+        while waiting:
+            new = {waiting.pop()} - found
+            found |= new
+            waiting += [child for pid in new for child in children(pid)]
+        return found
+
+    def cpu_s(self) -> float:
+        """CPU seconds used so far by all of them, 0 where the system does not tell."""
+        return sum(map(_cpu_s, self.members())) if has_cpu_clock() else 0.0
 
 
 def _cpu_s(pid: int, stat: int = -1) -> float:

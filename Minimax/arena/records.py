@@ -20,7 +20,7 @@ from Minimax.arena.referee import GameRecord
 from Minimax.arena.setup import MatchSetup
 from Minimax.arena.usage import UsageError
 
-FORMAT = 2
+FORMAT = 3
 
 
 def digest(path: str) -> str | None:
@@ -76,7 +76,7 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
     """The heading as plain values, and games by index; a last line that a kill cut off is left out.
 
     Raises:
-        UsageError: there is no such file, or it is none of records.
+        UsageError: there is no such file, or it is none of records of this version.
     """
     try:
         lines = path.read_bytes().split(b"\n")[:-1]
@@ -84,10 +84,14 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
         raise UsageError(f"expected records of a match in {path}: {error.strerror}") from error
     try:
         heading = json.loads(lines[0]) if lines else {}
-        if heading.get("format") != FORMAT:
-            raise ValueError
-    except (ValueError, AttributeError):
+        written = int(heading["format"])
+    except (ValueError, TypeError, KeyError):
         raise UsageError(f"expected records of a match in {path}; its first line is not their heading") from None
+    if written != FORMAT:
+        raise UsageError(
+            f"expected records of format {FORMAT} in {path}; they are of format {written}, of another version of this program: "
+            "begin the match again with a new file"
+        )
     games: dict[int, GameRecord] = {}
     for line in lines[1:]:
         try:

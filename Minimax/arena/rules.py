@@ -26,7 +26,7 @@ def centre(size: int = SIZE) -> range:
 
 
 class Termination(StrEnum):
-    """Why a game ended; who won is told apart from it."""
+    """Why a game ended; who won is told apart from it. UNDECIDED is neither anyone's fault nor a draw: the game counts not."""
 
     FIVE = "five"
     DRAW = "draw"
@@ -37,6 +37,7 @@ class Termination(StrEnum):
     CRASH = "crash"
     MALFORMED = "malformed"
     INIT_FAILED = "init_failed"
+    UNDECIDED = "undecided"
 
 
 class IllegalAction(Exception):
@@ -57,6 +58,7 @@ class Position:
         turn: the seat that answers next.
         winner: seat with five or more in a row, or None.
         size: rows and columns of the board.
+        free_opening: whether black's first stone may lie anywhere.
     """
 
     stones: dict[Action, int] = field(default_factory=dict)
@@ -65,6 +67,7 @@ class Position:
     winner: int | None = None
     swapped: bool = False
     size: int = SIZE
+    free_opening: bool = False
 
     @property
     def ply(self) -> int:
@@ -113,7 +116,7 @@ class Position:
         if point in self.stones:
             raise IllegalAction(Termination.ILLEGAL_MOVE, f'answered "{x} {y}" at ply {self.ply}, a point already taken')
         middle = centre(size)
-        if self.ply == 1 and not (x in middle and y in middle):
+        if self.ply == 1 and not self.free_opening and not (x in middle and y in middle):
             raise IllegalAction(
                 Termination.ILLEGAL_OPENING, f'opened with "{x} {y}", outside the central 7x7 ({middle[0]} to {middle[-1]})'
             )

@@ -17,7 +17,9 @@ def game_to_sgf(game: GameRecord) -> str:
     """One game as one SGF tree."""
     black, white = (game.names[agent] or f"agent {agent}" for agent in (game.black, 1 - game.black))
     result = "0" if game.winner is None else ("B" if game.winner == game.black else "W") + "+"
-    if game.faulty is not None:
+    if not game.is_decided:
+        result = "Void"
+    elif game.faulty is not None:
         result += "T" if game.termination == "timeout" else "F"
     nodes = [heading(game.size, game.index, black, white, result, f"{game.termination.value} {game.detail}".strip())]
     position = Position(size=game.size)

@@ -28,7 +28,8 @@ class GameResult:
         value: 1 for a win, 0.5 for a draw, 0 for a loss.
         pair: a key that the two games of a colour-reversed pair (same imposed opening) share; None without pairs. Games
             2k and 2k + 1 of a match make a pair. An opening that comes again may keep its key: then it is one cluster.
-        identity: equal for games that repeat move by move with the same agent at black; None if it is not known.
+        identity: equal for games that repeat answer by answer, a refused one at the end among them, with the same agent at
+            black; None if it is not known.
     """
 
     value: float

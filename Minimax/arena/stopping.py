@@ -32,7 +32,7 @@ from itertools import accumulate
 from math import floor, inf, isfinite, lgamma, log
 from typing import Literal, Protocol
 
-from Minimax.arena.statistics import GameResult, expected_score
+from Minimax.arena.statistics import GameResult, effective_games, expected_score, wilson_95
 from Minimax.arena.usage import UsageError
 
 FULL_MARKS_AT = Fraction(9, 10)  # of the score rate, draws as half wins: the score (W - L) / N of 0.8
@@ -71,6 +71,13 @@ class Formula:
         """Points at a mean in [0, 1]."""
         # By its decimals: 0.1 in assignment.toml is a tenth.
         return float(self.at(mean, Fraction(str(points))))
+
+    def points_between(self, games: Sequence[GameResult], points: float) -> tuple[float, float]:
+        """Points at both ends of the 95 % interval of the mean, with as many independent games as these are worth."""
+        effective = effective_games(games)
+        mean = float(sum(map(self.value, games))) / len(games) if games else 0.0
+        low, high = wilson_95(mean * effective, effective)
+        return self.points_at(Fraction(low), points), self.points_at(Fraction(high), points)
 
     def value(self, game: GameResult) -> Fraction:
         """What a game adds to the mean."""

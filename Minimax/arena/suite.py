@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from Minimax.arena.cores import one_core
-from Minimax.arena.engine import EngineFailure, EngineSpec, GameOffer, Limits, Spent
+from Minimax.arena.engine import EngineFailure, EngineSpec, GameOffer, Limits
 from Minimax.arena.protocols import open_engine
 from Minimax.arena.rules import Action, IllegalAction, Position
+from Minimax.arena.stopwatch import Spent
 from Minimax.arena.usage import UsageError
 
 POSITIONS = Path(__file__).resolve().parent.parent / "suite" / "positions.json"

@@ -1,15 +1,16 @@
 """pytest's side of a grading run: points, fixtures, and the verdict that a test's outcome stands for.
 
 A check is one test marked `@pytest.mark.points("mcts_pure.tree")` with an id of assignment.toml. It passes by returning,
-fails by raising StudentFault (also through `verdict.expect`), gives a share of its points through `verdict.partial`, and
-whatever else it raises is a fault of the grader: the check could not be graded, which is neither 0 nor full marks.
+fails by raising StudentFault (also through `verdict.expect`) and gives a share of its points through `verdict.deduct` or
+`verdict.partial`. Whatever else it raises is a fault of the grader: the check could not be graded, which is neither 0 nor
+full marks.
 """
 
 from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from grader.assignment import Check
-from grader.errors import StudentFault
+from grader.errors import CouldNotGrade, StudentFault
 from grader.run import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Run, Verdict
 from grader.worker_client import Worker
 
@@ -26,8 +27,13 @@ RUN = pytest.StashKey[Run]()
 
 @dataclass
 class Ruling:
-    """What a test says beside passing or failing; the `verdict` fixture."""
+    """What a test says beside passing or failing; the `verdict` fixture.
 
+    Attributes:
+        shares: what is left of the check's points for each shortcoming that assignment.toml names.
+    """
+
+    shares: Mapping[str, float] = field(default_factory=dict)
     share: float = 1.0
     message: str = ""
     expected: str = ""
@@ -39,8 +45,12 @@ class Ruling:
         if not condition:
             raise StudentFault(message)
 
+    def deduct(self, shortcoming: str, message: str) -> None:
+        """Give the share that assignment.toml names for this shortcoming of the check, and say why."""
+        self.partial(self.shares[shortcoming], message)
+
     def partial(self, share: float, message: str) -> None:
-        """Give this share of the points (the smallest one said counts) and say why."""
+        """Give this share of the points (the smallest one given counts) and say why."""
         if share < self.share:
             self.share = share
         self.message = f"{self.message} {message}".strip()
@@ -93,7 +103,8 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None]) -> Verdic
         status, points, message = FAILED, 0.0, str(error)
     elif error is not None:
         status, points = COULD_NOT_GRADE, 0.0
-        message = f"The grader could not decide this and a person has to: {type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, CouldNotGrade) else f"{type(error).__name__}: {error}"
+        message = f"The grader could not decide this and a person has to: {reason}"
         evidence = {**evidence, "traceback": "".join(traceback.format_exception(error))[-4000:]}
     elif points <= 0:
         status = FAILED
@@ -121,9 +132,9 @@ def run(pytestconfig: pytest.Config) -> Run:
 
 
 @pytest.fixture
-def verdict() -> Ruling:
+def verdict(run: Run, request: pytest.FixtureRequest) -> Ruling:
     """What the test says about its check."""
-    return Ruling()
+    return Ruling(shares=run.assignment.shares.get(_check_id(request.node), {}))
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Part 2, pure MCTS: the tree, its visits, its moves, its reuse (handout 5.1).
 
-Rollouts are random, so a student's tree is compared with the reference only in late positions where every rollout has one
-possible result; everywhere else it is asked what must hold in any right tree.
+Rollouts are random, so a student's tree is compared with the reference where they do not matter: in late positions in which
+every rollout has one possible result, and under a c_puct so large that the bonus alone selects. Everywhere else it is asked
+what must hold in any right tree. What get_action gives beside its move is not asked about.
 """
 
 from __future__ import annotations
@@ -9,25 +10,24 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from Board.game_board import Board
 from grader.checks.agreement import Search, expect_agreement
 from grader.checks.conftest import Ruling
-from grader.checks.positions import (
-    block_position,
-    certain_position,
-    draw_share,
-    drawn_position,
-    random_position,
-    wide_win_position,
-    win_position,
+from grader.checks.positions import certain_position, draw_share, random_position
+from grader.checks.searches import (
+    C_PUCT,
+    call,
+    chooses_at_random,
+    expect_priors,
+    expect_reuse,
+    expect_tactics,
+    tree_positions,
+    wide_searches,
 )
 from grader.checks.trees import (
     Tree,
-    board_at,
-    boards_of,
     expect_finished_games_to_end,
     expect_legal_children,
     expect_values_add_up,
@@ -36,183 +36,139 @@ from grader.checks.trees import (
     undecided_share,
 )
 from grader.errors import StudentFault
-from grader.worker import hash_priors_and_value
+from grader.plain import hash_priors_and_value
 from grader.worker_client import Worker
 
-C_PUCT = 5.0
+KIND = "mcts_pure"
 ROLLOUTS = "Mind who is to move where a rollout begins, and who sees its result."
+# At least 100 of the 150 playouts roll out from a node of their own. By Hoeffding's inequality for the two shares, an honest
+# difference exceeds 0.4 in fewer than 1 in 10^6 runs.
+RANDOM_GAMES, MORE_UNDECIDED = 100, 0.4
+POSITIONS = 16
+SHORT_SEARCHES = 4  # in which moves with one visit have the largest Q
 
 
 @pytest.mark.points("mcts_pure.tree")
 def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    """Every node of four trees, and the length of rollouts on a wide board.
+
+    Accepts:
+        The playout that expands the root counts as one of its visits (reference)
+        The root is expanded before the first playout and has one visit less (pure-root-expanded-first)
+        Q is kept for the player to move (pure-q-for-the-player-to-move)
+        A playout is a loop or a recursion (reference, pure-root-expanded-first)
+        Beside the move come the shares of the visits, as an array or a dict (pure-published-layout, pure-shares-by-move)
+        The policy function is called before the end of the game is looked for (pure-published-layout)
+        Boards are copied by Board.copy or copy.deepcopy (reference, pure-published-layout)
+        The tree is thrown away before the search, or after it (pure-q-for-the-player-to-move, pure-published-layout)
+        The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
+        Constructors have more parameters with defaults, nodes more attributes (pure-shares-by-move)
+    """
     verdict.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
-        reply = worker.call(
-            "search",
-            kind="mcts_pure",
-            position=position,
-            n_playout=n_playout,
-            c_puct=C_PUCT,
-            evaluator={"kind": "hash", "seed": seed},
-        )
+        verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
+        reply = _search(worker, position, seed, n_playout, C_PUCT)
         tree = Tree.from_reply(reply["tree"])
         expect_visits_add_up(tree, n_playout)
         expect_legal_children(tree, position)
         expect_priors(tree, position, seed)
         remark = expect_values_add_up(tree, position, lambda board: None, hint=ROLLOUTS)
         expect_finished_games_to_end(tree, position)
-        most = max(tree.root_visits.values())
-        verdict.expect(
-            tree.root_visits.get(reply["move"]) == most, "get_action should return the most visited move of the root."
-        )
-        verdict.expect(reply["probs"] is None, "get_action of pure MCTS should return (move, None).")
+        _expect_most_visited(reply["move"], tree)
     _expect_rollouts_to_the_end(worker, rng)
+    for _ in range(SHORT_SEARCHES):
+        reply = _search(worker, random_position(rng, 6, 6, 4, 4), rng.randrange(2**31), 60, C_PUCT)
+        _expect_most_visited(reply["move"], Tree.from_reply(reply["tree"]))
     verdict.seen = f"Four trees, all nodes. {remark}"
 
 
-def tree_positions(rng: Random) -> list[tuple[dict[str, Any], int]]:
-    """Positions and playouts; from the last one draws are near."""
-    sizes = ((3, 3, 3, 0, 300), (3, 3, 3, 3, 200), (5, 4, 4, 6, 250))
-    return [(random_position(rng, *size), n_playout) for *size, n_playout in sizes] + [(drawn_position(rng), 120)]
+def _search(worker: Worker, position: dict[str, Any], seed: int, n_playout: int, c_puct: float) -> dict[str, Any]:
+    evaluator = {"kind": "hash", "seed": seed}
+    return call(worker, "search", kind=KIND, position=position, n_playout=n_playout, c_puct=c_puct, evaluator=evaluator)
+
+
+def _expect_most_visited(move: int, tree: Tree) -> None:
+    if move not in most_visited(tree.root_visits):
+        raise StudentFault("get_action should return the most visited move of the root.")
 
 
 def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
     """StudentFault for rollouts that are broken off: on a wide board far more of them are undecided than of random games."""
     position = random_position(rng, 9, 9, 5, 0)
-    arguments = {"kind": "mcts_pure", "n_playout": 150, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}}
-    undecided = undecided_share(Tree.from_reply(worker.call("search", position=position, **arguments)["tree"]))
-    drawn = draw_share(rng, position, 60)
-    # Both are shares of 60 games at least: an honest difference of 0.4 is beyond six standard deviations.
-    if undecided > drawn + 0.4:
+    reply = call(worker, "search", kind=KIND, position=position, n_playout=150, c_puct=C_PUCT, evaluator={"kind": "uniform"})
+    undecided = undecided_share(Tree.from_reply(reply["tree"]))
+    drawn = draw_share(rng, position, RANDOM_GAMES)
+    if undecided > drawn + MORE_UNDECIDED:
         raise StudentFault(
             f"{undecided:.0%} of the rollouts from an empty 9x9 board are worth 0, while {drawn:.0%} of random games are "
             "drawn: rollouts are broken off before the game is over."
         )
 
 
-def expect_priors(tree: Tree, position: dict[str, Any], seed: int) -> None:
-    """StudentFault unless the children of every node carry the priors that the policy function gives for its position."""
-    for node, board in boards_of(tree, position).items():
-        children = tree.children(node)
-        if not children.size:
-            continue
-        legal = list(board.availables)
-        priors, _ = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
-        expected = dict(zip(legal, priors, strict=True))
-        for child in children:
-            move, prior = int(tree.move[child]), float(tree.prior[child])
-            if abs(prior - expected.get(move, prior)) > 1e-4:
-                raise StudentFault(
-                    f"The node after moves {tree.path(int(child))} below the root has prior {prior:.4f}; the policy function "
-                    f"gave {expected[move]:.4f}."
-                )
-
-
 @pytest.mark.points("mcts_pure.agreement")
 def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    verdict.expected = "Where every rollout has one possible result, the root's children are visited as by the reference."
+    """The visits of the root's children where rollouts do not matter.
+
+    Accepts:
+        N_parent counts the visit that expanded the node (reference)
+        N_parent is the sum of the children's visits (pure-root-expanded-first)
+        Of equal moves the first is selected, or one at random (reference, pure-q-for-the-player-to-move)
+        The bonus is computed by each child, or once for all (reference, pure-q-for-the-player-to-move)
+        A tiny number keeps the square root above 0 (pure-shares-by-move)
+    """
+    verdict.expected = "Where rollouts do not matter, the root's children are visited as by the reference."
     searches, trees = [], []
-    for number in range(12):
+    for number in range(POSITIONS):
         # In some positions it also counts who begins a rollout: first player 1, then player 2.
         position, values = certain_position(rng, mover=(1, 2)[number % 2] if number < 6 else None)
-        seed, n_playout, c_puct = rng.randrange(2**31), rng.choice((40, 150, 300)), rng.choice((1.0, 5.0))
-        reply = worker.call(
-            "search",
-            kind="mcts_pure",
-            position=position,
-            n_playout=n_playout,
-            c_puct=c_puct,
-            evaluator={"kind": "hash", "seed": seed},
-        )
-        tree = Tree.from_reply(reply["tree"])
-        seen, start = tree.root_visits, len(position["moves"])
+        seed, n_playout, c_puct = rng.randrange(2**31), rng.choice((40, 150, 300)), (1.0, 5.0)[number // 2 % 2]
+        verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout, "c_puct": c_puct})
+        tree = Tree.from_reply(_search(worker, position, seed, n_playout, c_puct)["tree"])
+        start = len(position["moves"])
 
         def value_of(board: Board, start: int = start, values: Any = values) -> float | None:
             return values.get(tuple(board.states)[start:])
 
-        def evaluate(board: Board, value_of: Any = value_of, seed: int = seed) -> Any:
-            legal = list(board.availables)
-            priors, _ = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
-            return zip(legal, priors, strict=True), value_of(board) or 0.0
-
-        searches.append(Search(seen, position, evaluate, n_playout, c_puct))
-        verdict.evidence.setdefault("positions", []).append({**position, "n_playout": n_playout, "c_puct": c_puct})
+        searches.append(Search(tree.root_visits, position, _evaluate(seed, value_of), n_playout, c_puct))
         trees.append((tree, position, value_of))
     for tree, position, value_of in trees:
         expect_legal_children(tree, position)
         expect_values_add_up(tree, position, value_of, hint=f"Each rollout can end in one way only here. {ROLLOUTS}")
-    worst = expect_agreement(searches)
-    verdict.seen = f"12 positions; at most {worst:.1%} of the visits differ."
+    wide = wide_searches(worker, verdict, rng, KIND)
+    worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
+    verdict.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
+
+
+def _evaluate(seed: int, value_of: Any) -> Any:
+    """The trusted side of the hash priors, with the value that a rollout must have, or 0."""
+
+    def evaluate(board: Board) -> Any:
+        legal = list(board.availables)
+        priors, _ = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
+        return zip(legal, priors, strict=True), value_of(board) or 0.0
+
+    return evaluate
 
 
 @pytest.mark.points("mcts_pure.tactics")
 def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    """Wins in one move and single blocks.
+
+    Accepts:
+        A rollout draws its moves one by one, or shuffles them (reference, pure-shares-by-move)
+        Of equal moves any is selected (pure-q-for-the-player-to-move)
+    """
     verdict.expected = "Immediate wins are taken (3x3 and 5x4 with 3 in a row) and the only saving block on 3x3 is found."
-    expect_tactics(worker, verdict, rng, {"kind": "mcts_pure", "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
-
-
-def expect_tactics(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
-    """Wins must all be found; one block of the eight may be missed, since rollouts are dice."""
-    small = [win_position(rng) for _ in range(6)]
-    large = [wide_win_position(rng) for _ in range(6)]
-    blocks = [block_position(rng) for _ in range(8)]
-    moves = [searched_move(worker, p, 400, player) for p, _ in small]
-    moves += [searched_move(worker, p, 800, player) for p, _ in large]
-    for move, (position, wins) in zip(moves, small + large, strict=True):
-        verdict.expect(
-            move in wins,
-            f"After moves {position['moves']} on {position['width']}x{position['height']} {move} was played; "
-            f"{' or '.join(map(str, wins))} wins at once.",
-        )
-    answers = [searched_move(worker, p, 1000, player) for p, _ in blocks]
-    missed = [(p, m, b) for m, (p, b) in zip(answers, blocks, strict=True) if m != b]
-    verdict.seen = f"{len(moves)} wins of {len(moves)}, {len(blocks) - len(missed)} blocks of {len(blocks)}."
-    if len(missed) > 1:
-        position, move, block = missed[0]
-        raise StudentFault(
-            f"{len(missed)} of {len(blocks)} blocks were missed, for example after moves {position['moves']} on 3x3: "
-            f"{move} was played, only {block} does not lose."
-        )
-
-
-def searched_move(worker: Worker, position: dict[str, Any], n_playout: int, player: dict[str, Any]) -> int:
-    """The move of a fresh player, which must come out of the tree that it searched: a solver of tic-tac-toe is no search."""
-    reply = worker.call("search", position=position, n_playout=n_playout, **player)
-    tree = Tree.from_reply(reply["tree"])
-    expect_visits_add_up(tree, n_playout)
-    expect_legal_children(tree, position)
-    if reply["move"] not in most_visited(tree.root_visits):
-        raise StudentFault(
-            f"After moves {position['moves']} {reply['move']} was played, not the most visited move of the tree."
-        )
-    return reply["move"]
+    expect_tactics(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 
 @pytest.mark.points("mcts_pure.reuse")
 def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    expect_reuse(worker, verdict, rng, {"kind": "mcts_pure", "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+    """update_with_move after a search.
 
-
-def expect_reuse(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
-    """update_with_move of a searched tree: the child becomes the root; -1 or no child gives a new root."""
-    verdict.expected = "update_with_move(child) makes that child the root; -1 or an unknown move a new root."
-    position, n_playout = random_position(rng, 3, 3, 3, 2), 200
-    seen = worker.call("advance", position=position, n_playout=n_playout, **player)
-    searched, kept = Tree.from_reply(seen["searched"]), Tree.from_reply(seen["kept"]["tree"])
-    for name, call in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move that is no child")):
-        new = Tree.from_reply(seen[name]["tree"])
-        verdict.expect(new.visits[0] <= 1 and len(new.parent) == 1, f"{call} should start from a new root.")
-    visits = searched.root_visits
-    verdict.expect(
-        set(visits) == set(board_at(position).availables) and sum(visits.values()) >= n_playout / 2,
-        f"After {n_playout} playouts the root's children should be the legal moves, with their visits.",
-    )
-    verdict.expect(seen["move"] in visits, f"The tree was told {seen['move']}, which is no child of its root.")
-    before = searched.below(next(int(i) for i in searched.children(0) if searched.move[i] == seen["move"]))
-    same = np.array_equal(before.visits, kept.visits) and np.array_equal(before.move[1:], kept.move[1:])
-    verdict.expect(same, "update_with_move(move) throws the searched subtree away instead of keeping the child's.")
-    verdict.expect(
-        not seen["kept"]["has_parent"], "update_with_move(move) should cut the new root off from its parent (_parent = None)."
-    )
-    verdict.seen = f"The child with {before.visits[0]:g} visits became the root."
+    Accepts:
+        get_action throws the tree away, update_with_move keeps it (reference, pure-root-expanded-first)
+        The child is found by `in`, or by dict.get (reference, pure-q-for-the-player-to-move, pure-shares-by-move)
+    """
+    expect_reuse(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})

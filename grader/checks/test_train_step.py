@@ -1,64 +1,58 @@
-"""Part 2, the training step: loss, train mode, learning rate, L2, learning (handout 5.3)."""
+"""Part 2, the training step: loss, train mode, learning rate, L2, learning (handout 5.3).
+
+The board is square: whether width and height are taken for each other is network.outputs' matter alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from grader.checks.conftest import Ruling
+from grader.checks.objectives import BIASES, HANDOUT, OBJECTIVES, Outputs, Reading, Targets, l2_terms, read_loss
 from grader.checks.test_network import random_states
 from grader.errors import StudentFault
 from grader.trusted_network import forward, random_weights
 from grader.worker_client import Worker
 
-WIDTH, HEIGHT, BLOCK = 4, 3, 1
+WIDTH, HEIGHT, BLOCK = 4, 4, 1
 BATCH = 32
-LOSS_TOLERANCE = 5e-4
-L2 = 1e-4 / 2
+LOSS_TOLERANCE = 1e-4
 UNUSED_PLANE = 7
-ENOUGH = 0.4  # of what can be learnt is left
+ENOUGH = 0.25  # of what can be learnt is left
+STEPS, BEGINNINGS = 60, 5
 
 
 class Batch:
-    """Random states, targets and weights, and what the loss of the handout is on them."""
+    """Random weights, different states and targets, and what the loss of the handout is on them."""
 
     def __init__(self, rng: Random) -> None:
         numbers = np.random.default_rng(rng.randrange(2**31))
         self.weights = random_weights(WIDTH, HEIGHT, BLOCK, rng.randrange(2**31))
-        self.states = random_states(rng, WIDTH, HEIGHT, BATCH)
+        # The same state with two targets could not be learnt.
+        states: dict[bytes, np.ndarray] = {}
+        while len(states) < BATCH:
+            states |= {state.tobytes(): state for state in random_states(rng, WIDTH, HEIGHT, BATCH)}
+        self.states = np.stack(list(states.values())[:BATCH])
         # A plane without a stone: the data says nothing about its weights, so they move by regularisation alone.
         self.states[:, UNUSED_PLANE] = 0.0
-        self.probs = numbers.dirichlet(np.full(WIDTH * HEIGHT, 0.5), BATCH).astype(np.float32)
-        self.winners = numbers.choice([-1.0, 0.0, 1.0], BATCH).astype(np.float32)
-
-    def data_loss(self, train_mode: bool) -> float:
-        """MSE + cross entropy of the right network."""
-        log_probs, value = forward(self.weights, self.states, width=WIDTH, height=HEIGHT, train_mode=train_mode)
-        return self.loss_of(log_probs, value)
-
-    def loss_of(self, log_probs: np.ndarray, value: np.ndarray) -> float:
-        """MSE + cross entropy for these outputs; infinite if it is no number."""
-        loss = float(np.mean((value[:, 0] - self.winners) ** 2) - np.mean(np.sum(self.probs * log_probs, axis=1)))
-        return loss if np.isfinite(loss) else float("inf")
-
-    def l2(self, with_biases: bool = False) -> float:
-        """1e-4 / 2 * the squared norm of the trained parameters, biases left out unless asked for."""
-        trained = {key: self.weights[key] for key in trained_keys(self)}
-        return L2 * sum(
-            float(np.sum(w.astype(float) ** 2)) for k, w in trained.items() if with_biases or not k.endswith("bias")
+        self.targets = Targets(
+            pi=numbers.dirichlet(np.full(WIDTH * HEIGHT, 0.5), BATCH).astype(np.float32),
+            z=numbers.choice([-1.0, 0.0, 1.0], BATCH).astype(np.float32),
         )
 
-    def entropy(self) -> float:
-        """Of the network's own distribution, in train mode."""
-        log_probs, _ = forward(self.weights, self.states, width=WIDTH, height=HEIGHT, train_mode=True)
-        return float(-np.mean(np.sum(np.exp(log_probs) * log_probs, axis=1)))
+    @property
+    def trained(self) -> dict[str, np.ndarray]:
+        """What an optimiser moves: all weights but batch norm's statistics."""
+        return {key: w for key, w in self.weights.items() if "running_" not in key and "num_batches" not in key}
 
-
-def trained_keys(batch: Batch) -> list[str]:
-    """What an optimiser moves: all but batch norm's statistics."""
-    return [key for key in batch.weights if "running_" not in key and "num_batches" not in key]
+    def step(self, worker: Worker, lr: float, steps: int = 1) -> Any:
+        """`steps` training steps of the worker's network on this batch: [loss, entropy] of each."""
+        return worker.call("net_train", states=self.states, probs=self.targets.pi, winners=self.targets.z, lr=lr, steps=steps)
 
 
 @pytest.fixture
@@ -66,12 +60,11 @@ def batch(rng: Random) -> Batch:
     return Batch(rng)
 
 
-def train(worker: Worker, batch: Batch, lr: float) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """One step of a network of the batch's weights: ([1, 2] loss and entropy, weights afterwards)."""
+def train(worker: Worker, batch: Batch, lr: float) -> tuple[tuple[float, float], dict[str, np.ndarray]]:
+    """One step of a network of the batch's weights: ((loss, entropy), weights afterwards)."""
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     before, outputs = worker.call("net_weights"), worker.call("net_policy_value", states=batch.states)
-    losses = worker.call("net_train", states=batch.states, probs=batch.probs, winners=batch.winners, lr=lr, steps=1)
-    losses = np.asarray(losses, dtype=float)
+    losses = np.asarray(batch.step(worker, lr), dtype=float)
     if losses.shape != (1, 2) or not np.all(np.isfinite(losses)):
         raise StudentFault("train_step should return two finite numbers, the loss and the entropy.")
     after = worker.call("net_weights")
@@ -79,7 +72,7 @@ def train(worker: Worker, batch: Batch, lr: float) -> tuple[np.ndarray, dict[str
     again = worker.call("net_policy_value", states=batch.states)
     if lr > 0 and told and all(np.array_equal(first, second) for first, second in zip(outputs, again, strict=True)):
         raise StudentFault("train_step changes the state_dict and not what the network gives: those are not its weights.")
-    return losses, after
+    return (float(losses[0, 0]), float(losses[0, 1])), after
 
 
 def change(before: dict[str, np.ndarray], after: dict[str, np.ndarray], key: str) -> np.ndarray:
@@ -88,67 +81,77 @@ def change(before: dict[str, np.ndarray], after: dict[str, np.ndarray], key: str
     return after[key].astype(float) - before[key].astype(float)
 
 
+def right_outputs(weights: dict[str, np.ndarray], batch: Batch, train_mode: bool = True) -> Outputs:
+    """What the handout's network of these weights gives for the batch."""
+    log_probs, value = forward(weights, batch.states, width=WIDTH, height=HEIGHT, train_mode=train_mode)
+    return Outputs(log_probs.astype(float), value[:, 0].astype(float))
+
+
+def possible_outputs(worker: Worker, batch: Batch) -> list[Outputs]:
+    """What the network may have given in a step from the batch's weights, the right one in train mode first.
+
+    Also what the student's own network gives, since a wrong one is network.outputs' affair, and both in eval mode, which is
+    train_step.train_mode's.
+    """
+    outputs = [right_outputs(batch.weights, batch, train_mode) for train_mode in (True, False)]
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    for train_mode in (True, False):
+        log_probs, value = worker.call("net_forward", states=batch.states, train_mode=train_mode)
+        if log_probs.shape == batch.targets.pi.shape and value.shape == (BATCH, 1):
+            outputs.append(Outputs(log_probs.astype(float), value[:, 0].astype(float)))
+    return outputs
+
+
+def entropy_of(outputs: Outputs) -> float:
+    return float(-np.mean(np.sum(np.exp(outputs.log_probs) * outputs.log_probs, axis=1)))
+
+
 @pytest.mark.points("train_step.loss")
 def test_loss(worker: Worker, verdict: Ruling, batch: Batch) -> None:
-    losses, _ = train(worker, batch, lr=1e-3)
-    loss, entropy = losses[0]
-    data, l2, own = batch.data_loss(train_mode=True), batch.l2(), _own_outputs(worker, batch)
-    # Of the right network's outputs or, since a wrong network is network.outputs' affair, of its own; also in eval mode,
-    # which is train_step.train_mode's. With weight decay in the optimiser the L2 term is not part of the loss;
-    # train_step.l2 sees whether it acts.
-    data_losses = [data, batch.data_loss(train_mode=False), *(batch.loss_of(*outputs) for outputs in own)]
-    accepted = [value + term for value in data_losses for term in (l2, 0.0)]
-    entropies = [batch.entropy(), *(float(-np.mean(np.sum(np.exp(p) * p, axis=1))) for p, _ in own)]
+    """The loss and the entropy that train_step returns, and the slip in the loss if one explains it.
+
+    Accepts:
+        L2 over all parameters that are not biases (reference, network-double-precision-outputs, network-in-its-own-classes)
+        L2 without batch norm's scales, as a squared norm or a sum of squares (network-as-handed-out, network-mixed-precision)
+        Weight decay in place of the L2 term, which is not in the loss (training-weight-decay, training-weight-decay-everywhere)
+        Weight decay, and the L2 term in what is returned (training-weight-decay-without-scales)
+        The cross entropy as the divergence from the targets and their entropy (training-losses-apart)
+        z and v compared as [N] or as [N, 1] (reference, network-padding-layer)
+        Floats, numbers of numpy or tensors without a gradient (reference, network-mixed-precision, network-in-its-own-classes)
+    """
+    (loss, entropy), _ = train(worker, batch, lr=1e-3)
+    outputs = possible_outputs(worker, batch)
+    reading = read_loss(loss, outputs, batch.targets, batch.trained, LOSS_TOLERANCE)
+    data, l2 = HANDOUT.loss(outputs[0], batch.targets), l2_terms(batch.trained)[""][1]
     verdict.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * the squared norm of the weights, in train mode."
     verdict.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
     verdict.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
-    if not any(abs(loss - value) <= LOSS_TOLERANCE * max(1.0, value) for value in accepted):
-        raise StudentFault(_diagnose(loss, batch))
+    if reading is not None and reading.slip == BIASES:
+        verdict.deduct("biases_in_l2", f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {BIASES}.")
+    elif reading is None or reading.slip:
+        raise StudentFault(f"The loss is {loss:.4f}; expected {data + l2:.4f}{_reason(reading, outputs[0], batch, l2)}")
+    entropies = [entropy_of(each) for each in outputs]
     if not any(abs(entropy - value) <= LOSS_TOLERANCE * max(1.0, value) for value in entropies):
-        verdict.partial(
-            0.75, f"The loss is right; the entropy returned is {entropy:.4f}, the policy's is {batch.entropy():.4f}."
-        )
+        verdict.deduct("entropy", f"The entropy returned is {entropy:.4f}; that of the policy is {entropies[0]:.4f}.")
 
 
-def _own_outputs(worker: Worker, batch: Batch) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What the student's network itself gives before the step, in train mode and in eval mode, as far as it is readable."""
-    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
-    found = []
-    for train_mode in (True, False):
-        log_probs, value = worker.call("net_forward", states=batch.states, train_mode=train_mode)
-        if log_probs.shape == (BATCH, WIDTH * HEIGHT) and value.shape == (BATCH, 1):
-            found.append((log_probs.astype(float), value.astype(float)))
-    return found
-
-
-def _diagnose(loss: float, batch: Batch) -> str:
-    """The likeliest reason for a wrong loss, by computing what each slip would give."""
-    log_probs, value = forward(batch.weights, batch.states, width=WIDTH, height=HEIGHT, train_mode=True)
-    data, l2 = batch.data_loss(train_mode=True), batch.l2()
-    cross_entropy = float(-np.mean(np.sum(batch.probs * log_probs, axis=1)))
-    mse = data - cross_entropy
-    broadcast = float(np.mean((value - batch.winners[None, :]) ** 2))
-    slips = {
-        "the values [N, 1] are compared with the winners [N] by broadcasting to [N, N]": cross_entropy + broadcast,
-        "the value's error is missing": cross_entropy,
-        "the policy's cross entropy is missing": mse,
-        "probabilities stand where log probabilities belong": mse - float(np.mean(np.sum(batch.probs * np.exp(log_probs), 1))),
-        "the cross entropy is averaged over the moves too": mse + cross_entropy / (WIDTH * HEIGHT),
-        "the cross entropy's sign is turned": mse - cross_entropy,
-        "the L2 term is twice as large as asked": data + l2,
-        "the biases are part of the L2 term": data + batch.l2(with_biases=True) - l2,
-    }
-    for reason, value_of_slip in slips.items():
-        for regularised in (value_of_slip, value_of_slip + l2):
-            if abs(loss - regularised) <= LOSS_TOLERANCE * max(1.0, abs(regularised)):
-                return f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {reason}."
-    return (
-        f"The loss is {loss:.4f}; expected {data + l2:.4f} (MSE {mse:.4f} + cross entropy {cross_entropy:.4f} + L2 {l2:.4f})."
-    )
+def _reason(reading: Reading | None, outputs: Outputs, batch: Batch, l2: float) -> str:
+    """The end of the sentence about a wrong loss."""
+    if reading is not None:
+        return f". It looks as if {reading.slip}."
+    value_error = HANDOUT.value_error(outputs.values, batch.targets.z)
+    policy_error = HANDOUT.policy_error(outputs.log_probs, batch.targets.pi)
+    return f" (MSE {value_error:.4f} + cross entropy {policy_error:.4f} + L2 {l2:.4f})."
 
 
 @pytest.mark.points("train_step.train_mode")
 def test_train_mode(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+    """Batch norm's statistics, which train_step moves and policy_value does not.
+
+    Accepts:
+        train_step leaves train mode to policy_value, or ends in eval mode (reference, training-losses-apart)
+        policy_value gives the mode back that it found (training-weight-decay, network-in-its-own-classes)
+    """
     verdict.expected = "train_step moves the running statistics of batch norm; policy_value does not, even afterwards."
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     mixed_before = _depends_on_the_batch(worker, batch)
@@ -174,14 +177,17 @@ def _depends_on_the_batch(worker: Worker, batch: Batch) -> bool:
 
 @pytest.mark.points("train_step.learning_rate")
 def test_learning_rate(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+    """How far the weights move in a step by its lr.
+
+    Accepts:
+        The rate set in each parameter group or in the only one, by a helper or not (reference, network-mixed-precision)
+        Several groups (training-weight-decay-without-scales)
+        Decoupled weight decay, which moves the weights by the rate too (training-decoupled-weight-decay)
+        Steps of a gradient scaler that is off (network-mixed-precision)
+    """
     verdict.expected = "No weight moves at lr 0; ten times the lr moves them about ten times as far in the first step."
-    trained = trained_keys(batch)
 
-    def length(lr: float) -> float:
-        _, after = train(worker, batch, lr)
-        return float(np.sqrt(sum(np.sum(change(batch.weights, after, key) ** 2) for key in trained)))
-
-    still, short, long = length(0.0), length(1e-4), length(1e-3)
+    still, short, long = (_distance(batch, train(worker, batch, lr)[1]) for lr in (0.0, 1e-4, 1e-3))
     verdict.seen = f"Weights moved by {still:.2g} at lr 0, {short:.3g} at 1e-4, {long:.3g} at 1e-3."
     verdict.expect(short > 0, "The weights do not move at all in a step at lr 1e-4.")
     ratio = long / short
@@ -191,72 +197,96 @@ def test_learning_rate(worker: Worker, verdict: Ruling, batch: Batch) -> None:
             f"{short:.3g} at 1e-4 and {long:.3g} at 1e-3."
         )
     # The second call's lr must count as well as the first one's.
-    worker.call("net_train", states=batch.states, probs=batch.probs, winners=batch.winners, lr=0.0, steps=1)
+    batch.step(worker, lr=0.0)
     before = worker.call("net_weights")
-    worker.call("net_train", states=batch.states, probs=batch.probs, winners=batch.winners, lr=0.0, steps=1)
+    batch.step(worker, lr=0.0)
     after = worker.call("net_weights")
-    drift = max(float(np.abs(change(before, after, key)).max()) for key in trained)
+    drift = max(float(np.abs(change(before, after, key)).max()) for key in batch.trained)
     verdict.expect(drift < 1e-7, f"A later call with lr 0 still moved the weights by {drift:.2g}.")
+
+
+def _distance(batch: Batch, after: dict[str, np.ndarray]) -> float:
+    """How far the trained weights moved, all in one."""
+    return float(np.sqrt(sum(np.sum(change(batch.weights, after, key) ** 2) for key in batch.trained)))
 
 
 @pytest.mark.points("train_step.l2")
 def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
-    """The weights of a plane that is empty in the whole batch: only regularisation can move them, and towards zero."""
+    """The weights of a plane that is empty in the whole batch: only regularisation can move them, and towards zero.
+
+    Accepts:
+        The L2 term in the loss, with or without batch norm's scales (reference, network-as-handed-out)
+        Weight decay in the optimiser, over w or over all parameters (training-weight-decay, training-weight-decay-everywhere)
+        Weight decay without batch norm's scales (training-weight-decay-without-scales)
+        Decoupled weight decay (training-decoupled-weight-decay)
+        The L2 term propagated back on its own (training-losses-apart)
+    """
     verdict.expected = "Weights that the data says nothing about shrink."
     _, after = train(worker, batch, lr=1e-2)
     key = "conv2d_1.weight"
     unused = batch.weights[key][:, UNUSED_PLANE].astype(float).reshape(-1)
     moved = change(batch.weights, after, key)[:, UNUSED_PLANE].reshape(-1)
     large = np.abs(unused) > 0.05
-    most = max(float(np.abs(change(batch.weights, after, key)).max()) for key in trained_keys(batch))
-    verdict.expect(most > 0, "The weights do not move at all in a step at lr 1e-2.")
+    verdict.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
     verdict.expect(
         float(np.abs(moved).max()) > 0,
         "Weights that the data says nothing about did not move: there is no L2 regularisation, in the loss or as weight decay.",
     )
     inward = float(np.mean(np.sign(moved[large]) == -np.sign(unused[large])))
     verdict.seen = f"{inward:.0%} of those weights moved towards zero."
-    verdict.expect(inward > 0.95, f"Of the weights that the data says nothing about only {inward:.0%} moved towards zero.")
+    sign = " The L2 term is subtracted." if inward < 0.05 else ""
+    verdict.expect(
+        inward > 0.95, f"Of the weights that the data says nothing about only {inward:.0%} moved towards zero.{sign}"
+    )
 
 
 @pytest.mark.points("train_step.overfits")
 def test_overfits(worker: Worker, verdict: Ruling, batch: Batch) -> None:
-    """From fresh weights, as the student's own code draws them; the two-channel heads can be dead from the start (ReLU)."""
-    steps, beginnings = 150, 5
-    target_entropy = float(-np.mean(np.sum(batch.probs * np.log(batch.probs + 1e-12), axis=1)))
-    told = {"states": batch.states, "probs": batch.probs, "winners": batch.winners}
+    """From fresh weights, as the student's own code draws them.
+
+    A loss with a slip is train_step.loss' matter: then the steps have to learn what that loss asks for.
+
+    Accepts:
+        Gradients cleared before the step or after it (reference, network-padding-layer)
+        Gradients cleared through the model or the optimiser (network-double-precision-outputs, reference)
+        The errors propagated back together or one after the other (reference, training-losses-apart)
+    """
     verdict.expected = (
-        f"{steps} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left), from one of "
-        f"{beginnings} draws of the weights at least."
+        f"{STEPS} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left), from one of "
+        f"{BEGINNINGS} draws of the weights at least."
     )
-    _expect_fresh_gradients(worker, verdict, batch)
-    left = float("inf")
-    for _ in range(beginnings):
-        worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
-        before, own_start = worker.call("net_weights"), _own_loss(worker, batch)
-        worker.call("net_train", lr=1e-3, steps=steps, **told)
-        after = worker.call("net_weights")
-        pairs = [(_loss_of(before, batch), _loss_of(after, batch))]
-        if _share(*pairs[0], target_entropy) >= ENOUGH:
-            # A network of another layout is asked itself, in a process that knows nothing but the weights.
-            worker.close()
-            worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=after)
-            pairs.append((own_start, _own_loss(worker, batch)))
-        start, end = min(pairs, key=lambda pair: _share(*pair, target_entropy))
-        share = _share(start, end, target_entropy)
-        if share < left:
-            left = share
-            verdict.seen = f"Loss {start:.3f} at first, {end:.3f} at last; {target_entropy:.3f} cannot be learnt away."
-        if left < ENOUGH:
-            return
-    raise StudentFault(f"{verdict.seen} The steps do not learn: {left:.0%} of what can be learnt is left.")
+    _, after = train(worker, batch, lr=1e-3)
+    verdict.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
+    loss = _expect_fresh_gradients(worker, verdict, batch)
+    reading = read_loss(loss, possible_outputs(worker, batch), batch.targets, batch.trained, LOSS_TOLERANCE)
+    objective = reading.objective if reading is not None else HANDOUT
+    smallest, also_learnt = float("inf"), ""
+    for _ in range(BEGINNINGS):
+        for start, end in _learn(worker, batch):
+            share = objective.share_left(start, end, batch.targets)
+            if share < smallest:
+                smallest = share
+                verdict.seen = (
+                    f"Loss {objective.loss(start, batch.targets):.3f} at first, {objective.loss(end, batch.targets):.3f} at "
+                    f"last; {objective.floor(batch.targets):.3f} cannot be learnt away."
+                )
+            if smallest < ENOUGH:
+                verdict.evidence["left"] = smallest
+                if objective.slip:
+                    verdict.seen += f" Judged by the loss that is computed: {objective.slip} (see train_step.loss)."
+                return
+            shares = {other.slip: other.share_left(start, end, batch.targets) for other in OBJECTIVES}
+            nearest = min(shares, key=shares.__getitem__)
+            also_learnt = nearest if shares[nearest] < ENOUGH else also_learnt
+    left = f"{verdict.seen} The steps do not learn: {smallest:.0%} of what can be learnt is left."
+    raise StudentFault(f"{left} By what they do learn it looks as if {also_learnt}." if also_learnt else left)
 
 
-def _expect_fresh_gradients(worker: Worker, verdict: Ruling, batch: Batch) -> None:
-    """At lr 0 a second step on the same batch has the first one's gradients, and not their sum."""
-    train(worker, batch, lr=0.0)
+def _expect_fresh_gradients(worker: Worker, verdict: Ruling, batch: Batch) -> float:
+    """At lr 0 a second step on the same batch has the first one's gradients, and not their sum; returns the loss."""
+    (loss, _), _ = train(worker, batch, lr=0.0)
     first = worker.call("net_gradients")
-    worker.call("net_train", states=batch.states, probs=batch.probs, winners=batch.winners, lr=0.0, steps=1)
+    batch.step(worker, lr=0.0)
     second = worker.call("net_gradients")
     # None where the gradients are cleared after the step; then nothing can be left of them.
     for name, gradient in first.items():
@@ -266,23 +296,35 @@ def _expect_fresh_gradients(worker: Worker, verdict: Ruling, batch: Batch) -> No
             not felt or not np.allclose(again, 2.0 * gradient, rtol=1e-2),
             "The second step's gradients hold the first one's too: gradients of an earlier step must not remain.",
         )
+    return loss
 
 
-def _share(start: float, end: float, target_entropy: float) -> float:
-    return (end - target_entropy) / max(start - target_entropy, 1e-9) if np.isfinite([start, end]).all() else float("inf")
+def _learn(worker: Worker, batch: Batch) -> Iterator[tuple[Outputs, Outputs]]:
+    """Train a fresh network on the batch: what it gives before and after.
 
-
-def _loss_of(weights: dict[str, np.ndarray], batch: Batch) -> float:
-    """What the weights make of the batch, computed here: what train_step says of its loss is only its word."""
+    By its weights alone, computed here, since what train_step says of its loss is only its word. Then what the network itself
+    gives, as a wrong one is network.outputs' affair, in a process that knows nothing but the weights.
+    """
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
+    before, own_before = worker.call("net_weights"), _own_outputs(worker, batch)
+    batch.step(worker, lr=1e-3, steps=STEPS)
+    after = worker.call("net_weights")
     try:
-        return batch.loss_of(*forward(weights, batch.states, width=WIDTH, height=HEIGHT, train_mode=True))
+        by_weights = right_outputs(before, batch), right_outputs(after, batch)
     except (ValueError, RuntimeError):
-        return float("inf")  # not the handout's layers, which is another check's matter
+        by_weights = None  # not the handout's layers, which is another check's matter
+    if by_weights is not None:
+        yield by_weights
+    worker.close()
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=after)
+    own_after = _own_outputs(worker, batch)
+    if own_before is not None and own_after is not None:
+        yield own_before, own_after
 
 
-def _own_loss(worker: Worker, batch: Batch) -> float:
-    """What the student's network makes of the batch."""
+def _own_outputs(worker: Worker, batch: Batch) -> Outputs | None:
+    """What policy_value gives for the batch; None for outputs of another shape."""
     probs, value = worker.call("net_policy_value", states=batch.states)
-    if probs.shape != batch.probs.shape or value.size != len(batch.winners):
-        return float("inf")
-    return batch.loss_of(np.log(np.clip(probs, 1e-12, None)), value.reshape(-1, 1))
+    if probs.shape != batch.targets.pi.shape or value.size != BATCH:
+        return None
+    return Outputs(np.log(np.clip(probs, 1e-12, None)), value.reshape(-1))

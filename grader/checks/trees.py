@@ -23,7 +23,7 @@ from grader.errors import StudentFault
 
 VALUE_TOLERANCE = 1e-3
 TEMPERATURE = 1e-3  # of the draw that should give the most visited move
-LEAST_CHANCE = 1e-6
+LEAST_CHANCE = 1e-9  # of a move, relative to the best; a run has some hundred draws, and few of them so near a tie
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,29 @@
-"""nbgrader for this course; read by every `nbgrader` command that is run in this folder.
+"""nbgrader for this course; read by every `nbgrader` command that is run in this folder, and by formgrader.
 
 nbgrader is the bridge, never the executor: programs are graded by `python -m grader grade`, and their points enter the
 gradebook by `python -m grader gradebook`.
 """
 
+import sys
 from pathlib import Path
 
 c = get_config()  # noqa: F821 (given by traitlets, which runs this file)
 
-c.CourseDirectory.root = str(Path(__file__).resolve().parent)
+COURSE = Path(__file__).resolve().parent
+c.CourseDirectory.root = str(COURSE)
+# nbgrader's programs find the grader below. A course elsewhere needs the repository on PYTHONPATH.
+sys.path.append(str(COURSE.parent.parent))
 
 # `nbgrader autograde` only takes in a report that was written in the released notebook. It must not run a student's cell,
-# so the step that executes (nbgrader.preprocessors.Execute) is left out; HTML in a student's text is made harmless before
-# a marker's browser shows it.
+# so the step that executes (nbgrader.preprocessors.Execute) is left out. The last step of taking in leaves of each cell what
+# can be read, before a marker's browser shows it.
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.DeduplicateIds",
     "nbgrader.preprocessors.OverwriteKernelspec",
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",
-    "nbconvert.preprocessors.sanitize.SanitizeHTML",
+    "grader.nbgrader_plugins.HarmlessNotebook",
 ]
 c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.IgnorePattern",
@@ -29,4 +33,11 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
-c.SanitizeHTML.enabled = True
+
+# What formgrader and feedback show is made harmless once more, whatever lies in autograded/, and the page has a policy by which
+# the browser runs no script of a notebook.
+c.HTMLExporter.preprocessors = ["grader.nbgrader_plugins.HarmlessNotebook"]
+c.HTMLExporter.filters = {"with_policy": "grader.nbgrader_plugins.with_policy"}
+c.HTMLExporter.template_file = str(COURSE / "templates" / "page.html.j2")
+
+c.ExportApp.plugin_class = "grader.nbgrader_plugins.MarksExport"

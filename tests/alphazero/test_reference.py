@@ -102,21 +102,84 @@ def test_self_play_mixes_noise_into_the_root_alone(reference):
     assert {child._P for child in below.values()} <= {1 / 8}
 
 
-@pytest.mark.parametrize(("plies", "temperature_is_one"), [(3, True), (4, False)])
-def test_temperature_falls_after_the_first_moves(reference, plies, temperature_is_one):
+def most_visited(player):
+    children = player.mcts._root._children
+    return {move for move, child in children.items() if child._n_visits == max(c._n_visits for c in children.values())}
+
+
+@pytest.mark.parametrize(
+    ("plies", "first_n_moves", "is_drawn"), [(3, None, True), (4, None, False), (0, 0, False), (4, 5, True)]
+)
+def test_self_play_draws_its_first_moves_by_the_visits_and_always_returns_their_shares(
+    reference, plies, first_n_moves, is_drawn
+):
     module = reference("mcts_alphaZero")
     np.random.seed(2)
-    board = board_after([4, 0, 8, 2][:plies])
-    _, probs = make_player(module, 100, is_selfplay=1).get_action(board, is_selfplay=True)
-    assert (np.sort(probs)[-2] > 0.02) == temperature_is_one
-    assert probs.sum() == pytest.approx(1) and not probs[list(board.states)].any()
+    board, others = board_after([4, 0, 8, 2][:plies]), 0
+    for _ in range(20):
+        player = make_player(module, 100, is_selfplay=1)
+        player.first_n_moves = first_n_moves
+        move, probs = player.get_action(board, is_selfplay=True)
+        others += move not in most_visited(player)
+        visits = {m: child._n_visits for m, child in player.mcts._root._children.items()}
+        assert all(probs[m] == pytest.approx(n / 99) for m, n in visits.items())
+        assert probs.sum() == pytest.approx(1) and not probs[list(board.states)].any()
+    assert (others > 3) == is_drawn
 
 
-def test_an_explicit_number_of_first_moves_counts(reference):
-    player = make_player(reference("mcts_alphaZero"), 100, is_selfplay=1)
-    player.first_n_moves = 0
-    _, probs = player.get_action(board_after([]), is_selfplay=True)
-    assert probs.max() > 0.99 or np.sort(probs)[-2] == pytest.approx(probs.max())
+def test_play_returns_what_the_move_was_drawn_from(reference):
+    player = make_player(reference("mcts_alphaZero"), 100)
+    move, probs = player.get_action(board_after([0, 4, 1]))
+    assert move == 2 and probs[2] > 0.99
+
+
+@pytest.fixture
+def follower(reference):
+    """A player that has answered the first move on 3x3, and the board after its answer."""
+    player, board = make_player(reference("mcts_alphaZero"), 200), board_after([4])
+    board.do_move(player.get_action(board)[0])
+    return player, board
+
+
+def test_in_play_the_tree_follows_the_moves_of_both_players(follower):
+    player, board = follower
+    own = player.mcts._root._children[board.last_move]
+    reply = max(own._children, key=lambda move: own._children[move]._n_visits)
+    carried = own._children[reply]._n_visits
+    board.do_move(reply)
+    player.get_action(board)
+    assert carried > 1 and player.mcts._root._n_visits == carried + 200
+    assert set(player.mcts._root._children) == set(board.availables)
+
+
+CHANGES = {
+    "a new game": lambda board: board_after([]),
+    "a new game that the opponent began": lambda board: board_after([0]),
+    "another game of the same length": lambda board: board_after([1, 2, 3]),
+    "moves taken back": lambda board: board_after([4]),
+    "another answer than the player's": lambda board: board_after([4, *[m for m in (0, 1) if m != board.last_move][:1], 8]),
+    "two moves later": lambda board: board_after([*board.states, *board.availables[:2]]),
+    "the same position": lambda board: board,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whatever_the_board_has_become_the_tree_is_that_of_its_position(follower, change):
+    player, board = follower
+    board = CHANGES[change](board)
+    move, _ = player.get_action(board)
+    assert move in board.availables and set(player.mcts._root._children) == set(board.availables)
+    for reply, child in player.mcts._root._children.items():
+        after = board.copy()
+        after.do_move(reply)
+        assert not child._children or set(child._children) == set(after.availables)
+
+
+def test_a_player_that_was_reset_in_the_middle_of_a_game_begins_a_new_tree(follower):
+    player, board = follower
+    player.reset_player()
+    player.get_action(board)
+    assert player.mcts._root._n_visits == 200
 
 
 @pytest.fixture
@@ -210,5 +273,5 @@ def test_a_random_symmetry_is_undone_on_the_moves(net_module, width, height):
     board = board_after([6, 0], width, height, 3)
     board.availables = list(range(width * height))  # so that taken points show too
     for _ in range(30):
-        pairs, _ = net.policy_value_fn_random(board, 0, 1)
+        pairs, _ = net.policy_value_fn_random(board, 2, 3)
         assert [move for move, prob in pairs if prob > 0] == [6]

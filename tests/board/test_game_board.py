@@ -293,6 +293,7 @@ def test_start_play_tells_the_winner_by_player(capsys):
     first, second = Scripted([3, 4, 8]), Scripted([0, 1, 2])
     assert Game(board).start_play(first, second, start_player=1, is_shown=1) == 2
     assert first.player == 1 and second.player == 2
+    assert first.resets == second.resets == 1, "what a player remembers belongs to another game"
     assert "Winner is player 2" in capsys.readouterr().out
 
 

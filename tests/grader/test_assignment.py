@@ -37,6 +37,14 @@ def decided_checks():
                 yield from (ast.literal_eval(mark.args[0]) for mark in marks) if marks else [None]
 
 
+def named_shortcomings():
+    """Every first argument of `verdict.deduct` below grader/checks."""
+    for file in sorted((ROOT / "grader" / "checks").glob("**/*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "verdict.deduct":
+                yield ast.literal_eval(node.args[0])
+
+
 # ------------------------------------------------------------------------------------------- points and checks
 
 
@@ -48,6 +56,10 @@ def test_minimax_alphazero_and_marks_are_worth_35_35_and_30(assignment):
 
 def test_every_check_is_decided_by_exactly_one_test_and_every_test_decides_one(assignment):
     assert Counter(decided_checks()) == Counter(check.id for check in assignment.checks)
+
+
+def test_the_shares_of_the_assignment_are_those_that_the_checks_deduct(assignment):
+    assert set(named_shortcomings()) == {name for shares in assignment.shares.values() for name in shares}
 
 
 def test_every_stub_is_collected_and_what_is_handed_out_as_framework_is_not(assignment):
@@ -83,6 +95,8 @@ MISTAKES = {
     "points below 0": ('compiles"\npoints = 1', 'compiles"\npoints = -1', "points; got -1"),
     "points that are no number": ('compiles"\npoints = 1', 'compiles"\npoints = nan', "points; got nan"),
     "points that are true": ('compiles"\npoints = 1', 'compiles"\npoints = true', "points; got True"),
+    "a share of a check that is none": ('"train_step.loss" = {', '"train_step.los" = {', "train_step.los, which is no check"),
+    "a share that takes nothing": ("entropy = 0.75", "entropy = 1", "below 1 in score.shares; train_step.loss"),
     "half a game": ("games = 8", "games = 7.5", "games; got 7.5"),
     "a title that is a number": ('title = "Gomoku AI: Minimax and AlphaZero"', "title = 3", "text for assignment.title; got 3"),
     "a limit misspelt": ("processes = 128", "proceses = 128", "limits lacks processes"),

@@ -1,6 +1,7 @@
-"""`python -m grader doctor` says what holds here, fails what does not, and weak levels are refused for submissions."""
+"""`python -m grader doctor` says what holds on a machine of each kind, and submissions are refused at weak levels."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,55 +9,128 @@ from pathlib import Path
 import pytest
 
 from grader import __main__ as program
-from grader import doctor
-from grader.sandbox import LEVELS, Sandbox, find_sandbox
+from grader import doctor, grading, sandbox
+from grader.sandbox import LEVELS, WITH_NAMESPACES, Sandbox, find_sandbox, try_level
 
 ROOT = Path(__file__).resolve().parents[2]
-ALONE = {"children", "memory", "uncounted memory", "file size", "CPU time", "nested namespace", "signals"}  # at every level
+MACHINE = ROOT / "tests" / "machine.py"
+REFERENCE = ROOT / "instructor" / "reference"
+# What each level does not withhold, for a program with a user of its own or that of an ordinary user.
+BARE = {"processes", "disk", "number of files", "daemon"}
+FAILS = {
+    "namespaces": set(),
+    "bubblewrap": {"number of files"},
+    "landlock": BARE,
+    "rlimits": BARE | {"files", "writing"},
+}
+DONE = {"could_not_grade": [], "submission": "work", "points": 0.0, "max_program_points": 70.0, "awaiting_marks": 30.0}
 
 
-def test_the_strongest_level_holds_everything():
-    if find_sandbox().level != LEVELS[0]:
-        pytest.skip("no bubblewrap here")
-    findings = doctor.examine(find_sandbox())
-    assert [finding.line for finding in findings if not finding.holds] == []
+def failing(lines):
+    return {line[7:23].strip() for line in lines if line.startswith("FAILS")}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-def test_the_same_holds_for_an_ordinary_user():
-    somebody = ["setpriv", "--reuid", "61234", "--regid", "61234", "--clear-groups"]
-    starts = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import grader'], check=True)"
-    if subprocess.run([*somebody, sys.executable, "-c", starts], cwd=ROOT, capture_output=True).returncode:
-        pytest.skip("the interpreter lies where root alone can reach it")
-    done = subprocess.run([*somebody, sys.executable, "-m", "grader", "doctor"], cwd=ROOT, capture_output=True, text=True)
-    assert [line for line in done.stdout.splitlines() if line.startswith("FAILS")] == [] and done.returncode == 0, done.stderr
-
-
-def test_the_weakest_level_fails_what_needs_namespaces_and_says_what_to_do():
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_level_withholds_what_it_is_said_to(level):
+    if isinstance(try_level(level), str):
+        pytest.skip(f"{level}: {try_level(level)}")
     lines = []
-    assert doctor.main("rlimits", lines.append) == 1
-    failed = {line[7:23].strip() for line in lines if line.startswith("FAILS")}
-    assert {"files", "network", "processes", "daemon"} <= failed and not failed & ALONE
-    assert all("To do: " in line for line in lines if line.startswith("FAILS"))
+    code = doctor.main(level, lines.append)
+    told = failing(lines)
+    if level == "rlimits":  # where a program has no user of its own, it reaches more
+        assert told >= FAILS[level] and "network" not in told
+    else:
+        assert told == FAILS[level]
+    assert code == (1 if told else 0) and ("To do for " in lines[-1]) == bool(told)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another kind of machine")
+@pytest.mark.parametrize(
+    ("kind", "level"),
+    [
+        (["--user"], "namespaces"),
+        (["--without-namespaces"], "landlock"),
+        (["--user", "--without-namespaces"], "landlock"),
+    ],
+    ids=["user", "root without namespaces", "user without namespaces"],
+)
+def test_other_machines_offer_the_strongest_level_that_they_can(kind, level):
+    for needed in {"namespaces", level}:
+        if isinstance(try_level(needed), str):
+            pytest.skip(f"{needed}: {try_level(needed)}")
+    command = [sys.executable, MACHINE, *kind, "--", sys.executable, "-B", "-m", "grader", "doctor"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert any(line.startswith(f"Level {level}. ") for line in lines), done.stdout + done.stderr
+    assert failing(lines) == FAILS[level]
+
+
+def test_a_level_that_does_not_work_is_told_with_the_reason():
+    code = "from grader.sandbox import try_level; print(try_level('namespaces'))"
+    command = [sys.executable, MACHINE, "--without-namespaces", "--", sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.startswith("cannot confine: ") and "Operation not permitted" in done.stdout, done.stderr
 
 
 def test_a_level_is_weak_where_programs_could_write_what_the_grader_writes(monkeypatch):
+    monkeypatch.setattr(sandbox, "landlock_version", lambda: 3)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert [level for level in LEVELS if not Sandbox(level, False).weak] == ["bubblewrap"]
+    assert [level for level in LEVELS if not Sandbox(level, False).weak] == ["namespaces", "bubblewrap", "landlock"]
+    monkeypatch.setattr(sandbox, "landlock_version", lambda: 2)
+    assert [level for level in LEVELS if not Sandbox(level, False).weak] == ["namespaces", "bubblewrap"]
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert [level for level in LEVELS if not Sandbox(level, True).weak] == ["bubblewrap", "unshare"]
-    assert all(Sandbox(level, False).weak for level in LEVELS)
+    assert [level for level in LEVELS if not Sandbox(level, True).weak] == ["namespaces", "bubblewrap", "landlock"]
+    assert [level for level in LEVELS if not Sandbox(level, False).weak] == ["namespaces", "bubblewrap"]
 
 
-def test_submissions_are_refused_at_a_weak_level_unless_asked_for(monkeypatch, tmp_path, capsys):
+@pytest.fixture
+def weak(monkeypatch):
+    """A machine that offers rlimits alone, and a grading that is only noted."""
+    graded = []
     monkeypatch.setattr(program, "find_sandbox", lambda _: Sandbox("rlimits", False))
+    monkeypatch.setattr(program, "grade", lambda path, *_, **__: graded.append(path) or DONE)
+    return graded
+
+
+def test_submissions_are_refused_at_a_weak_level_unless_asked_for(weak, tmp_path, capsys):
     folder = tmp_path / "work"
     folder.mkdir()
-    assert program.main(["grade", str(folder), "--out", str(tmp_path / "out")]) == 2
-    assert "--allow-weak-sandbox" in capsys.readouterr().err
-    monkeypatch.setattr(program, "grade", lambda *_, **__: pytest.fail("graded") if not options else options.pop())
-    options = [{"could_not_grade": [], "submission": "work", "points": 0.0, "max_program_points": 70.0, "awaiting_marks": 30.0}]
-    assert program.main(["grade", str(folder), "--out", str(tmp_path / "out"), "--allow-weak-sandbox"]) == 0
+    call = ["grade", str(REFERENCE), str(folder), "--out", str(tmp_path / "out")]
+    assert program.main(call) == 2 and weak == []
+    told = capsys.readouterr().err
+    assert "--allow-weak-sandbox" in told and told.count("\n") == 1
+    assert program.main([*call, "--allow-weak-sandbox"]) == 0 and weak == [REFERENCE, folder]
+
+
+def test_the_reference_is_graded_at_a_weak_level_without_consent(weak, tmp_path, capsys):
+    assert program.main(["grade", str(REFERENCE), "--out", str(tmp_path / "out")]) == 0
+    assert weak == [REFERENCE] and "Weak confinement (rlimits" in capsys.readouterr().out
+
+
+def test_what_was_altered_of_the_reference_is_a_submission_like_any_other(weak, assignment, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(REFERENCE, copy)
+    assert grading.is_own_solution(copy, assignment)
+    with open(copy / "AlphaZero" / "mcts_pure.py", "a") as file:
+        file.write("import os\n")
+    assert not grading.is_own_solution(copy, assignment)
+    assert not grading.is_own_solution(ROOT / "instructor" / "submissions" / "attacks" / "endless", assignment)
+    assert program.main(["grade", str(copy), "--out", str(tmp_path / "out")]) == 2 and weak == []
+
+
+def test_the_remedy_is_one_command_that_fits_the_machine(monkeypatch):
+    monkeypatch.setattr(sandbox, "find_sandbox", lambda: Sandbox("landlock", False))
+    monkeypatch.setattr(sandbox, "CONTAINERS", ())
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(sandbox, "SWITCHES", (("kernel.ostype", "Other", "1"), ("kernel.ostype", "Linux", "2")))
+    assert Sandbox("landlock", False).remedy.endswith("allow them by sudo sysctl -w kernel.ostype=2.")
+    monkeypatch.setattr(sandbox, "SWITCHES", ())
+    assert Sandbox("landlock", False).remedy.endswith("repeat the command by sudo.")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert "docker run --privileged" in Sandbox("landlock", True).remedy
+    assert "leave out the option that asks for rlimits" in Sandbox("rlimits", True).remedy
+    monkeypatch.setattr(sandbox, "find_sandbox", lambda: Sandbox("namespaces", False))
+    assert Sandbox("namespaces", False).remedy == "Grade as an ordinary user."
 
 
 def test_an_interpreter_behind_a_link_is_confined_as_strongly(tmp_path):
@@ -64,3 +138,13 @@ def test_an_interpreter_behind_a_link_is_confined_as_strongly(tmp_path):
     code = "from grader.sandbox import find_sandbox; print(find_sandbox().level)"
     done = subprocess.run([tmp_path / "linked/bin/python", "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() == find_sandbox().level
+
+
+@pytest.mark.skipif(find_sandbox().level not in WITH_NAMESPACES or os.geteuid() != 0, reason="needs root and namespaces")
+def test_files_that_only_root_may_read_are_reached_and_nothing_else():
+    code = (
+        "import os; os.umask(0o077); from grader import doctor, sandbox; print(sandbox.find_sandbox().capability, flush=True)"
+    )
+    code += "; raise SystemExit(doctor.main(None, lambda line: None))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.strip() in sandbox.READING and done.returncode == 0, done.stderr

@@ -2,13 +2,19 @@
 
 import dataclasses
 import os
+import sys
+import time
+import tomllib
 
 import pytest
 
+from grader import engine_build
 from grader.engine_build import build_engine, build_opponent, engine_sources, require_compiler
 from grader.errors import CouldNotGrade, StudentFault, UsageError
 from grader.sandbox import find_sandbox
 from grader.submission import Submission
+from Minimax.arena.stopwatch import Allowance
+from Minimax.arena.withheld import has_run_delays
 
 ENGINE = b'#include "AIController.h"\n'
 OWN = {"Minimax/engine.cpp": ENGINE, "Minimax/parts/search.cc": b"", "Minimax/parts/search.h": b"", "AlphaZero/a.py": b""}
@@ -67,13 +73,65 @@ def test_headers_that_include_each_other_end(fault):
     assert fault(ring).startswith("No .cpp file in Minimax/ includes")
 
 
-def test_two_engines_side_by_side_are_both_named_with_what_to_do(fault, sources):
+def example_in(sentence):
+    """The sources that the sentence's example names, read as TOML as it is typed."""
+    return tomllib.loads(sentence[sentence.index("engine.sources") :])["engine"]["sources"]
+
+
+def test_two_engines_side_by_side_are_for_a_person_and_both_named_with_what_to_write(sources):
     two = {**OWN, "Minimax/old/engine_v1.cpp": ENGINE}
-    assert fault(two) == (
-        "Two engines stand side by side (Minimax/engine.cpp, Minimax/old/engine_v1.cpp): name the sources of the one that "
-        'counts in submission.toml, for example: [engine] sources = ["Minimax/engine.cpp"].'
-    )
+    with pytest.raises(CouldNotGrade) as caught:
+        sources(two)
+    sentence = str(caught.value)
+    assert sentence.startswith("Two engines stand side by side (Minimax/engine.cpp, Minimax/old/engine_v1.cpp): write a file")
+    assert "\n" not in sentence
+    assert sources(two, sentence[sentence.index("engine.sources") :].encode()) == example_in(sentence)
     assert sources(two, b'[engine]\nsources = ["Minimax/old/engine_v1.cpp"]') == ["Minimax/old/engine_v1.cpp"]
+
+
+def test_the_example_names_all_sources_that_compile_together_for_one_of_the_engines(sources):
+    files = {
+        "Minimax/a/engine.cpp": ENGINE + b'#include "search.h"\nstd::string ai_name = "a";',
+        "Minimax/a/search.cpp": b'#include "search.h"\n#include "../board.h"',
+        "Minimax/a/search.h": b"",
+        "Minimax/board.cpp": b'#include "board.h"',
+        "Minimax/board.h": b"",
+        "Minimax/b/engine.cpp": ENGINE + b'std::string ai_name = "b";',
+        "Minimax/b/other.cpp": b'#include "other.h"',
+        "Minimax/b/other.h": b"",
+        "Minimax/a/test.cpp": b'#include "search.h"\nint main() { return 0; }',
+    }
+    with pytest.raises(CouldNotGrade) as caught:
+        sources(files)
+    assert example_in(str(caught.value)) == ["Minimax/a/engine.cpp", "Minimax/a/search.cpp", "Minimax/board.cpp"]
+
+
+def test_an_example_with_odd_names_is_still_toml(sources):
+    files = {'Minimax/a"\n.cpp': ENGINE, "Minimax/五子棋.cpp": ENGINE}
+    with pytest.raises(CouldNotGrade) as caught:
+        sources(files)
+    assert example_in(str(caught.value)) == ['Minimax/a"\n.cpp']
+
+
+def test_sources_that_all_include_the_header_are_one_engine_if_one_of_them_names_it(sources):
+    shared = {"Minimax/all.h": ENGINE + b"extern std::string ai_name;", "Minimax/search.cpp": b'#include "all.h"'}
+    files = {**shared, "Minimax/engine.cpp": b'#include "all.h"\nstd::string ai_name = "mine";'}
+    assert sources(files) == ["Minimax/search.cpp", "Minimax/engine.cpp"]
+
+
+def test_a_source_that_another_one_includes_is_not_compiled_twice(sources):
+    files = {"Minimax/engine.cpp": ENGINE + b'#include "search.cpp"', "Minimax/search.cpp": b'#include "AIController.h"'}
+    assert sources(files) == ["Minimax/engine.cpp"]
+
+
+def test_a_program_beside_the_engine_is_left_out(sources):
+    program = b'#include "search.h"\n// int main() is below\nint main(int argc, char **argv) { return argc; }'
+    assert sources({**OWN, "Minimax/try_search.cpp": program}) == sources(OWN)
+    assert sources({**OWN, "Minimax/notes.cpp": b"/* int main() {} */"}) == [*sources(OWN), "Minimax/notes.cpp"]
+
+
+def test_a_text_that_looks_like_comments_without_end_is_read_in_no_time(sources):
+    assert sources({**OWN, "Minimax/odd.cpp": b"/*" * 500_000})[-1] == "Minimax/odd.cpp"
 
 
 def test_a_submission_without_a_source_of_its_own_has_no_engine(fault):
@@ -102,6 +160,8 @@ def test_the_list_says_which_sources_count_and_in_which_order(sources, mark):
         b'[engine]\nsources = ["Minimax/engine.cpp", 3]',
         b'[engine]\nsources = ["\xd2\xfd.cpp"]',
         b"sources = " + b"[" * 100_000,
+        b"[engine] sources = ['Minimax/engine.cpp']",
+        b"\n".join(b"a.b%d = 1" % i for i in range(4000)),
     ],
     ids=[
         "TOML syntax",
@@ -113,11 +173,14 @@ def test_the_list_says_which_sources_count_and_in_which_order(sources, mark):
         "a number among them",
         "not UTF-8",
         "nested without end",
+        "table and list on one line",
+        "very long",
     ],
 )
 def test_a_list_that_is_none_is_one_sentence_with_an_example(fault, listed):
-    expected = 'submission.toml was not understood: expected [engine] and sources = ["Minimax/my_engine.cpp", ...].'
-    assert fault(OWN, listed) == expected
+    sentence = fault(OWN, listed)
+    assert sentence.startswith("submission.toml was not understood: expected [engine] on a line of its own")
+    assert example_in(sentence) == ["Minimax/my_engine.cpp", "Minimax/search.cpp"]
 
 
 @pytest.mark.parametrize(
@@ -190,6 +253,28 @@ def test_what_does_not_compile_is_told_by_its_first_error(build, tmp_path, kind)
 def test_a_compilation_without_end_is_stopped_at_its_limit(build):
     with pytest.raises(StudentFault, match=r"^The engine does not compile: the compiler took longer than 1 s\.$"):
         build({"Minimax/a.cpp": WHOLE}, compile_command=("sh", "-c", "sleep 60"), compile_limit_s=1.0)
+
+
+@pytest.mark.skipif(not has_run_delays(), reason="this system does not count run delays")
+def test_a_busy_core_makes_no_compilation_too_long(build, monkeypatch, busy_core):
+    """Beside four other programs 0.5 s of CPU time take about 2.5 s, where 1.5 s of wall clock are allowed."""
+    monkeypatch.setattr(engine_build, "cpu_allowance", lambda limit_s: Allowance(limit_s, 1.5, 60.0))
+    compiler = """
+import os, sys, time
+while time.process_time() < 0.5: pass
+with open(sys.argv[-1], "w") as made: made.write("an engine")
+"""
+    started = time.monotonic()
+    _, binary = build({"Minimax/a.cpp": WHOLE}, compile_command=(sys.executable, "-I", "-S", "-c", compiler))
+    assert binary.read_text() == "an engine" and time.monotonic() - started > 1.5
+
+
+def test_a_machine_that_is_too_busy_to_compile_is_nobodys_fault(build, monkeypatch):
+    monkeypatch.setattr(engine_build, "cpu_allowance", lambda limit_s: Allowance(limit_s, 60.0, 0.5))
+    with pytest.raises(
+        CouldNotGrade, match=r"^this machine was too busy to compile the engine: the compiler computed for 0 of"
+    ):
+        build({"Minimax/a.cpp": WHOLE}, compile_command=("sh", "-c", "sleep 60"))
 
 
 def test_a_machine_without_the_compiler_is_told_what_to_install(assignment):

@@ -5,168 +5,16 @@ What needs nbgrader itself is skipped where it is not installed (requirements-in
 
 import csv
 import json
-import os
 import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from course_tools import enter, nbgrader, rows
 
-from grader import notebook
-from grader.__main__ import main
 from grader.errors import UsageError
 from grader.gradebook import as_comment, find_results, read_result, read_roster
-from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FAILED, PASSED, Verdict
+from grader.run import COULD_NOT_GRADE, FAILED
 from grader.seal import seal
-
-ROOT = Path(__file__).resolve().parents[2]
-COURSE = ROOT / "instructor" / "course"
-
-
-def make_results(assignment, name, changes=None):
-    """results.json as `grader.grading` writes it: full points but for `changes`, check id -> fields of its verdict."""
-    checks = []
-    for item in (*assignment.checks, *assignment.marks):
-        program = item in assignment.checks
-        values = {"status": PASSED, "points": float(item.points), "message": "As expected.", "seen": "It did."}
-        if not program:
-            values = {"status": AWAITING_MARKS, "points": 0.0, "message": "Marked by a person."}
-        values |= (changes or {}).get(item.id, {})
-        checks.append(Verdict(id=item.id, title=item.title, max_points=item.points, handout=item.handout, **values).to_json())
-    return {
-        "assignment": assignment.id,
-        "submission": name,
-        "profile": "full",
-        "seed": 7,
-        "points": sum(check["points"] for check in checks),
-        "files": {"collected": ["Minimax/engine.cpp"], "reports": ["report.pdf"]},
-        "checks": checks,
-    }
-
-
-@pytest.fixture
-def graded_as(tmp_path, assignment):
-    """Writes a result's folder below out/: `graded_as(name, {check id: fields})`; returns results.json."""
-
-    def write(name, changes=None):
-        folder = tmp_path / "out" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "run.json").write_text("{}")
-        (folder / "report.html").write_text(f"<p>report of {name}</p>")
-        path = folder / "results.json"
-        path.write_text(json.dumps(seal(make_results(assignment, name, changes), folder)))
-        return path
-
-    return write
-
-
-@pytest.fixture
-def course(tmp_path):
-    """A course as it comes from the repository, without what an instructor made in it."""
-    folder = tmp_path / "course"
-    folder.mkdir()
-    for name in ("nbgrader_config.py", "rubric.toml"):
-        shutil.copy(COURSE / name, folder)
-    shutil.copytree(COURSE / "source", folder / "source")
-    return folder
-
-
-@pytest.fixture
-def api():
-    return pytest.importorskip("nbgrader.api")
-
-
-@pytest.fixture
-def opened(api, course):
-    """Opens the course's gradebook."""
-    return lambda: api.Gradebook(f"sqlite:///{course / 'gradebook.db'}")
-
-
-def enter(course, *arguments):
-    return main(["gradebook", "--course", str(course), *map(str, arguments)])
-
-
-def nbgrader(course, *arguments):
-    """Run nbgrader's own command in the course; its output, or a failed test."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    command = [sys.executable, "-m", "nbgrader", *map(str, arguments)]
-    done = subprocess.run(command, cwd=course, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
-
-
-def rows(opened):
-    """Every score, flag and comment of the gradebook by student and cell."""
-    with opened() as gradebook:
-        return {
-            (submission.student.id, grade.name): (
-                grade.auto_score,
-                grade.manual_score,
-                grade.needs_manual_grade,
-                comment.auto_comment,
-                comment.manual_comment,
-            )
-            for submission in gradebook.assignment_submissions("gomoku")
-            for sheet in submission.notebooks
-            for grade in sheet.grades
-            for comment in sheet.comments
-            if comment.name == grade.name
-        }
-
-
-# ------------------------------------------------------------------------------------------------------ notebook
-
-
-def test_the_notebook_in_the_repository_has_a_cell_with_the_points_of_every_check_and_mark(assignment):
-    cells = json.loads((COURSE / "source" / assignment.id / "report.ipynb").read_text())["cells"]
-    points = {cell["metadata"]["nbgrader"]["grade_id"]: cell["metadata"]["nbgrader"].get("points") for cell in cells}
-    for check in assignment.checks:
-        assert points[check.id.replace(".", "-")] == check.points
-    for mark in assignment.marks:
-        assert sum(p for i, p in points.items() if i.startswith(f"{mark.id}-") and p) == mark.points
-    assert sum(p or 0 for p in points.values()) == sum(item.points for item in (*assignment.checks, *assignment.marks))
-
-
-def test_the_notebook_holds_no_code_that_nbgrader_could_run(assignment):
-    cells = json.loads((COURSE / "source" / assignment.id / "report.ipynb").read_text())["cells"]
-    assert {cell["cell_type"] for cell in cells} == {"markdown"}
-
-
-def test_a_rubric_whose_points_differ_from_the_marks_is_refused(course, capsys):
-    text = (course / "rubric.toml").read_text()
-    (course / "rubric.toml").write_text(text.replace('[1, "a suggestion', '[2, "a suggestion'))
-    assert main(["notebook", "--course", str(course)]) == 2
-    assert "expected 20 points for report, as in assignment.toml; the items give 21" in capsys.readouterr().err
-
-
-def test_check_tells_a_notebook_that_has_drifted_and_the_command_mends_it(api, course, capsys):
-    path = course / "source" / "gomoku" / "report.ipynb"
-    assert main(["notebook", "--check", "--course", str(course)]) == 0
-    path.write_text(path.read_text().replace('"points": 30', '"points": 31'))
-    assert main(["notebook", "--check", "--course", str(course)]) == 1
-    assert "run python -m grader notebook" in capsys.readouterr().err
-    assert main(["notebook", "--course", str(course)]) == 0
-    assert main(["notebook", "--check", "--course", str(course)]) == 0
-
-
-@pytest.mark.slow
-def test_the_release_is_valid_has_all_points_and_no_answer_of_the_rubric(api, assignment, course):
-    import nbformat
-    from nbgrader.nbgraderformat import MetadataValidator
-
-    nbgrader(course, "generate_assignment", "gomoku")
-    release = course / "release" / "gomoku" / "report.ipynb"
-    MetadataValidator().validate_nb(nbformat.read(release, 4))
-    cells = json.loads(release.read_text())["cells"]
-    text = "\n".join("".join(cell["source"]) for cell in cells)
-    answers = [item.answer.strip() for item in notebook.load_rubric(assignment) if item.answer]
-    assert len(answers) == 6
-    assert [line for answer in answers for line in answer.splitlines() if line in text] == []
-    assert text.count("YOUR ANSWER HERE") == len(answers)
-    assert sum(cell["metadata"]["nbgrader"].get("points", 0) for cell in cells) == 100
-    assert {path.name for path in (course / "release").rglob("*") if path.is_file()} == {"report.ipynb"}
-
 
 # ------------------------------------------------------------------------------------------------------ results
 
@@ -226,10 +74,14 @@ def test_a_roster_is_a_csv_file_with_ids_that_differ_and_can_name_a_folder(tmp_p
         "id,submission\n,x\n",
         "id\ns1\ns1\n",
         "id,submission\na,x\nb,x\n",
+        "id\n<svg onload=alert(1)>\n",
+        "id,last_name\ns1,<script>\n",
     ):
         path.write_text(text)
         with pytest.raises(UsageError):
             read_roster(path)
+    path.write_text('id,first_name,email\ns1,"Ada, Jr.",Ada <ada@example.org>\n')
+    assert read_roster(path)[0].names == {"first_name": "Ada, Jr.", "email": "Ada <ada@example.org>"}
     path.write_bytes(b"id\n\xff\xfe\n")
     with pytest.raises(UsageError, match="UTF-8"):
         read_roster(path)
@@ -347,6 +199,19 @@ def test_a_roster_gives_ids_and_names_and_leaves_out_whom_it_does_not_name(tmp_p
     assert {path.name for path in (course / "autograded").iterdir()} == {"s1"}
 
 
+def test_an_archives_name_that_is_html_is_no_student_id(graded_as, course, api, capsys):
+    assert enter(course, graded_as("<svg onload=alert(1)>")) == 2
+    assert "expected a student id that can name a folder and is no HTML; got '<svg onload=alert(1)>'" in capsys.readouterr().err
+    assert not (course / "autograded").exists()
+
+
+def test_a_name_does_not_reach_the_terminal_as_it_is(graded_as, course, api, capsys):
+    assert enter(course, graded_as("\x1b]0;owned\x07\x1b[2J\nx")) == 2
+    said = capsys.readouterr()
+    assert said.err.count("\n") == 1
+    assert all(c.isprintable() or c == "\n" for c in said.out + said.err)
+
+
 def test_two_results_of_one_student_are_refused_before_anything_is_written(tmp_path, graded_as, course, capsys):
     one = graded_as("alice")
     again = shutil.copytree(one.parent, tmp_path / "again")
@@ -423,7 +288,7 @@ def test_release_marking_feedback_and_export_of_three_submissions(released, grad
     assert "<script>alert(1)" not in feedback
 
     nbgrader(course, "export", "--to=grades.csv")
-    with open(course / "grades.csv", newline="") as file:
+    with open(course / "grades.csv", encoding="utf-8-sig", newline="") as file:
         scores = {row["student_id"]: (float(row["score"]), float(row["max_score"])) for row in csv.DictReader(file)}
     assert scores == {"alice": (70 + 4.5, 100), "bob": (70 - 30 + 15, 100), "carol": (70 - 30 - 1, 100)}
 
@@ -453,9 +318,87 @@ def test_a_report_written_in_the_notebook_is_taken_in_and_nothing_of_it_is_run(t
     assert not trace.exists()
     taken = nbformat.read(course / "autograded/alice/gomoku/report.ipynb", 4)
     cells = {cell.metadata.nbgrader.grade_id: cell.source for cell in taken.cells if "nbgrader" in cell.metadata}
-    assert cells["report-engine"] == "Alpha-beta. &lt;script&gt;alert(1)&lt;/script&gt;"
+    assert cells["report-engine"] == "<article><p>Alpha-beta. </p></article>"
     assert "Win rate against the baseline" in cells["minimax-win_rate"]
     found = rows(opened)
     assert found["alice", "minimax-win_rate"][:3] == (30.0, None, False)
     # An answer left empty is no automatic 0: the report may be a file.
     assert found["alice", "report-problems"][:3] == (None, None, True)
+
+
+@pytest.mark.slow
+def test_the_table_of_marks_holds_names_as_they_are_and_nothing_that_a_spreadsheet_computes(graded_as, tmp_path, course, api):
+    people = {
+        "s1": ("Ada, Jr.", 'O"Neill', "ada@example.org"),
+        "s2": ('=1+cmd|" /C calc"!A0', "+49", "-1"),
+        "s3": ("@SUM(1)", "王, 小明", "\t=2"),
+        "-s4": ("Eve", "x\ny", ""),
+        "s5": ("absent", "", ""),
+    }
+    roster = tmp_path / "roster.csv"
+    with open(roster, "w", encoding="utf-8-sig", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["id", "first_name", "last_name", "email"])
+        table.writerows([i, *names] for i, names in people.items())
+    for student in [*people][:-1]:
+        graded_as(student)
+    assert enter(course, tmp_path / "out", "--students", roster) == 0
+    nbgrader(course, "export", "--to=marks.csv")
+    with open(course / "marks.csv", encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.reader(file, strict=True))
+    assert {len(line) for line in lines} == {11}
+    marks = {row["student_id"]: row for row in (dict(zip(lines[0], line, strict=True)) for line in lines[1:])}
+    assert set(marks) == {"s1", "s2", "s3", "'-s4", "s5"}
+    names = [[marks[i][key] for key in ("first_name", "last_name", "email")] for i in ("s1", "s2", "s3", "'-s4")]
+    assert names == [
+        ["Ada, Jr.", 'O"Neill', "ada@example.org"],
+        ['\'=1+cmd|" /C calc"!A0', "'+49", "'-1"],
+        ["'@SUM(1)", "王, 小明", "'=2"],
+        ["Eve", "x y", ""],
+    ]
+    assert [float(marks[i]["score"]) for i in ("s1", "'-s4", "s5")] == [70, 70, 0]
+    assert not [cell for line in lines for cell in line if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+
+
+def test_a_notebook_that_came_into_autograded_by_another_way_is_made_harmless(graded_as, course, api, capsys):
+    """By a hand, or by nbgrader without this course's configuration."""
+    import nbformat
+
+    pytest.importorskip("nh3")
+    place = course / "autograded/alice/gomoku"
+    place.mkdir(parents=True)
+    told = {"grade_id": "report-engine", "grade": True, "solution": True, "locked": False, "task": False, "schema_version": 3}
+    answer = nbformat.v4.new_markdown_cell("[Figure 1](javascript:alert(1))", metadata={"nbgrader": {**told, "points": 5}})
+    code = nbformat.v4.new_code_cell("1", outputs=[nbformat.v4.new_output("display_data", {"text/html": "<script>"})])
+    nbformat.write(nbformat.v4.new_notebook(cells=[answer, code]), place / "report.ipynb")
+    (place / "program.html").write_text("<script>alert(1)</script>")
+    result = graded_as("alice")
+    (result.parent / "report.html").unlink()
+    assert enter(course, result) == 0
+    assert "report.ipynb: 1 links or pictures were removed" in capsys.readouterr().out
+    taken = nbformat.read(place / "report.ipynb", 4)
+    assert [cell.cell_type for cell in taken.cells] == ["markdown", "markdown"]
+    assert taken.cells[0].source == "<article><p>Figure 1 &#91;link removed&#93;</p></article>"
+    assert taken.cells[0].metadata.nbgrader.points == 5
+    assert "script" not in (place / "report.ipynb").read_text()
+    assert not (place / "program.html").exists()
+    before = (place / "report.ipynb").read_bytes()
+    assert enter(course, result) == 0
+    assert (place / "report.ipynb").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"cells": 3}', "[" * 100_000, '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}']
+)
+def test_a_notebook_that_cannot_be_read_is_named_and_does_not_keep_results_from_being_entered(
+    text, graded_as, course, opened, capsys
+):
+    pytest.importorskip("nh3")
+    path = course / "autograded/bob/gomoku/report.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    assert enter(course, graded_as("alice")) == 2
+    said = capsys.readouterr()
+    assert "1 of 1 results were entered" in said.out
+    assert said.err.startswith(f"grader: expected a notebook at {path}: ")
+    assert said.err.count("\n") == 1

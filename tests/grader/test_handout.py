@@ -16,6 +16,7 @@ from grader.__main__ import main
 from grader.assignment import load_assignment
 from grader.errors import UsageError
 from Minimax.arena.rules import Position
+from Minimax.arena.statistics import GameResult
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDOUT = (ROOT / "docs" / "handout.md").read_text(encoding="utf-8")
@@ -92,6 +93,14 @@ def test_the_table_of_wins_follows_the_formula():
         lost = 64 - int(wins)
         assert float(score) == (int(wins) - lost) / 64
         assert int(given) == assignment.win_rate_points(int(wins), lost, 64, points)
+
+
+def test_the_points_that_seven_wins_of_eight_may_stand_for_are_those_of_the_interval():
+    assignment = load_assignment()
+    games = [GameResult(1)] * 7 + [GameResult(0)]
+    low, high = assignment.win_rate_points_between(games, 30)
+    text = " ".join(HANDOUT.split())
+    assert f"7 wins give {assignment.win_rate_points(7, 1, 8, 30):g} points, and anything from {low:g} to {high:g}" in text
 
 
 def test_the_table_of_losing_lines_follows_the_steps():

@@ -149,3 +149,33 @@ def test_a_match_is_compared_by_counts_and_interval():
     assert lines[0] == "minimax.win_rate: DIFFERENT" and any("compare the intervals" in line for line in lines)
     assert any("recorded  partial 23/30: Won 5" in line for line in lines)
     assert any("repeated  partial 20/30: Won 4" in line for line in lines)
+
+
+@pytest.mark.parametrize("busy", ["recorded", "repeated"])
+def test_a_difference_in_games_of_a_busy_machine_is_told_with_its_likely_cause(busy):
+    move_s, starved, fed = [2.0, 2.0], [1.0, 1.0], [0.0, 0.0]
+    whole = {**dict.fromkeys(("index", "black", "winner", "seed"), 0), "termination": "five", "faulty": None, "detail": ""}
+    whole |= {"moves": [[7, 7], [8, 8]], "move_s": move_s, "move_cpu_s": [1.0, 1.0], "names": ["a", "b"], "opening": None}
+    whole |= {"size": 15, "swapped": False, "seconds": 4.0, "repeats": 0}
+    verdicts = {
+        name: Verdict(
+            "minimax.win_rate",
+            "partial",
+            points,
+            30.0,
+            "Won some.",
+            "4.4",
+            evidence={"match": {"games": [{**whole, "withheld_s": starved if name == busy else fed}]}},
+        )
+        for name, points in (("recorded", 23.0), ("repeated", 25.0))
+    }
+    lines = replay.compare(verdicts["recorded"], verdicts["repeated"])
+    told = [line for line in lines if "busy machine" in line]
+    assert len(told) == 1 and f"{busy} on a busy machine: Other programs withheld 50 % of the time in 1 of 1 games." in told[0]
+    assert "repeat it on a free machine" in told[0]
+
+
+@pytest.mark.parametrize("games", [[{"index": 3}], 150, ["x"], None])
+def test_games_of_an_earlier_version_tell_nothing_of_the_machine(games):
+    verdict = Verdict("training.never_loses", "passed", 5.0, 5.0, "As expected.", "5.5", evidence={"games": games})
+    assert not any("busy" in line for line in replay.compare(verdict, verdict))

@@ -95,6 +95,9 @@ for line in sys.stdin:
             time.sleep(60)
         elif fault == "think":
             think()
+        elif fault == "think_and_sleep":
+            think()
+            time.sleep(60)
         elif fault == "child_thinks":
             subprocess.run([sys.executable, "-S", "-c", f"import time\nwhile time.process_time() < {THOUGHT_S}: pass"])
         elif fault == "allocate":

@@ -11,9 +11,10 @@ import pytest
 from Minimax.arena.engine import EngineSpec, Limits
 from Minimax.arena.match import ThreadRunner, play_match
 from Minimax.arena.records import Records
-from Minimax.arena.referee import GameRecord, play_game
+from Minimax.arena.referee import REPEATS, GameRecord, play_game
 from Minimax.arena.rules import SWAP, IllegalAction, Position, Termination, from_line
 from Minimax.arena.setup import MatchSetup
+from Minimax.arena.stopwatch import Allowance
 
 FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 LIMITS = Limits(move_s=0.6, init_s=3.0)
@@ -113,6 +114,23 @@ def test_a_misbehaving_engine_loses_by_the_right_name(fault, at, black, terminat
     assert game.detail
 
 
+@pytest.mark.parametrize(
+    ("fault", "at", "refused"),
+    [("corner", 1, "0 0"), ("off_board", 2, "15 3"), ("words", 2, "my move is 3 3"), ("early_word", 2, "7 7"), ("exit", 2, "")],
+)
+def test_the_answer_that_loses_the_game_is_recorded_beside_the_moves(fault, at, refused):
+    game = play_game(engine(fault, at), engine(), LIMITS)
+    assert game.refused == refused and len(game.moves) == (0 if at == 1 or fault == "early_word" else 2)
+    data = game.to_json()
+    assert GameRecord.from_json(data) == game
+    del data["refused"]  # records of before
+    assert GameRecord.from_json(data) == replace(game, refused="")
+
+
+def test_a_game_with_a_free_opening_may_begin_anywhere():
+    assert play_game(engine("corner", 1), engine("exit", 1), LIMITS, free_opening=True).moves == ((0, 0),)
+
+
 @pytest.mark.parametrize("fault", ["leave_child", "flood_stderr"])
 def test_a_noisy_engine_plays_on_and_leaves_nothing(fault):
     game = play_game(engine("win"), engine(fault), LIMITS)
@@ -131,6 +149,40 @@ def test_a_legal_swap_is_no_forfeit_and_the_win_belongs_to_the_right_process():
 def test_a_program_that_is_missing_fails_at_init():
     game = play_game(EngineSpec(path="/nonexistent/engine"), engine(), LIMITS)
     assert (game.termination, game.faulty) == ("init_failed", 0)
+
+
+@pytest.fixture
+def starved(monkeypatch):
+    """A machine so busy that whoever has not answered within 0.3 s is in doubt."""
+    monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
+
+
+def test_a_doubtful_answer_is_nobodys_loss_after_the_game_was_played_again(starved):
+    game = play_game(engine("win"), engine("late", 2), seed=3)
+    assert (game.termination, game.winner, game.faulty, game.is_decided) == ("undecided", None, None, False)
+    assert game.repeats == REPEATS and game.detail.startswith("white gave no answer within 0.3 s of wall clock")
+    assert len(game.moves) == 3 and len(game.move_s) == len(game.withheld_s) == 4
+    assert GameRecord.from_json(json.loads(json.dumps(game.to_json()))) == game
+
+
+def test_a_game_that_was_doubtful_once_is_played_again_with_the_same_seeds_and_counts(starved, tmp_path):
+    script = tmp_path / "late_once.sh"
+    script.write_text(f"""#!/bin/sh
+echo "$GOMOKU_SEED $GOMOKU_OPENING" >> {tmp_path}/told
+if [ -e {tmp_path}/been ]; then exec {sys.executable} -S {FIXTURE} win; fi
+touch {tmp_path}/been
+sleep 60
+""")
+    script.chmod(0o755)
+    game = play_game(EngineSpec(path=str(script)), engine(), seed=3, opening=(5, 5))
+    told = (tmp_path / "told").read_text().splitlines()
+    assert len(told) == 2 and told[0] == told[1] and told[0].endswith(" 5 5")
+    assert (game.termination, game.winner, game.repeats) == ("five", 0, 1)
+
+
+def test_the_last_fault_of_a_starved_game_is_told_by_its_own_name(starved):
+    game = play_game(engine("exit"), engine("late", 4))
+    assert (game.termination, game.winner) == ("crash", 1)
 
 
 def test_a_record_survives_json():

@@ -9,16 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from Minimax.arena import withheld
 from Minimax.arena.cores import one_core
 from Minimax.arena.engine import Clock, EngineFailure, EngineProcess, EngineSpec, Limits
 from Minimax.arena.guardian import MARK, environment_mark, process_ids
 from Minimax.arena.process import has_cpu_clock, is_dead
 from Minimax.arena.rules import SWAP
+from Minimax.arena.stopwatch import Allowance
+from Minimax.arena.withheld import Core, has_run_delays
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 THOUGHT_S = 0.4
 
+withheld_is_known = pytest.mark.skipif(not has_run_delays(), reason="this system does not count run delays")
 pytestmark = pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show other programs' CPU time")
 
 
@@ -30,21 +34,6 @@ def process(fault, at=1, **limits):
     started = EngineProcess(engine(fault, at), Limits(**{"move_s": 5.0, "init_s": 10.0, **limits}))
     started.start(0)
     return started
-
-
-@pytest.fixture
-def busy_core():
-    """This thread, and what it starts, on a core that three other programs want too."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    # In sessions of their own, as the engine is: schedulers share a core among sessions first.
-    command = [sys.executable, "-S", "-c", "while True: pass"]
-    others = [subprocess.Popen(command, start_new_session=True) for _ in range(4)]
-    yield
-    for other in others:
-        other.kill()
-        other.wait()
-    os.sched_setaffinity(0, before)
 
 
 @pytest.mark.parametrize("fault", ["think", "child_thinks"])
@@ -64,10 +53,57 @@ def test_thinking_beyond_the_limit_loses_and_the_sentence_tells_both_clocks():
     assert playing.spent.cpu_s > 0.2
 
 
-def test_a_busy_core_makes_no_answer_late_by_the_cpu_clock(busy_core):
-    with process("think", move_s=0.7, wall_cap_s=30) as playing:
+@withheld_is_known
+def test_a_busy_core_makes_no_answer_late_by_either_clock(busy_core):
+    """With four other programs on the core, 0.4 s of CPU time take about 2 s."""
+    with process("think", move_s=0.7, wall_cap_s=0.9) as playing:
         playing.ask(SWAP)
-        assert playing.spent.cpu_s < 0.7 < playing.spent.wall_s
+        spent = playing.spent
+    assert spent.cpu_s < 0.7 < 0.9 < spent.wall_s
+    assert 0.5 * spent.wall_s < spent.withheld_s <= spent.wall_s - spent.cpu_s
+
+
+@withheld_is_known
+@pytest.mark.parametrize("fault", ["late", "think_and_sleep"])
+def test_one_that_sleeps_on_a_busy_core_is_late_all_the_same(busy_core, fault):
+    with process(fault, move_s=0.6, wall_cap_s=1.0) as playing, pytest.raises(EngineFailure) as failure:
+        playing.ask(SWAP)
+    assert failure.value.termination == "timeout" and "1 s of wall clock" in str(failure.value)
+    assert playing.spent.wall_s - playing.spent.withheld_s > 0.95
+
+
+@pytest.mark.parametrize("fault", ["late", "think"])
+def test_an_answer_that_reaches_only_the_longest_limit_is_doubtful_and_nobodys_fault(monkeypatch, fault):
+    monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
+    with process(fault) as playing, pytest.raises(EngineFailure) as failure:
+        playing.ask(SWAP)
+    assert failure.value.termination == "undecided" and "too long to tell" in str(failure.value)
+
+
+def test_a_start_that_is_doubtful_is_no_failed_start(monkeypatch):
+    monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
+    with EngineProcess(engine("silent_at_init"), Limits()) as starting, pytest.raises(EngineFailure) as failure:
+        starting.start(0)
+    assert failure.value.termination == "undecided" and str(failure.value).startswith("gave no name: ")
+
+
+def test_where_run_delays_are_unknown_a_sleeper_is_late_on_an_idle_core_and_doubtful_on_a_busy_one(monkeypatch):
+    monkeypatch.setattr(withheld, "has_run_delays", lambda: False)
+    monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=0.5, longest_s=1.5))
+    for busy, termination in ((0.0, "timeout"), (1.0, "undecided")):
+        monkeypatch.setattr(withheld, "core_times", lambda busy=busy: {0: Core(busy * time.monotonic(), 0.0, time.monotonic())})
+        with process("late") as playing, pytest.raises(EngineFailure) as failure:
+            playing.ask(SWAP)
+        assert failure.value.termination == termination
+
+
+def test_an_engine_is_told_which_clock_counts(tmp_path):
+    script = tmp_path / "tell.sh"
+    script.write_text('#!/bin/sh\nread side\necho "$GOMOKU_CLOCK"\n')
+    script.chmod(0o755)
+    for clock in Clock:
+        with EngineProcess(EngineSpec(str(script)), Limits(clock=clock)) as playing:
+            assert playing.start(0) == clock.value
 
 
 def test_the_same_answer_is_late_by_the_wall_clock(busy_core):
@@ -78,7 +114,7 @@ def test_the_same_answer_is_late_by_the_wall_clock(busy_core):
 def test_one_that_sleeps_ends_at_the_cap_of_wall_clock_time():
     with process("late", move_s=0.2) as playing, pytest.raises(EngineFailure) as failure:
         playing.ask(SWAP)
-    assert 1.3 < playing.spent.wall_s < 3
+    assert 1.3 < playing.spent.wall_s < 30  # it would have slept for a minute
     assert "1.4 s of wall clock, of which it was computing for 0.0" in str(failure.value)
 
 

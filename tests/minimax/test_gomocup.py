@@ -97,7 +97,7 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
         ("words", 2, True, "malformed", "in place of x,y"),
         ("no_comma", 2, False, "malformed", "in place of x,y"),
         ("three_numbers", 2, True, "malformed", "in place of x,y"),
-        ("unasked", 2, True, "malformed", "spoke before it was asked: b'9,9'"),
+        ("unasked", 2, True, "malformed", "spoke before it was asked: '9,9'"),
         ("huge_line", 2, True, "malformed", "more than 4096 bytes"),
         ("off_board", 2, True, "illegal_move", "off the 15x15 board"),
         ("negative", 1, False, "illegal_move", "off the 15x15 board"),

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from Minimax import evaluate
 from Minimax.arena import __main__ as arena
 from Minimax.arena import calibrate
 from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.match import ThreadRunner, play_match, play_task
+from Minimax.arena.match import MOST_UNDECIDED, Load, MatchResult, ThreadRunner, play_match, play_task
 from Minimax.arena.records import Records, read_records
-from Minimax.arena.rules import SWAP, centre
+from Minimax.arena.referee import REPEATS, GameRecord
+from Minimax.arena.rules import SWAP, Termination, centre
 from Minimax.arena.setup import MatchSetup
 from Minimax.arena.sgf import game_to_sgf, write_sgf
 from Minimax.arena.specs import check_size, engine_at, parse_agent
@@ -72,6 +74,27 @@ def test_pairs_are_told_apart_from_games(ours):
     assert data["agents"][1]["statistics"]["clusters"] == 2
 
 
+def record(index, winner, moves=(), refused=""):
+    """A game of a match in which agent 0 is always black."""
+    return GameRecord(
+        index, 0, winner, Termination.FIVE, None, "", moves, (), (), (), ("a", "b"), 1, None, 15, False, 0.0, refused=refused
+    )
+
+
+@pytest.mark.parametrize(
+    ("refused", "distinct", "low", "high"),
+    [([f"0 {i}" for i in range(22)], 64, 0.05, 0.21), (["0 0"] * 22, 43, 0.02, 0.38)],
+    ids=["different openings", "one opening again and again"],
+)
+def test_games_that_end_by_different_refused_answers_are_different_games(refused, distinct, low, high):
+    setup = MatchSetup((engine(), engine()), 64, 1)
+    lost = [record(i, 1, refused=answer) for i, answer in enumerate(refused)]
+    ended = [record(i, 0 if i < 29 else 1, moves=((7, 7), (i // 15, i % 15))) for i in range(22, 64)]
+    seen = MatchResult(setup, (*lost, *ended)).statistics(0)
+    assert seen.wins == 7 and seen.distinct_games == distinct
+    assert [round(end, 2) for end in seen.interval_95] == [low, high]
+
+
 # ------------------------------------------------------------------------------------------------------- rules
 
 
@@ -102,6 +125,112 @@ def test_a_match_that_a_rule_ended_is_ended_when_it_is_read_again(ours, tmp_path
     assert again.stopped and again.games == first.games
 
 
+# ------------------------------------------------------------------------------------------------ a busy machine
+
+
+def record_of(index, *, winner=0, decided=True, move_s=(1.0, 1.0), withheld_s=(0.0, 0.0)):
+    """A game in which agent 0 plays black."""
+    termination = Termination.FIVE if decided else Termination.UNDECIDED
+    return GameRecord(
+        index=index,
+        black=0,
+        winner=winner if decided else None,
+        termination=termination,
+        faulty=None,
+        detail="" if decided else "white gave no answer",
+        moves=((7, 7), (index, 0)),
+        move_s=move_s,
+        move_cpu_s=(0.1, 0.1),
+        withheld_s=withheld_s,
+        names=("first", "second"),
+        seed=index,
+        opening=None,
+        size=15,
+        swapped=False,
+        seconds=2.0,
+    )
+
+
+def runner_of(*games):
+    """Plays what is asked for by these records."""
+
+    def play(tasks):
+        asked = {task.index for task in tasks}
+        yield from (game for game in games if game.index in asked)
+
+    return play
+
+
+FOUR = MatchSetup((EngineSpec("a"), EngineSpec("b")), 4, 1)
+
+
+def test_a_game_that_could_not_be_decided_counts_neither_as_a_win_nor_as_a_loss_nor_as_a_draw():
+    games = [record_of(0), record_of(1, decided=False), record_of(2, winner=1), record_of(3)]
+    result = play_match(FOUR, runner_of(*games))
+    data = result.to_json()
+    assert (data["plays"], data["draws"], data["undecided"]) == (3, 0, 1)
+    assert [agent["wins"] for agent in data["agents"]] == [2, 1] and data["agents"][0]["losses"] == 1
+    assert data["agents"][0]["score"] == pytest.approx(1 / 3) and data["agents"][0]["statistics"]["games"] == 3
+    assert data["terminations"] == {"five": 3, "undecided": 1} and len(data["games"]) == 4
+    said = evaluate.summary(result)
+    assert "Number of plays: 3 " in said
+    assert said.count("1 game could not be decided") == 1 and "counts neither as a win nor as a loss" in said
+
+
+def test_a_match_goes_on_with_the_games_that_could_not_be_decided(tmp_path):
+    file = tmp_path / "games.jsonl"
+    first = play_match(FOUR, runner_of(*(record_of(i, decided=i != 2) for i in range(4))), records=Records(file, FOUR))
+    assert first.plays == 3
+    asked = []
+
+    def runner(tasks):
+        asked.extend(task.index for task in tasks)
+        yield record_of(2)
+
+    again = play_match(FOUR, runner, records=Records(file, FOUR))
+    assert asked == [2] and again.plays == 4
+    assert play_match(FOUR, runner_of(), records=Records(file, FOUR)).games == again.games
+
+
+def test_a_match_on_a_machine_that_decides_nothing_ends(tmp_path):
+    setup = replace(FOUR, plays=10)
+    played_games = [record_of(0), *(record_of(i, decided=False) for i in range(1, 10))]
+    result = play_match(setup, runner_of(*played_games))
+    assert (result.plays, len(result.games)) == (1, 1 + MOST_UNDECIDED) and "could not be decided" in result.stopped
+
+
+def test_a_rule_sees_no_game_beyond_one_that_could_not_be_decided():
+    setup = replace(FOUR, plays=8)
+    rule = Decided(formula_named("shifted_score"), 2, 8)
+    games = [record_of(i, decided=i != 1) for i in range(8)]
+    result = play_match(setup, runner_of(*games), rule=rule)
+    assert result.stopped == "" and result.plays == 7
+
+
+@pytest.mark.parametrize(
+    ("withheld", "sentence"),
+    [
+        ([(0.0, 0.0), (0.02, 0.0)], ""),
+        ([(4.0, 4.0), (0.0, 0.0), (3.0, 1.0)], "Other programs withheld 60 % of the time in 2 of 3 games."),
+    ],
+)
+def test_a_match_tells_of_the_games_played_on_a_busy_machine(withheld, sentence):
+    games = [record_of(i, move_s=(5.0, 5.0), withheld_s=each) for i, each in enumerate(withheld)]
+    result = play_match(replace(FOUR, plays=len(games)), runner_of(*games))
+    assert Load.of(games).sentence == sentence
+    assert ("withheld" in evaluate.summary(result)) == bool(sentence) and sentence in evaluate.summary(result)
+    assert result.to_json()["load"]["busy_games"] == (2 if sentence else 0)
+    assert result.to_json()["agents"][0]["withheld_s"]["max"] == max(each[0] for each in withheld)
+
+
+def test_games_of_a_few_milliseconds_tell_nothing_of_the_machine():
+    assert Load.of([record_of(0, move_s=(0.01, 0.01), withheld_s=(0.008, 0.008))]).busy_games == 0
+
+
+def test_sgf_gives_no_winner_to_a_game_that_could_not_be_decided():
+    assert "RE[Void]GC[undecided white gave no answer]" in game_to_sgf(record_of(0, decided=False))
+
+
 # ----------------------------------------------------------------------------------------------------- records
 
 
@@ -115,7 +244,9 @@ def test_programs_that_were_built_anew_do_not_go_on_with_a_match(engines, tmp_pa
         Records(tmp_path / "games.jsonl", setup)
 
 
-@pytest.mark.parametrize("text", ["", "no heading\n", '{"format": 1}\n', "[]\n", '{"format": 2}\n{"index": 3}\n'])
+@pytest.mark.parametrize(
+    "text", ["", "no heading\n", "{}\n", '{"format": 2}\n', "[]\n", '{"format": null}\n', '{"format": 3}\n{"index": 3}\n']
+)
 def test_what_is_no_file_of_records_gets_one_sentence(tmp_path, text):
     (tmp_path / "file").write_text(text)
     with pytest.raises(UsageError, match=r"^expected [^\n]*$"):
@@ -145,6 +276,24 @@ def test_a_recorded_game_is_played_again_and_a_difference_is_named(ours, tmp_pat
     assert arena.main(["replay", str(file), "9"]) == 2
     assert arena.main(["replay", str(tmp_path / "nothing"), "0"]) == 2
     assert capsys.readouterr().err.count("\n") == 2
+
+
+@pytest.mark.parametrize("busy_now", [True, False])
+def test_a_game_that_went_otherwise_is_repeated_on_a_busy_machine_and_load_is_named(tmp_path, capsys, monkeypatch, busy_now):
+    setup, file = MatchSetup((engine("win"), engine()), 1, 5), tmp_path / "games.jsonl"
+    busy = {"move_s": (5.0, 5.0), "withheld_s": (4.0, 4.0)}
+    Records(file, setup).append(record_of(0, **busy))
+    heading, game = file.read_text().splitlines()
+    heading = heading.replace('"win", "none"', f'"{sys.executable}", "{sys.executable}"')
+    file.write_text(f"{heading}\n{game}\n")
+    tasks = []
+    other = replace(record_of(0, **(busy if busy_now else {})), moves=((7, 7), (3, 3)))
+    monkeypatch.setattr(arena, "play_task", lambda task: tasks.append(task) or other)
+    assert arena.main(["replay", str(file), "0"]) == 1
+    said = capsys.readouterr().out
+    assert len(tasks) == (1 + REPEATS if busy_now else 1) and "They part at ply 2" in said
+    assert "When it was recorded other programs withheld 80 % of the time, which may be why." in said
+    assert ("Now other programs withheld 80 %" in said) == busy_now
 
 
 def test_sgf_holds_the_moves_and_the_colours_after_a_swap(tmp_path):

@@ -46,6 +46,9 @@ def test_a_swap_changes_the_colours_and_the_human_moves_again(board, capsys):
         def set_player_ind(self, p):
             pass
 
+        def reset_player(self):
+            pass
+
         def get_action(self, board, **_):
             self.seen.append(dict(board.states))
             return next(self.moves), None

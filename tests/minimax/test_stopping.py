@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from Minimax.arena.statistics import GameResult, expected_score
+from Minimax.arena.statistics import GameResult, expected_score, score_interval
 from Minimax.arena.stopping import (
     Decided,
     InOrder,
@@ -63,6 +63,17 @@ def test_shifted_points_count_a_draw_as_half_a_win_and_straight_points_as_nothin
     assert shifted_score(0, 0, 64, 30) == 16
     assert straight(6, 1, 8, 30) == 22.5 and straight(0, 0, 8, 30) == 0
     assert straight(1, 0, 3, 0.3) == 0.1
+
+
+def test_an_interval_in_points_is_that_of_the_score_rate_put_into_the_formula():
+    games = [GameResult(1)] * 7 + [GameResult(0)]
+    low, high = score_interval(games)
+    assert formula_named("shifted_score").points_between(games, 30) == (math.floor(30 * low / 0.9), 30) == (17, 30)
+    assert formula_named("straight").points_between(games, 30) == pytest.approx((30 * low, 30 * high))
+    drawn = [GameResult(0.5)] * 8
+    assert formula_named("straight").points_between(drawn, 30)[0] == 0, "a draw gives nothing"
+    same = [GameResult(1, identity="x")] * 64
+    assert formula_named("shifted_score").points_between(same, 30)[0] < 8, "games that repeat are one game"
 
 
 def test_an_unknown_formula_and_impossible_counts_are_one_sentence():

@@ -22,12 +22,12 @@ def test_a_game_has_the_policies_of_the_serial_search_from_the_same_noise(refere
     for number, (state, policy, _) in enumerate(samples):
         assert np.array_equal(state, board.current_state())
         moves, visits = player.mcts.get_move_visits(board)
-        temperature = 1.0 if number < 4 else 1e-3
-        logits = np.log(np.array(visits) + 1e-10) / temperature
-        expected = np.zeros(12)
-        expected[moves] = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+        expected, chances = np.zeros(12), np.zeros(12)
+        expected[moves] = np.array(visits) / sum(visits)
         assert np.abs(policy - expected).max() < 1e-3  # kept in float16
-        cumulative = expected.cumsum()
+        logits = np.log(np.array(visits) + 1e-10) / (1.0 if number < 4 else 1e-3)
+        chances[moves] = np.exp(logits - logits.max())
+        cumulative = chances.cumsum()
         move = int((cumulative > rng.random() * cumulative[-1]).argmax())
         player.mcts.update_with_move(move)
         mover = board.current_player

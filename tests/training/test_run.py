@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -237,16 +238,17 @@ def test_a_run_from_supervised_weights_learns_in_the_blocks_that_do_something_an
 def test_steps_are_made_in_bfloat16_where_that_is_faster_and_goes(make_network, monkeypatch, slower):
     network = make_network(3, 3, 1)
     before = {name: tensor.clone() for name, tensor in network.model.state_dict().items()}
-    train_step = type(network).train_step
+    train_step, seconds = type(network).train_step, [0.0]
 
     def timed(self, states, probs, winners, rate):
         in_bfloat16 = torch.is_autocast_enabled("cpu")
         if in_bfloat16 and slower is None:
             raise TypeError("Got unsupported ScalarType BFloat16")
-        time.sleep(0.05 * (in_bfloat16 == (slower is torch.bfloat16)))
+        seconds[0] += 1 + (in_bfloat16 == (slower is torch.bfloat16))
         return train_step(self, states, probs, winners, rate)
 
     monkeypatch.setattr(type(network), "train_step", timed)
+    monkeypatch.setattr("training.learner.time", SimpleNamespace(perf_counter=lambda: seconds[0]))
     assert learns_faster_in_bfloat16(network, 8) == (slower is torch.float32)
     assert all(torch.equal(before[name], tensor) for name, tensor in network.model.state_dict().items())
 

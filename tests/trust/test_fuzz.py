@@ -22,9 +22,9 @@ import pytest
 from grader.assignment import load_assignment
 from grader.checks.conftest import Ruling
 from grader.errors import StudentFault, UsageError
+from grader.plain import decode, encode
 from grader.sandbox import ProcessLimits, find_sandbox
 from grader.submission import read_submission
-from grader.worker import decode, encode
 from grader.worker_client import REPLIES, Worker, _fits
 from grader.workspace import build_workspace
 
@@ -212,7 +212,9 @@ def test_fuzzed_replies_are_values_of_their_layout_or_the_students_fault(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("module", ["test_mcts_pure", "test_mcts_alphazero", "test_network", "test_train_step"])
+@pytest.mark.parametrize(
+    "module", ["test_mcts_pure", "test_mcts_alphazero", "test_self_play", "test_network", "test_train_step"]
+)
 def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_path, monkeypatch):
     """Whatever values a worker gives, a check fails or passes; it never could not be graded."""
     numbers = random.Random(f"{SEED}{module}")
@@ -234,7 +236,14 @@ def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_pat
     for _ in range(COUNT // 10):
         for test in tests:
             rng = random.Random(numbers.random())
-            given = {"worker": Fuzzed(), "verdict": Ruling(), "rng": rng, "run": None}
+            given = {
+                "worker": Fuzzed(),
+                "verdict": Ruling(
+                    shares={name: share for shares in load_assignment().shares.values() for name, share in shares.items()}
+                ),
+                "rng": rng,
+                "run": None,
+            }
             if "batch" in inspect.signature(test).parameters:
                 given["batch"] = checks.Batch(rng)
             with contextlib.suppress(StudentFault):

@@ -21,6 +21,7 @@ MUTANTS = (
     "symmetry-undone-the-wrong-way",
     "no-zero-grad",
     "engine-swaps-too-early",
+    "engine-forgets-its-own-swap",
 )
 VARIANTS = ("pure-q-for-the-player-to-move", "search-follows-the-game", "training-weight-decay")
 
@@ -64,23 +65,24 @@ def test_a_row_that_is_not_as_expected_is_told_and_ends_with_1(tmp_path, monkeyp
     checks = {"a.one": ("failed", 0.0), "a.two": ("partial", 0.5), "a.three": ("passed", 1.0)}
     verdicts = {i: {"status": s, "points": p, "max_points": 1.0, "message": "said"} for i, (s, p) in checks.items()}
 
-    def wrong(expected, **more):
-        return trust._wrong(trust.Sample("mutants", "m", "", {}, expected=expected, **more), verdicts)
+    def faults(expected, **more):
+        return trust.find_faults(trust.Sample("mutants", "m", "", {}, expected=expected, **more), verdicts)
 
-    assert wrong({"a.one": None, "a.two": 0.5}) == ""
-    assert wrong({"a.one": None}, luck=("a.two",)) == ""
-    assert wrong({"a.one": None}) == "a.two gave 50%"
-    assert wrong({"a.one": None, "a.two": None, "a.three": None}) == "a.three noticed nothing"
-    assert wrong({"a.one": None, "a.two": 0.25}) == "a.two gave 50% in place of 25%"
-    assert wrong({"a.one": None, "a.two": None, "a.four": None}) == "a.four did not run"
-    assert wrong({"a.one": None, "a.two": None}, says="the sign") == "no message says 'the sign'"
-    row = trust.Row("mutants", "m", 1, {}, {}, ("a.long",), "a.three noticed nothing", 1.0)
+    assert faults({"a.one": None, "a.two": 0.5}) == {}
+    assert faults({"a.one": None}, luck=("a.two",)) == {}
+    assert faults({"a.one": None}) == {"a.two": "gave 50%"}
+    assert faults({"a.one": None, "a.two": None, "a.three": None}) == {"a.three": "noticed nothing"}
+    assert faults({"a.one": None, "a.two": 0.25}) == {"a.two": "gave 50% in place of 25%"}
+    assert faults({"a.one": None, "a.two": None, "a.four": None}) == {"a.four": "did not run"}
+    assert faults({"a.one": None, "a.two": None}, says="the sign") == {"a.one": "does not say 'the sign'"}
+    row = trust.Row("mutants", "m", 1, {}, ("a.three",), ("a.long",), {}, {"a.three": "noticed nothing"}, 1.0)
     monkeypatch.setattr(trust, "run_sample", lambda *_, **__: row)
     lines = []
-    assert trust.main("wrong-view", ("mutants",), range(1, 3), tmp_path, lines.append) == 1
+    assert trust.main("wrong-view", ("mutants",), range(1, 3), tmp_path, lines.append, jobs=2) == 1
     assert any(line.endswith("NO: a.three noticed nothing") for line in lines) and "a.long" in lines[-1]
+    assert any(line.startswith("a.three  wrong in 2 of 2 runs") for line in lines)
     rows = json.loads((tmp_path / "rows.json").read_text())
-    assert [each["wrong"] for each in rows] == [row.wrong] * 2, "one for each seed"
+    assert [each["faults"] for each in rows] == [row.faults] * 2, "one for each seed"
 
 
 def test_a_mutant_whose_text_is_not_there_once_is_fatal(tmp_path):

@@ -1,11 +1,11 @@
 // The reference engine: threat-space search and alpha-beta over incremental patterns, behind the course protocol.
 // `reference bench [DEPTH]` and `reference bench --seconds SECONDS` measure it instead (bench.h).
 //
-// It plays within eight tenths of the time that a move may take (GOMOKU_MOVE_TIME_S, 5 s unless told) and 3.5 s at most, so
-// that a shared core does not make it late. GOMOKU_SEED repeats its choices in the opening; GOMOKU_NO_SWAP=1 is for games
-// without a swap. GOMOKU_REPORT=1 reports on standard error: a line for each completed iteration, of depth 0 where the search
-// for threats has found a win and nothing else was searched; scores beyond 900000 are proven. GOMOKU_WITHOUT switches ideas
-// off, a comma-separated list of names from options.h.
+// It plays within eight tenths of the time that a move may take (GOMOKU_MOVE_TIME_S, 5 s unless told) and 3.5 s at most, by
+// the clock that the referee counts (GOMOKU_CLOCK, CPU time unless told "wall"). GOMOKU_SEED repeats its choices in the
+// opening; GOMOKU_NO_SWAP=1 is for games without a swap. GOMOKU_REPORT=1 reports on standard error: a line for each completed
+// iteration, of depth 0 where the search for threats has found a win and nothing else was searched; scores beyond 900000 are
+// proven. GOMOKU_WITHOUT switches ideas off, a comma-separated list of names from options.h.
 
 #include <memory>
 #include <random>

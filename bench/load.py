@@ -1,0 +1,200 @@
+"""Whether a busy machine changes verdicts: `python bench/load.py` counts those that differ from a free machine's.
+
+The same samples are judged with the same seed while 0, 1, 2, 4 programs that only compute run on every core:
+
+  submissions   the reference and all variants of instructor/submissions, and engines that take their time (the random sample,
+                which once a game thinks for 3.6 or 5.6 s of CPU time, or sleeps for 10 or 12 s: two of them right, two too
+                late), graded by a profile of assignment.toml, with the checks that their files can fell
+  games         the engine of tests/minimax/misbehaving_engine.py with each of its faults, on both sides: how its game ends
+
+A verdict is a check's status and points, or a game's termination and loser. An engine that plans by the wall clock may play
+differently under load, and a game of it end differently, without any verdict on its time being wrong. Run it on a machine that
+does nothing else; the graded submissions stay in --out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from grader.assignment import ROOT, load_assignment
+from grader.confine import die_with_parent
+from grader.errors import UsageError
+from grader.grading import grade
+from grader.run import AWAITING_MARKS, Verdict
+from grader.sandbox import Sandbox, find_sandbox
+from grader.trust import Sample, checks_for, lay_out, load_samples
+from Minimax.arena.engine import EngineSpec, Limits
+from Minimax.arena.match import Load
+from Minimax.arena.records import machine
+from Minimax.arena.referee import GameRecord, play_game
+
+OUT = Path("results", "load")
+SPIN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
+MISBEHAVING = ROOT / "tests" / "minimax" / "misbehaving_engine.py"
+FAULTS = (
+    *(
+        "none",
+        "win",
+        "occupied",
+        "off_board",
+        "negative",
+        "swap",
+        "swap_twice",
+        "corner",
+        "words",
+        "three_numbers",
+        "huge_line",
+    ),
+    *("early_word", "no_newline", "late", "ignore_sigterm", "think", "think_and_sleep", "child_thinks", "ponder", "daemon"),
+    *("exit", "exit_but_child", "abort", "close_stdout", "crash_at_init", "silent_at_init", "leave_child", "flood_stderr"),
+)
+FAULTY_ANSWER = 2
+LIMITS = Limits(move_s=1.0, init_s=2.0, memory_mib=1024)
+# name -> what an answer does first, once a game.
+SLOW = {
+    "thinks-3.6-s": "const double until = seconds() + 3.6; while (seconds() < until) {}",
+    "thinks-5.6-s": "const double until = seconds() + 5.6; while (seconds() < until) {}",
+    "sleeps-10-s": "std::this_thread::sleep_for(std::chrono::seconds(10));",
+    "sleeps-12-s": "std::this_thread::sleep_for(std::chrono::seconds(12));",
+}
+SLOW_ACTION = """
+#include <thread>
+static double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+std::pair<int, int> action(std::pair<int, int> loc) {
+    static int answers;
+    if (++answers == 2) { TAKES_ITS_TIME }
+    return answer(loc);
+}
+"""
+Outcome = tuple[str, object]  # status and points, or termination and loser
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One verdict under one load; `words` say why."""
+
+    outcome: Outcome
+    words: str
+
+
+def slow_samples() -> list[Sample]:
+    """Engines that take their time, laid over the reference."""
+    plain = (ROOT / "Minimax" / "sample.cpp").read_text(encoding="utf-8")
+    head = "std::pair<int, int> action("
+    own = tuple(f"Minimax/{path.name}" for path in sorted((ROOT / "instructor" / "reference" / "Minimax").iterdir()))
+    samples = []
+    for name, wait in SLOW.items():
+        text = plain.replace(head, "static std::pair<int, int> answer(") + SLOW_ACTION.replace("TAKES_ITS_TIME", wait)
+        samples.append(Sample("engines", name, wait, {"Minimax/slow.cpp": text.encode()}, without=own))
+    return samples
+
+
+@contextmanager
+def busy_programs(each: int) -> Iterator[None]:
+    """So many programs on every core, each in a session of its own, since schedulers share a core among sessions first."""
+    command = [sys.executable, "-S", "-c", SPIN]
+    cores = sorted(os.sched_getaffinity(0)) * each
+    programs = [
+        subprocess.Popen([*command, str(core)], start_new_session=True, preexec_fn=die_with_parent, stdin=subprocess.DEVNULL)
+        for core in cores
+    ]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def judge_submission(sample: Sample, profile: str, out: Path, sandbox: Sandbox, seed: int) -> tuple[dict[str, Judged], Load]:
+    """Verdict by check, and the load under the games of its checks."""
+    long = profile not in ("trust", "smoke")
+    assignment = load_assignment()
+    assignment = replace(assignment, checks=tuple(checks_for(sample, assignment, long=long)[0]))
+    folder = out / "submissions" / sample.name
+    lay_out(sample, folder)
+    results = grade(folder, assignment, profile, out, sandbox, seed=seed, announce=lambda _: None)
+    verdicts = [Verdict(**check) for check in results["checks"] if check["status"] != AWAITING_MARKS]
+    games = [game for verdict in verdicts for game in verdict.evidence.get("match", verdict.evidence).get("games", [])]
+    load = Load.of([GameRecord.from_json(game) for game in games if isinstance(game, dict)])
+    return {verdict.id: Judged((verdict.status, verdict.points), verdict.message) for verdict in verdicts}, load
+
+
+def judge_games(fault: str) -> tuple[dict[str, Judged], Load]:
+    """How the games of a misbehaving engine end, by its colour."""
+
+    def engine(name: str) -> EngineSpec:
+        return EngineSpec(name, (sys.executable, "-S", str(MISBEHAVING), name, str(FAULTY_ANSWER)))
+
+    bad, good = engine(fault), engine("none")
+    games = {
+        colour: play_game(*seats, LIMITS, seed=1)
+        for colour, seats in {"as black": (bad, good), "as white": (good, bad)}.items()
+    }
+    found = {colour: Judged((game.termination.value, game.faulty), game.detail) for colour, game in games.items()}
+    return found, Load.of(list(games.values()))
+
+
+def main() -> int:
+    """Judge everything under each load and print the table; 1 if a verdict differs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--busy", type=int, nargs="+", default=[1, 2, 4], metavar="N", help="programs on every core, beside 0")
+    parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help="names of submissions and faults")
+    parser.add_argument("--profile", default="trust", help="of assignment.toml; trust and smoke leave out what takes long")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    if min(options.busy) < 1:
+        parser.error(f"expected --busy of at least 1; got {min(options.busy)}")
+    try:
+        load_assignment().profile(options.profile)
+        sandbox = find_sandbox()
+        submissions = [*load_samples(("variants",)), *slow_samples()]
+    except UsageError as error:
+        parser.error(str(error))
+    jobs: dict[str, Sample | str] = {sample.name: sample for sample in submissions} | {fault: fault for fault in FAULTS}
+    jobs = {name: job for name, job in jobs.items() if any(fnmatchcase(name, pattern) for pattern in options.only)}
+    if not jobs:
+        given = " ".join(options.only)
+        parser.error(f"expected a pattern that fits a name such as {submissions[0].name} or {FAULTS[-1]}; got {given}")
+    here = machine()
+    print(f"{here['processor']}, {here['cores']} cores, seed {options.seed}, profile {options.profile}, {sandbox.level}")
+    free: dict[tuple[str, str], Judged] = {}
+    differing = 0
+    for number in [0, *sorted(set(options.busy))]:
+        started, count, changed = time.monotonic(), 0, 0
+        with busy_programs(number):
+            for name, job in jobs.items():
+                where = options.out.resolve() / f"busy_{number}"
+                if isinstance(job, Sample):
+                    found, load = judge_submission(job, options.profile, where, sandbox, options.seed)
+                else:
+                    found, load = judge_games(job)
+                for what, judged in found.items():
+                    before = free.setdefault((name, what), judged)
+                    count += 1
+                    if judged.outcome != before.outcome:
+                        changed += 1
+                        print(f"  {name} {what}: {before.outcome} became {judged.outcome}: {judged.words}")
+                print(f"  {number} busy: {name}, {len(found)} verdicts. {load.sentence}".rstrip(), flush=True)
+        minutes = (time.monotonic() - started) / 60
+        print(
+            f"{number} busy programs on every core: verdicts changed: {changed} of {count} ({minutes:.1f} minutes)", flush=True
+        )
+        differing += changed
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

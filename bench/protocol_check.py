@@ -1,0 +1,93 @@
+"""How often the protocol check accuses an engine: `python bench/protocol_check.py --seeds 50 'engine-*' reference`.
+
+The arguments are names or patterns of variants and mutants (`instructor/submissions`). Each engine is compiled once and plays
+the games of the check with every seed, unconfined. Printed for each: runs in which something was found on one side, on both;
+the temptations of `grader/checks/beliefs.py` that it met and took; answers given, and seconds a run. `--no-baseline` leaves out
+the whole games against the baseline, which take longest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from grader.assignment import ROOT, load_assignment
+from grader.checks.beliefs import temptations
+from grader.checks.protocol_games import Side
+from grader.engine_build import build_engine, build_opponent, engine_sources
+from grader.sandbox import find_sandbox
+from grader.submission import read_submission
+from grader.trust import Sample, lay_out, load_samples
+from grader.workspace import build_workspace
+from Minimax.arena.engine import EngineSpec, Limits
+
+MOVE_S = 0.2  # what engines are told, as in the profile `trust`
+
+
+def compiled(sample: Sample, folder: Path) -> EngineSpec:
+    """A sample's engine."""
+    assignment = load_assignment()
+    lay_out(sample, folder / "submission", ROOT)
+    submission = read_submission(folder / "submission", assignment)
+    workspace = build_workspace(assignment, submission, folder / "workspace")
+    binary = folder / "engine"
+    build_engine(workspace, engine_sources(submission, assignment), binary, assignment, find_sandbox())
+    return EngineSpec(sample.name, (str(binary),))
+
+
+def run(engine: EngineSpec, seed: int, with_baseline: bool) -> list[Side]:
+    """Both sides, played to their end."""
+    baseline = EngineSpec("baseline", (str(build_opponent("baseline", load_assignment())),)) if with_baseline else None
+    limits = Limits(move_s=5, told_move_s=MOVE_S)
+    sides = [Side(seat, engine, baseline, limits, Random(f"{seed} {seat}")) for seat in (0, 1)]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(Side.play, sides))
+    return sides
+
+
+def main() -> int:
+    """Print a line for each engine, and each thing that was found once."""
+    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--no-baseline", action="store_true")
+    arguments = parser.parse_args()
+    chosen = [s for s in load_samples() if any(fnmatchcase(s.name, name) for name in arguments.names)]
+    print("engine | runs | one side | both sides | temptations met | taken | answers a run | s a run")
+    for sample in chosen:
+        with tempfile.TemporaryDirectory(prefix="bench-protocol-") as folder:
+            engine = compiled(sample, Path(folder))
+            count: Counter[str] = Counter()
+            messages: Counter[str] = Counter()
+            started = time.monotonic()
+            for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
+                sides = run(engine, seed, not arguments.no_baseline)
+                faults = [fault for side in sides if (fault := side.fault())]
+                count[f"found {len(faults)}"] += 1
+                messages.update(faults)
+                for side in sides:
+                    count["answers"] += sum(len(game.moves[side.seat :: 2]) for game in side.games)
+                    met = [t for game in side.games for t in temptations(game.moves, side.seat)]
+                    count["met"] += len(met)
+                    count["taken"] += sum(t.is_taken for t in met)
+            seconds = (time.monotonic() - started) / arguments.seeds
+        found = f"{count['found 1']} | {count['found 2']} | {count['met']} | {count['taken']}"
+        answers = count["answers"] / arguments.seeds
+        print(f"{sample.name} | {arguments.seeds} | {found} | {answers:.0f} | {seconds:.1f}", flush=True)
+        for message, times in messages.most_common(3):
+            print(f"    {times} x {message}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

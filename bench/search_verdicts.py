@@ -1,0 +1,152 @@
+"""Verdicts of the search checks over many seeds, without a sandbox: how often is a right solution accused, a mutant missed?
+
+    python bench/search_verdicts.py --kind variants --only 'search-*' --seeds 200
+    python bench/search_verdicts.py --kind mutants --only 'pure-*' --seeds 20
+
+Samples and seeds are those of `python -m grader trust`, and so are the verdicts. Here each sample runs all its seeds in one
+process, which makes a run a few seconds of CPU time. Only samples with a file of a search are run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from fnmatch import fnmatchcase
+from pathlib import Path
+from random import Random
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from grader import trust, worker  # noqa: E402
+from grader.assignment import load_assignment  # noqa: E402
+from grader.checks import conftest, test_mcts_alphazero, test_mcts_pure, test_self_play  # noqa: E402
+from grader.errors import CouldNotGrade, StudentFault  # noqa: E402
+from grader.worker_client import _sentence  # noqa: E402
+
+FILES = {"AlphaZero/mcts_pure.py": "mcts_pure", "AlphaZero/mcts_alphaZero.py": "mcts_alphazero"}
+
+
+class LocalWorker:
+    """Runs the operations of `grader.worker` in this process, with the seeds that a worker would be given."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.dice = Random()
+        self._workspace = workspace
+
+    def call(self, operation: str, **arguments: Any) -> Any:
+        """As `grader.worker_client.Worker.call`."""
+        worker.STATE["seed"] = self.dice.getrandbits(32)
+        worker.seed_generators()
+        try:
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                value = worker.OPERATIONS[operation](**arguments)
+            return worker.decode(json.loads(json.dumps(worker.encode(value))))
+        except Exception as error:
+            fault = worker.describe(error, self._workspace)
+            raise (CouldNotGrade if fault["ours"] else StudentFault)(_sentence(fault)) from error
+
+
+def checks_of(groups: set[str]) -> dict[str, Any]:
+    """Check -> the test that decides it."""
+    found = {}
+    for module in (test_mcts_pure, test_mcts_alphazero, test_self_play):
+        for test in vars(module).values():
+            marks = {mark.args[0] for mark in getattr(test, "pytestmark", ())}
+            found |= {check: test for check in marks if check.split(".")[0] in groups}
+    return found
+
+
+def verdict_of(check: str, test: Any, seed: int, local: LocalWorker, shares: dict[str, float]) -> tuple[float, str]:
+    """The share of the points and the message; -1 for what could not be graded."""
+    ruling = conftest.Ruling(shares=shares)
+    local.dice = Random(f"{seed}:{check}:dice")
+    try:
+        test(local, ruling, Random(f"{seed}:{check}"))
+    except StudentFault as fault:
+        return 0.0, str(fault)
+    except CouldNotGrade as doubt:
+        return -1.0, str(doubt)
+    return ruling.share, ruling.message or ruling.seen
+
+
+def run_one(folder: Path, groups: set[str], seeds: range) -> None:
+    """Print a line of JSON for each check and seed."""
+    sys.path.insert(0, str(folder))
+    shares, local = load_assignment().shares, LocalWorker(folder)
+    tests = checks_of(groups)
+    for seed in seeds:
+        for check, test in tests.items():
+            started = time.process_time()
+            share, message = verdict_of(check, test, seed, local, dict(shares.get(check, {})))
+            print(json.dumps([check, seed, share, message, time.process_time() - started]), flush=True)
+
+
+def show(sample: trust.Sample, rows: list[list[Any]]) -> int:
+    """Print what a sample got, and what is not as it must be; how many verdicts that were."""
+    wrong = 0
+    for check in dict.fromkeys(row[0] for row in rows):
+        mine = [row for row in rows if row[0] == check]
+        counts = Counter(row[2] for row in mine)
+        expected = sample.expected.get(check, 1.0)
+        said = sample.says if check == next(iter(sample.expected), None) else ""
+        bad = [
+            row
+            for row in mine
+            if check not in sample.luck
+            and ((row[2] >= 1 or row[2] < 0) if expected is None else row[2] != expected) | (said not in row[3])
+        ]
+        wrong += len(bad)
+        if bad or check in sample.expected or check in sample.luck:
+            told = ", ".join(f"{n} of {len(mine)} got {share:g}" for share, n in sorted(counts.items()))
+            mark = "NO " if bad else "yes"
+            print(f"{mark} {sample.name:44} {check:26} {told}" + (f" | {bad[0][1]}: {bad[0][3]}" if bad else ""), flush=True)
+    return wrong
+
+
+def main() -> int:
+    """Parse the command line, run the samples one after the other; 1 if a verdict is not as it must be."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--kind", choices=sorted(trust.KINDS), help="one kind of samples (default: all)")
+    parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help="samples whose name fits one of them")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--one", nargs=2, metavar=("FOLDER", "GROUPS"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    seeds = range(options.seed, options.seed + options.seeds)
+    if options.one:
+        run_one(Path(options.one[0]), set(options.one[1].split(",")), seeds)
+        return 0
+    kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
+    wrong = runs = 0
+    seconds: Counter[str] = Counter()
+    for sample in trust.load_samples(kinds):
+        if not any(fnmatchcase(sample.name, pattern) for pattern in options.only):
+            continue
+        groups = {group for file, group in FILES.items() if file in sample.files or sample.name == "reference"}
+        if not groups:
+            continue
+        with tempfile.TemporaryDirectory(prefix="search-verdicts-") as folder:
+            trust._lay_out(sample, Path(folder, sample.name), ROOT)
+            command = [sys.executable, __file__, "--one", str(Path(folder, sample.name)), ",".join(sorted(groups))]
+            command += ["--seed", str(options.seed), "--seeds", str(options.seeds)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        wrong += show(sample, rows)
+        runs += len(rows)
+        for check, _, _, _, cpu_s in rows:
+            seconds[check] += cpu_s
+    print(f"{runs} verdicts, {wrong} not as they must be; CPU seconds: {', '.join(f'{i} {s:.0f}' for i, s in seconds.items())}")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""A copy of the course, results that were never graded, and nbgrader over both: for the tests of notebook and gradebook."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.__main__ import main
+from grader.run import AWAITING_MARKS, PASSED, Verdict
+from grader.seal import seal
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = ROOT / "instructor" / "course"
+
+
+def make_results(assignment, name, changes=None):
+    """results.json as `grader.grading` writes it: full points but for `changes`, check id -> fields of its verdict."""
+    checks = []
+    for item in (*assignment.checks, *assignment.marks):
+        program = item in assignment.checks
+        values = {"status": PASSED, "points": float(item.points), "message": "As expected.", "seen": "It did."}
+        if not program:
+            values = {"status": AWAITING_MARKS, "points": 0.0, "message": "Marked by a person."}
+        values |= (changes or {}).get(item.id, {})
+        checks.append(Verdict(id=item.id, title=item.title, max_points=item.points, handout=item.handout, **values).to_json())
+    return {
+        "assignment": assignment.id,
+        "submission": name,
+        "profile": "full",
+        "seed": 7,
+        "points": sum(check["points"] for check in checks),
+        "files": {"collected": ["Minimax/engine.cpp"], "reports": ["report.pdf"]},
+        "checks": checks,
+    }
+
+
+@pytest.fixture
+def graded_as(tmp_path, assignment):
+    """Writes a result's folder below out/: `graded_as(name, {check id: fields})`; returns results.json."""
+
+    def write(name, changes=None):
+        folder = tmp_path / "out" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "run.json").write_text("{}")
+        (folder / "report.html").write_text(f"<p>report of {name}</p>")
+        path = folder / "results.json"
+        path.write_text(json.dumps(seal(make_results(assignment, name, changes), folder)))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course as it comes from the repository, without what an instructor made in it."""
+    folder = tmp_path / "course"
+    folder.mkdir()
+    for name in ("nbgrader_config.py", "rubric.toml"):
+        shutil.copy(COURSE / name, folder)
+    for name in ("source", "templates"):
+        shutil.copytree(COURSE / name, folder / name)
+    return folder
+
+
+@pytest.fixture
+def api():
+    return pytest.importorskip("nbgrader.api")
+
+
+@pytest.fixture
+def opened(api, course):
+    """Opens the course's gradebook."""
+    return lambda: api.Gradebook(f"sqlite:///{course / 'gradebook.db'}")
+
+
+def enter(course, *arguments):
+    return main(["gradebook", "--course", str(course), *map(str, arguments)])
+
+
+def nbgrader(course, *arguments):
+    """Run nbgrader's own command in the course; its output, or a failed test."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    command = [sys.executable, "-m", "nbgrader", *map(str, arguments)]
+    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=course, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def rows(opened):
+    """Every score, flag and comment of the gradebook by student and cell."""
+    with opened() as gradebook:
+        return {
+            (submission.student.id, grade.name): (
+                grade.auto_score,
+                grade.manual_score,
+                grade.needs_manual_grade,
+                comment.auto_comment,
+                comment.manual_comment,
+            )
+            for submission in gradebook.assignment_submissions("gomoku")
+            for sheet in submission.notebooks
+            for grade in sheet.grades
+            for comment in sheet.comments
+            if comment.name == grade.name
+        }

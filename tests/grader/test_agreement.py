@@ -1,0 +1,102 @@
+"""A search that selects by another rule is told which one it looks like; right ones are told nothing."""
+
+from math import sqrt
+from random import Random
+
+import pytest
+
+from grader.checks.agreement import (
+    HUGE_C_PUCT,
+    READINGS,
+    WIDE_BOARDS,
+    WIDE_PLAYOUTS,
+    Search,
+    _slips,
+    expect_agreement,
+)
+from grader.checks.positions import random_position
+from grader.checks.searches import call, hash_evaluate
+from grader.checks.trees import board_at
+from grader.errors import CouldNotGrade, StudentFault
+from grader.trusted_search import search
+
+C_PUCT = 5.0
+
+
+def searches(rule=None, reading=READINGS[0], sizes=((3, 3, 3), (4, 3, 3), (5, 4, 4)), n_playout=120, c_puct=C_PUCT):
+    """Searches of a student who selects by this rule, or by the right one."""
+    rng, found = Random(3), []
+    for size in sizes:
+        position, seed = random_position(rng, *size, 2), rng.randrange(2**31)
+        board, evaluate = board_at(position), hash_evaluate(seed)
+        root = search(board, evaluate, n_playout, c_puct, reading=reading, rule=rule)
+        visits = {move: float(child.visits) for move, child in root.children.items()}
+        found.append(Search(visits, position, evaluate, n_playout, c_puct))
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(_slips(C_PUCT))))
+def test_a_slip_in_the_selection_is_named(number):
+    sentence, rule = _slips(C_PUCT)[number]
+    with pytest.raises(StudentFault) as caught:
+        expect_agreement(searches(rule))
+    assert f"It looks as if {sentence}." in str(caught.value) or f"or as if {sentence}" in str(caught.value)
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=str)
+def test_whatever_the_formula_leaves_open_is_right(reading):
+    assert expect_agreement(searches(reading=reading)) == 0
+
+
+def at_random_where_all_bonuses_are_0(c_puct, rng):
+    """The children's visits alone are counted, and of equal moves any is selected."""
+    return lambda p, n: (n.mean_value + c_puct * n.prior * sqrt(p.visits - 1) / (1 + n.visits), rng.random())
+
+
+def test_a_right_search_that_cannot_be_repeated_could_not_be_graded():
+    rng = Random(5)
+    ordinary = searches(at_random_where_all_bonuses_are_0(C_PUCT, rng))
+    wide = searches(
+        at_random_where_all_bonuses_are_0(HUGE_C_PUCT, rng),
+        sizes=[(*size, 5) for size in WIDE_BOARDS],
+        n_playout=WIDE_PLAYOUTS,
+        c_puct=HUGE_C_PUCT,
+    )
+    with pytest.raises(CouldNotGrade, match="chooses at random among moves of equal value"):
+        expect_agreement(ordinary, wide, lambda: True)
+    with pytest.raises(StudentFault, match="of the visits went to other moves"):
+        expect_agreement(ordinary, wide, lambda: False)
+    with pytest.raises(StudentFault, match="logarithm"):
+        expect_agreement(searches(_slips(C_PUCT)[-1][1]), wide=searches(_slips(C_PUCT)[-1][1]), chooses_at_random=lambda: True)
+
+
+def test_a_rule_that_is_no_known_slip_is_told_by_its_visits_alone():
+    with pytest.raises(StudentFault, match=r"% of the visits went to other moves than by .* \(1 \+ n\)\.$"):
+        expect_agreement(searches(lambda parent, child: child.visits))
+
+
+class Picky:
+    """A worker whose search understands values of one form alone."""
+
+    def __init__(self, understands_arrays, fault=None):
+        self.understands_arrays, self.fault = understands_arrays, fault or StudentFault("TypeError: not subscriptable.")
+        self.asked = []
+
+    def call(self, operation, *, evaluator, **arguments):
+        self.asked.append(bool(evaluator.get("value_as_array")))
+        if self.asked[-1] != self.understands_arrays:
+            raise self.fault
+        return operation
+
+
+@pytest.mark.parametrize("understands_arrays", [False, True])
+def test_a_search_that_understands_one_form_of_values_is_given_that_form(understands_arrays):
+    assert call(Picky(understands_arrays), "search", evaluator={"kind": "uniform"}) == "search"
+
+
+@pytest.mark.parametrize("fault", [StudentFault("ValueError: wrong."), CouldNotGrade("TypeError: ours.")])
+def test_a_failure_that_has_nothing_to_do_with_values_is_told_at_once(fault):
+    worker = Picky(True, fault)
+    with pytest.raises(type(fault)):
+        call(worker, "search", evaluator={"kind": "uniform"})
+    assert worker.asked == [False]

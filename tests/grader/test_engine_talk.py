@@ -1,0 +1,78 @@
+"""What an engine says out of place is named, with what to do."""
+
+import sys
+
+import pytest
+
+from grader.checks.engine_talk import FLUSH, FORM, NOTES, explain_answer, explain_talk, first_stone, listen
+from Minimax.arena.engine import EngineSpec, Limits
+
+LIMITS = Limits(move_s=5)
+LOOP = "side = input()\n{name}\nfor line in sys.stdin:\n    {answer}\n"
+NAME, ANSWER = 'print("alice", flush=True)', 'print("7 7", flush=True)'
+
+
+def heard(name=NAME, answer=ANSWER, before=""):
+    """What a program says that speaks the protocol but for the given lines."""
+    code = "import sys\n" + before + LOOP.format(name=name, answer=answer)
+    return listen(EngineSpec("mine", (sys.executable, "-c", code)), LIMITS, 0)
+
+
+def test_nothing_is_wrong_with_a_right_engine():
+    talk = heard()
+    assert (talk.early, talk.introduction, talk.answer, talk.at_the_end) == ("", "alice\n", "7 7\n", "")
+    assert explain_talk(talk) == "" and first_stone(talk) == (7, 7)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"before": 'print("hello", flush=True)\n'}, f"It wrote 'hello' before it was told its side. {NOTES}"),
+        (
+            {"name": f'print("Loading 3 tables", flush=True); {NAME}'},
+            f"It wrote 'Loading 3 tables' before its name 'alice'; the first line is taken for the name. {NOTES}",
+        ),
+        (
+            {"name": 'print("alice")', "answer": 'print("7 7")'},
+            f"It wrote its name only when its input ended: 'alice 7 7'. {FLUSH}",
+        ),
+        ({"name": 'print("alice", end="", flush=True)'}, f"It wrote its name 'alice' without the end of the line. {FLUSH}"),
+        ({"answer": 'print("7 7")'}, f"Its answer '7 7' came only when its input ended. {FLUSH}"),
+        ({"answer": f'print("depth 4", flush=True); {ANSWER}'}, f"It wrote 'depth 4' before its answer '7 7'. {NOTES}"),
+        ({"answer": 'print("7 7", end="", flush=True)'}, f"It wrote its answer '7 7' without the end of the line. {FLUSH}"),
+    ],
+    ids=["early", "banner", "name not flushed", "name without its end", "answer not flushed", "debug line", "no line end"],
+)
+def test_the_cause_is_named_and_the_first_stone_is_still_read(changes, sentence):
+    talk = heard(**changes)
+    assert explain_talk(talk) == sentence
+    assert first_stone(talk) == (7, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("7 7\n", ""),
+        ("-1 -1\n", ""),
+        ("", ""),
+        ("7,7\n", f"It answered '7,7' where 7 7 was expected. {FORM}"),
+        ("(7, 8)\n", f"It answered '(7, 8)' where 7 8 was expected. {FORM}"),
+        ("7 7 12\n", f"It answered '7 7 12', 3 numbers where two are expected. {FORM}"),
+        ("7\n7\n", f"It wrote the two numbers 7 and 7 on two lines. {FORM}"),
+        ("7 7\n8 8\n", f"It gave more than one answer to one question: '7 7', '8 8'. {FORM}"),
+        ("7 7\nscore 12\n", f"It wrote 'score 12' after its answer '7 7'. {NOTES}"),
+        ("best: 7 7\n", f"It wrote 'best:' before its answer '7 7'. {NOTES}"),
+        ("Your move?\n", f"It wrote 'Your move?', which is no answer. {NOTES}"),
+        ("<b>best</b> " * 20, f"It wrote '{('<b>best</b> ' * 20)[:60]}', which is no answer. {NOTES}"),
+    ],
+)
+def test_an_answer_of_another_form_is_named(text, sentence):
+    assert explain_answer(text) == sentence
+
+
+def test_a_program_that_ends_or_cannot_be_heard_is_no_fault_of_the_listener():
+    assert explain_talk(listen(EngineSpec("mine", (sys.executable, "-c", "raise SystemExit(3)")), LIMITS, 1)) == ""
+
+
+def test_a_very_long_line_is_read_in_no_time():
+    assert explain_answer("ab" + "7" * 1_000_000).startswith("It wrote 'ab777")

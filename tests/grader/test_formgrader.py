@@ -1,0 +1,223 @@
+"""A marker opens a hostile report in formgrader, in a real browser, and clicks: what happens to the scores.
+
+Each layer is tried alone, and the attack without either, which shows that it is one. Needs nbgrader, Chromium and chromedriver.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import browser
+import pytest
+from course_tools import COURSE, enter, make_results, nbgrader
+from hostile_cells import CELLS, to_cell
+
+from grader.run import FAILED
+from grader.seal import seal
+
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("nbgrader")
+pytest.importorskip("nh3")
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())]
+
+PROGRAM_POINTS = 32  # of 100 before the click
+ACTING = (
+    "script, iframe, frame, object, embed, form, input, button, style, link, meta, base, svg, math, "
+    "[style]:not([style^=text-align]), [id], [class]"
+)
+
+
+@contextmanager
+def jupyter(folder):
+    """JupyterLab in the course's folder, as section 5 of docs/instructor.md starts it; its address."""
+    port, home = browser.free_port(), folder.parent / "home"
+    home.mkdir(exist_ok=True)
+    variables = {"HOME": str(home), "JUPYTER_CONFIG_DIR": str(home / ".jupyter"), "PYTHONPATH": str(ROOT)}
+    variables["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    options = ["--no-browser", "--allow-root", f"--ServerApp.port={port}", "--IdentityProvider.token="]
+    command = [sys.executable, "-m", "jupyterlab", *options]
+    with open(folder.parent / "lab.log", "w") as log:
+        server = subprocess.Popen(command, cwd=folder, env={**os.environ, **variables}, stdout=log, stderr=log)
+        try:
+            browser.wait_for(lambda: browser.listens(port), 120)
+            yield f"http://localhost:{port}"
+        finally:
+            server.terminate()
+            server.wait(60)
+
+
+def submissions(address):
+    """What formgrader lists, by student."""
+    with urllib.request.urlopen(f"{address}/formgrader/api/submitted_notebooks/gomoku/report") as reply:
+        return {entry["student"]: entry for entry in json.load(reply)}
+
+
+@contextmanager
+def opened(folder, student="mallory"):
+    """The student's page in a browser, and a function that gives the student's score as the gradebook has it."""
+    with jupyter(folder) as address, browser.browser() as window:
+        entry = submissions(address)[student]
+        window.open(f"{address}/formgrader/submissions/{entry['id']}/")
+        # The fields are filled once formgrader's own scripts have run and the server has answered.
+        window.run("return new Promise(done => $(document).ajaxStop(done) && setTimeout(done, 3000))")
+        yield window, lambda: submissions(address)[student]["score"]
+
+
+def hostile_notebook(folder, names):
+    """The released notebook with these cells at its beginning, one of them as an answer."""
+    notebook = nbformat.read(folder / "release/gomoku/report.ipynb", 4)
+    for cell in notebook.cells:
+        if cell.metadata.nbgrader.grade_id == "report-engine":
+            cell.source = "Alpha-beta. " + CELLS["inline link"]["source"]
+    notebook.cells[:0] = [to_cell(CELLS[name]) for name in names]
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory, assignment):
+    """A course in which Mallory's report was taken in as docs/instructor.md says; 32 program points."""
+    course = shutil.copytree(
+        COURSE, tmp_path_factory.mktemp("prepared") / "course", ignore=lambda *_: ["autograded", "release"]
+    )
+    nbgrader(course, "generate_assignment", "gomoku")
+    submitted = course / "submitted/mallory/gomoku/report.ipynb"
+    submitted.parent.mkdir(parents=True)
+    nbformat.write(hostile_notebook(course, CELLS), submitted)
+    given, changes = 0, {}
+    for check in assignment.checks:
+        if given + check.points <= PROGRAM_POINTS:
+            given += check.points
+        else:
+            changes[check.id] = {"status": FAILED, "points": 0.0, "message": "No."}
+    assert given == PROGRAM_POINTS
+    result = course.parent / "mallory" / "results.json"
+    result.parent.mkdir()
+    (result.parent / "run.json").write_text("{}")
+    (result.parent / "report.html").write_text("<p>report</p>")
+    result.write_text(json.dumps(seal(make_results(assignment, "mallory", changes), result.parent)))
+    assert enter(course, result) == 0
+    nbgrader(course, "autograde", "gomoku", "--force")
+    assert enter(course, result) == 0
+    return course
+
+
+@pytest.fixture
+def hostile_course(prepared, tmp_path):
+    """A copy of it."""
+    return shutil.copytree(prepared, tmp_path / "course")
+
+
+def unprotect(folder, *, steps=False, policy=False):
+    """Take layers away: the steps that make a notebook harmless, the policy of the page."""
+    path = folder / "nbgrader_config.py"
+    text = path.read_text()
+    for line, taken in (("c.HTMLExporter.preprocessors", steps), ("c.HTMLExporter.template_file", policy)):
+        assert text.count(line) == 1
+        text = text.replace(line, f"# {line}") if taken else text
+    path.write_text(text)
+
+
+def put_raw(folder, names):
+    """The notebook as the student wrote it, where formgrader reads it."""
+    path = folder / "autograded/mallory/gomoku/report.ipynb"
+    path.unlink()
+    nbformat.write(hostile_notebook(folder, names), path)
+
+
+def click_everything(window):
+    """Click on whatever in the students' text can be clicked; how many there were."""
+    things = window.find(
+        ".rendered_html a, .rendered_html button, .rendered_html img, .rendered_html b, .rendered_html summary"
+    )
+    for thing in things:
+        window.click(thing)
+        window.keep_one_window()
+    return len(things)
+
+
+def settle(window):
+    """Time for what a click began."""
+    window.run("return new Promise(done => setTimeout(done, 2000))")
+
+
+def test_clicks_on_a_hostile_report_leave_every_score_and_nothing_in_it_can_act(hostile_course, tmp_path):
+    with opened(hostile_course) as (window, score):
+        window.picture(tmp_path / "page.png")
+        assert window.run(f"return document.querySelectorAll('.rendered_html :is({ACTING})').length") == 0
+        handlers = "[...document.querySelectorAll('.rendered_html *')].flatMap(e => e.getAttributeNames())"
+        assert {name for name in window.run(f"return {handlers}") if name.startswith("on")} == set()
+        targets = window.run("return [...document.querySelectorAll('.rendered_html a')].map(a => a.protocol)")
+        assert sorted(set(targets)) == ["https:", "mailto:"]
+        texts = window.run("return [...document.querySelectorAll('.rendered_html')].map(e => e.textContent)")
+        for told, text in zip(CELLS.values(), texts, strict=False):
+            assert "".join(text.split()) == "".join(told["becomes"].split()), told["name"]
+        assert click_everything(window) >= 3
+        settle(window)
+        assert window.run("return document.body.dataset.attack || ''") == ""
+        assert score() == PROGRAM_POINTS
+    nbgrader(hostile_course, "generate_feedback", "gomoku", "--force")
+    with browser.browser() as window:
+        window.open((hostile_course / "feedback/mallory/gomoku/report.html").as_uri())
+        assert window.run(f"return document.querySelectorAll('.rendered_html :is({ACTING})').length") == 0
+        targets = window.run("return [...document.querySelectorAll('.rendered_html a')].map(a => a.protocol)")
+        assert sorted(set(targets)) == ["https:", "mailto:"]
+
+
+def test_the_policy_alone_keeps_a_notebook_that_was_never_cleaned_from_running_anything(hostile_course):
+    raw = [name for name, told in CELLS.items() if not told.keys() & {"leaves_the_page", "breaks_the_page"}]
+    unprotect(hostile_course, steps=True)
+    put_raw(hostile_course, raw)
+    with opened(hostile_course) as (window, score):
+        scripted = window.find(".rendered_html a[href^='javascript']")
+        assert len(scripted) > 5
+        for link in scripted:
+            window.run("document.querySelectorAll('[style*=fixed]').forEach(e => e.remove())")
+            window.click(link)
+        settle(window)
+        assert any("Running the JavaScript URL violates" in line for line in window.log())
+        assert window.run("return document.body.dataset.attack || ''") == ""
+        assert score() == PROGRAM_POINTS
+
+
+def test_the_steps_alone_are_enough(hostile_course):
+    unprotect(hostile_course, policy=True)
+    put_raw(hostile_course, CELLS)
+    with opened(hostile_course) as (window, score):
+        click_everything(window)
+        settle(window)
+        assert score() == PROGRAM_POINTS
+
+
+def test_without_either_one_click_sets_every_score(hostile_course):
+    unprotect(hostile_course, steps=True, policy=True)
+    put_raw(hostile_course, ["inline link"])
+    with opened(hostile_course) as (window, score):
+        assert score() == PROGRAM_POINTS
+        window.click(window.find(".rendered_html a[href^='javascript']")[0])
+        browser.wait_for(lambda: score() == 100)
+
+
+def test_a_name_that_is_html_runs_nothing(hostile_course):
+    """The roster refuses it; nbgrader's own commands do not."""
+    nbgrader(hostile_course, "db", "student", "add", "mallory", "--first-name=<svg onload=alert(1)>", "--last-name=M")
+    with opened(hostile_course) as (window, _):
+        assert window.run("return document.querySelectorAll('svg[onload]').length") > 0
+        assert any("Executing inline event handler violates" in line for line in window.log())
+
+
+def test_a_marker_can_still_type_scores_and_see_the_name(hostile_course):
+    with opened(hostile_course) as (window, score):
+        window.type(window.find("#report-environment")[0], "1.5\t")
+        browser.wait_for(lambda: score() == PROGRAM_POINTS + 1.5)
+        window.click(window.find(".full-credit")[1])
+        browser.wait_for(lambda: score() == PROGRAM_POINTS + 1.5 + 5)
+        window.click(window.find(".glyphicon-eye-open")[0])
+        browser.wait_for(lambda: window.run("return $('.breadcrumb .name-shown:visible').text()").strip() == "mallory")
+        assert not [line for line in window.log() if "Content Security Policy" in line]

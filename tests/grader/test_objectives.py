@@ -1,0 +1,89 @@
+"""The handout's loss is recognised in each of its right forms, and each slip by its own name and no other."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from grader.checks import objectives
+from grader.checks.objectives import BIASES, DOUBLED, FACTORLESS, HANDOUT, NOT_SQUARED, OBJECTIVES, Outputs
+from grader.checks.test_train_step import LOSS_TOLERANCE, Batch, right_outputs
+
+
+@pytest.fixture(params=range(5))
+def batch(request):
+    return Batch(Random(request.param))
+
+
+@pytest.fixture
+def outputs(batch):
+    return [right_outputs(batch.weights, batch, train_mode) for train_mode in (True, False)]
+
+
+def read(loss, batch, outputs):
+    return objectives.read_loss(loss, outputs, batch.targets, batch.trained, LOSS_TOLERANCE)
+
+
+def squares(batch, chosen):
+    return sum(float(np.sum(w.astype(float) ** 2)) for key, w in batch.trained.items() if chosen(key, w))
+
+
+def test_the_handouts_loss_is_right_with_and_without_scales_and_with_weight_decay_in_place_of_the_term(batch, outputs):
+    data = HANDOUT.loss(outputs[0], batch.targets)
+    for term in (
+        1e-4 / 2 * squares(batch, lambda key, w: not key.endswith("bias")),
+        1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1),
+        0.0,
+    ):
+        assert read(data + term, batch, outputs).slip == ""
+
+
+def test_each_slip_in_the_errors_is_read_by_its_name_whatever_the_l2_term(batch, outputs):
+    term = 1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1)
+    for objective in OBJECTIVES[1:]:
+        for loss in (objective.loss(outputs[0], batch.targets), objective.loss(outputs[0], batch.targets) + term):
+            reading = read(loss, batch, outputs)
+            assert (reading.objective, reading.slip) == (objective, objective.slip)
+
+
+def test_each_slip_in_the_l2_term_is_read_by_its_name(batch, outputs):
+    data = HANDOUT.loss(outputs[0], batch.targets)
+    not_biases = {key: w.astype(float) for key, w in batch.trained.items() if not key.endswith("bias")}
+    everything = squares(batch, lambda key, w: True)
+    square = squares(batch, lambda key, w: not key.endswith("bias"))
+    for term, slip in (
+        (1e-4 / 2 * everything, BIASES),
+        (1e-4 * square, DOUBLED),
+        (square / 2, FACTORLESS),
+        (1e-4 / 2 * sum(np.linalg.norm(w) for w in not_biases.values()), NOT_SQUARED),
+        (1e-4 / 2 * np.sqrt(square), NOT_SQUARED),
+        (1e-4 * sum(np.linalg.norm(w) for w in not_biases.values()), NOT_SQUARED),
+    ):
+        assert (read(data + term, batch, outputs).objective, read(data + term, batch, outputs).slip) == (HANDOUT, slip)
+
+
+def test_a_loss_that_no_single_slip_explains_has_no_reading(batch, outputs):
+    assert read(HANDOUT.loss(outputs[0], batch.targets) * 1.7 + 0.123, batch, outputs) is None
+    assert read(float("inf"), batch, outputs) is None
+
+
+def log_softmax(logits):
+    return logits - np.log(np.sum(np.exp(logits), axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: objective.slip[:30] or "handout")
+def test_no_outputs_get_far_below_the_floor_of_an_objective_and_ideal_ones_reach_it(objective, batch):
+    numbers = np.random.default_rng(1)
+    pi, z = batch.targets
+    start = Outputs(log_softmax(np.zeros_like(pi)), np.zeros_like(z))
+    toward = [pi * 8, np.eye(pi.shape[1])[pi.argmax(axis=1)] * 8, np.eye(pi.shape[1])[pi.argmin(axis=1)] * 8, np.log(pi + 1e-4)]
+    shares = [
+        objective.share_left(start, Outputs(log_softmax(logits * scale + noise), np.tanh(values)), batch.targets)
+        for logits in toward
+        for scale in (0.5, 1.0)
+        for values in (3 * z, -3 * z, np.full_like(z, np.mean(z)))
+        for noise in (np.zeros_like(pi), numbers.normal(0.0, 0.5, pi.shape))
+    ]
+    assert -0.05 < min(shares) < 0.2 and objective.share_left(start, start, batch.targets) == pytest.approx(1.0)
+    worst = Outputs(np.full_like(pi, -np.inf), np.full_like(z, np.nan))
+    assert objective.share_left(start, worst, batch.targets) == float("inf")

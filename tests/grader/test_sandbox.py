@@ -1,0 +1,159 @@
+"""What a confined program sees, how it ends, and that whoever holds it from outside still can, at every level."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from grader.confine import call_filter
+from grader.sandbox import CONFINE, LEVELS, TMP_BYTES, WITH_NAMESPACES, ProcessLimits, Sandbox, interpreter_folders, try_level
+from Minimax.arena.process import ProcessTree, is_dead
+
+LIMITS = ProcessLimits(memory_mib=512, cpu_s=20, processes=32, file_size_mib=128, children=True)
+PYTHON = [sys.executable, "-I", "-S", "-c"]
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+
+
+@pytest.fixture(params=LEVELS)
+def level(request):
+    """Each level that works on this machine."""
+    found = try_level(request.param)
+    if isinstance(found, str):
+        pytest.skip(f"{request.param}: {found}")
+    return found
+
+
+@pytest.fixture
+def with_namespaces(level):
+    if level.level not in WITH_NAMESPACES:
+        pytest.skip("without namespaces the machine's root is seen")
+    return level
+
+
+def run(sandbox, command, **given):
+    wrapped = sandbox.wrap(command, **{"limits": LIMITS, **given})
+    return subprocess.run(wrapped, capture_output=True, text=True, env=ENVIRONMENT, stdin=subprocess.DEVNULL, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [("exit 3", 3), ("kill -KILL $$", -9), ("kill -TERM $$", -15), ("kill -ABRT $$", -6)]
+)
+def test_a_program_ends_outside_as_it_ended_inside(level, words, code):
+    told = 128 - code if level.level == "bubblewrap" and code < 0 else code
+    assert run(level, ["/bin/sh", "-c", words]).returncode == told
+
+
+def test_a_program_that_cannot_be_started_is_told(level):
+    done = run(level, ["/no/such/program"])
+    assert done.returncode == 126 and done.stderr == "cannot start /no/such/program: No such file or directory\n"
+
+
+def test_a_reader_sees_that_a_program_closed_its_output(level):
+    if level.level == "bubblewrap":
+        pytest.skip("bubblewrap holds it open itself")
+    code = "import os, time; os.write(1, b'last'); os.close(1); os.close(2); time.sleep(60)"
+    wrapped = level.wrap([*PYTHON, code], limits=LIMITS)
+    with subprocess.Popen(wrapped, stdout=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True) as process:
+        assert process.stdout.read() == b"last" and process.poll() is None
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_a_program_is_timed_stopped_resumed_and_ended_from_outside(level):
+    wrapped = level.wrap([*PYTHON, "print('ready', flush=True)\nwhile True: pass"], limits=LIMITS)
+    tree = ProcessTree(wrapped, env=ENVIRONMENT)
+    try:
+        until = time.monotonic() + 30
+        while not tree.stdout.read() and time.monotonic() < until:
+            time.sleep(0.01)
+        while (begun := tree.cpu_s()) < 0.2 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert begun >= 0.2
+        tree.stop()
+        stopped = tree.cpu_s()
+        time.sleep(0.3)
+        assert tree.cpu_s() <= stopped + 0.05
+        tree.resume()
+        while (later := tree.cpu_s()) < stopped + 0.1 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert later >= stopped + 0.1
+        members = tree.members()
+    finally:
+        tree.kill()
+    assert len(members) == {"namespaces": 3, "bubblewrap": 3}.get(level.level, 1)
+    assert all(is_dead(pid) for pid in members)
+
+
+def test_the_places_in_memory_may_be_written_and_are_gone_afterwards(with_namespaces, tmp_path):
+    code = "import os, sys; [open(f'{p}/left', 'w').write('x') for p in sys.argv[1:]]; print(*os.listdir('/tmp'))"
+    places = [str(tmp_path), "/tmp", "/dev/shm"]
+    done = run(with_namespaces, [*PYTHON, code, *places], scratch=tmp_path)
+    assert done.returncode == 0 and "left" in done.stdout.split(), done.stderr
+    assert os.listdir(tmp_path) == [] and not any(Path(place, "left").exists() for place in places)
+
+
+def test_a_scratch_that_is_kept_holds_what_was_written(level, tmp_path):
+    tmp_path.chmod(0o755)
+    for parent in tmp_path.parents[:2]:
+        parent.chmod(0o755)
+    done = run(level, ["/bin/sh", "-c", "echo kept > file; echo $PWD"], scratch=tmp_path, keeps=True)
+    assert done.stdout == f"{tmp_path}\n", done.stderr
+    assert (tmp_path / "file").read_text() == "kept\n"
+
+
+def test_places_in_memory_have_a_size(with_namespaces, tmp_path):
+    code = "import sys\ntry: open(sys.argv[1] + '/f', 'wb').write(bytes(100 << 20))\nexcept OSError as e: print(e.strerror)"
+    for place in (tmp_path, "/tmp", "/dev/shm"):
+        assert run(with_namespaces, [*PYTHON, code, str(place)], scratch=tmp_path).stdout == "No space left on device\n"
+    assert TMP_BYTES < 100 << 20
+
+
+def test_the_root_holds_what_was_named_and_nothing_else(with_namespaces, tmp_path):
+    shown, hidden = tmp_path / "shown", tmp_path / "hidden"
+    for path in (shown, hidden):
+        path.mkdir()
+        (path / "file").write_text("text")
+    code = f"import os; print(os.listdir({str(tmp_path)!r}), open({str(shown / 'file')!r}).read(), *sorted(os.listdir('/')))"
+    listed, text, *top = run(with_namespaces, [*PYTHON, code], read_only=[shown]).stdout.split()
+    assert (listed, text) == ("['shown']", "text")
+    known = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "dev", "proc", "tmp"}
+    assert set(top) <= known | {path.parts[1] for path in [tmp_path, *interpreter_folders(), CONFINE]}
+    write = f"open({str(shown / 'file')!r}, 'w')"
+    assert "Error" in run(with_namespaces, [*PYTHON, write], read_only=[shown]).stderr
+    assert (shown / "file").read_text() == "text"
+
+
+def test_a_file_may_be_named_that_lies_in_a_folder_that_is_named_too(with_namespaces, tmp_path):
+    tmp_path.chmod(0o755)
+    (tmp_path / "file").write_text("text")
+    named = [tmp_path / "file", tmp_path, tmp_path / "file"]
+    assert run(with_namespaces, ["/bin/cat", str(tmp_path / "file")], read_only=named).stdout == "text"
+
+
+def test_settings_of_the_kernel_are_neither_written_nor_its_memory_read(with_namespaces):
+    code = "import os; print([p for p in ('sys/kernel/hostname', 'sysrq-trigger') if os.access(f'/proc/{p}', os.W_OK)])"
+    assert run(with_namespaces, [*PYTHON, code]).stdout == "[]\n"
+
+
+def test_without_namespaces_a_change_of_mode_seems_to_succeed_and_changes_nothing(tmp_path):
+    mine = tmp_path / "mine"
+    mine.write_text("text")
+    mine.chmod(0o640)
+    code = f"import os; os.chmod({str(mine)!r}, 0o777); os.utime({str(mine)!r}, (1, 1)); print('done')"
+    before = mine.stat()
+    assert run(Sandbox("rlimits", False), [*PYTHON, code]).stdout == "done\n"
+    after = mine.stat()
+    assert (after.st_mode, after.st_mtime) == (before.st_mode, before.st_mtime)
+
+
+def test_without_namespaces_a_program_signals_itself_alone():
+    with subprocess.Popen([*PYTHON, "input()"], stdin=subprocess.PIPE) as other:
+        code = f"import os, signal\ntry: os.kill({other.pid}, 0)\nexcept PermissionError: os.kill(os.getpid(), signal.SIGTERM)"
+        assert run(Sandbox("rlimits", False), [*PYTHON, code]).returncode == -signal.SIGTERM
+
+
+def test_there_is_no_filter_for_an_unknown_processor():
+    assert call_filter("s390x", children=False) == b"" != call_filter("aarch64", children=False)

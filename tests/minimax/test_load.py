@@ -1,0 +1,53 @@
+"""Load changes no outcome of a game: a few of the samples that `bench/load.py` judges with busy programs on every core."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from Minimax.arena.engine import EngineSpec, Limits
+from Minimax.arena.referee import play_game
+from Minimax.arena.withheld import has_run_delays
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
+LIMITS = Limits(move_s=0.8, init_s=1.0, wall_cap_s=1.2)
+
+pytestmark = pytest.mark.skipif(not has_run_delays(), reason="this system does not count run delays")
+
+
+def engine(fault="none", at=2):
+    return EngineSpec(path=fault, command=(sys.executable, "-S", str(FIXTURE), fault, str(at)))
+
+
+@pytest.mark.parametrize(
+    ("fault", "termination"),
+    [
+        ("think", "five"),  # 0.4 s of CPU time, about 2 s of wall clock
+        ("child_thinks", "five"),
+        ("flood_stderr", "five"),
+        ("late", "timeout"),
+        ("think_and_sleep", "timeout"),
+        ("no_newline", "timeout"),
+        ("silent_at_init", "init_failed"),
+        ("crash_at_init", "init_failed"),
+        ("exit_but_child", "crash"),
+        ("words", "malformed"),
+    ],
+)
+def test_a_game_on_a_busy_core_ends_as_on_a_free_one(busy_core, fault, termination):
+    game = play_game(engine(fault), engine("win"), LIMITS)
+    assert (game.termination, game.faulty) == (termination, None if termination == "five" else 0), game.detail
+    assert game.winner == 1 and game.repeats == 0
+
+
+def test_the_load_test_counts_verdicts_that_differ():
+    done = subprocess.run(
+        [sys.executable, "bench/load.py", "--only", "exit", "--busy", "1"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 busy programs on every core: verdicts changed: 0 of 2" in done.stdout
+    assert "1 busy programs on every core: verdicts changed: 0 of 2" in done.stdout
+    refused = subprocess.run([sys.executable, "bench/load.py", "--busy", "0"], cwd=ROOT, capture_output=True, text=True)
+    assert refused.returncode == 2 and "expected --busy of at least 1; got 0" in refused.stderr
