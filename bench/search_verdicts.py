@@ -57,7 +57,7 @@ class LocalWorker:
 
 def checks_of(groups: set[str]) -> dict[str, Any]:
     """Check -> the test that decides it."""
-    found = {}
+    found: dict[str, Any] = {}
     for module in (test_mcts_pure, test_mcts_alphazero, test_self_play):
         for test in vars(module).values():
             marks = {mark.args[0] for mark in getattr(test, "pytestmark", ())}
@@ -135,7 +135,7 @@ def main() -> int:
         if not groups:
             continue
         with tempfile.TemporaryDirectory(prefix="search-verdicts-") as folder:
-            trust._lay_out(sample, Path(folder, sample.name), ROOT)
+            trust.lay_out(sample, Path(folder, sample.name))
             command = [sys.executable, __file__, "--one", str(Path(folder, sample.name)), ",".join(sorted(groups))]
             command += ["--seed", str(options.seed), "--seeds", str(options.seeds)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)

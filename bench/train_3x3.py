@@ -36,13 +36,13 @@ def measured_pipeline(options: argparse.Namespace) -> Any:
     import train
     from AlphaZero import mcts_alphaZero
 
-    class Measured(train.TrainPipeline):  # type: ignore[misc]
+    class Measured(train.TrainPipeline):
         exact_s = 0.0
 
         def get_equi_data(self, play_data: Any) -> Any:
             return list(play_data) if "augmentation" in options.without else super().get_equi_data(play_data)
 
-        def find_losing_lines(self) -> Any:
+        def find_losing_lines(self: Any) -> Any:
             started = time.process_time()
             passed, losing, n_playout = super().find_losing_lines()
             now = time.process_time()
@@ -57,7 +57,7 @@ def measured_pipeline(options: argparse.Namespace) -> Any:
                 raise KeyboardInterrupt  # what ends a training early and saves; game_batch_num would change the learning rate
             return passed, losing, n_playout
 
-    pipeline = Measured()
+    pipeline: Any = Measured()
     if "symmetry" in options.without:
         pipeline.policy_value_net.policy_value_fn_random = pipeline.policy_value_net.policy_value_fn  # not of the average
     if "noise" in options.without:

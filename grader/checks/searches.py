@@ -68,6 +68,12 @@ def hash_evaluate(seed: int) -> Callable[[Board], tuple[Any, float]]:
     return evaluate
 
 
+def hash_value(seed: int) -> Callable[[Board], float]:
+    """Its value alone, by the side to move."""
+    evaluate = hash_evaluate(seed)
+    return lambda board: evaluate(board)[1]
+
+
 def tree_positions(rng: Random) -> list[tuple[Position, int]]:
     """Positions and playouts; from the last one draws are near."""
     sizes = ((3, 3, 3, 0, 300), (3, 3, 3, 3, 200), (5, 4, 4, 6, 250))

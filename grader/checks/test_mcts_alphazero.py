@@ -19,6 +19,7 @@ from grader.checks.searches import (
     expect_reuse,
     expect_tactics,
     hash_evaluate,
+    hash_value,
     player_under,
     tree_positions,
     wide_searches,
@@ -65,8 +66,7 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         expect_visits_add_up(tree, n_playout)
         expect_legal_children(tree, position)
         expect_priors(tree, position, seed)
-        evaluate = hash_evaluate(seed)
-        remark = expect_values_add_up(tree, position, lambda board, evaluate=evaluate: evaluate(board)[1])
+        remark = expect_values_add_up(tree, position, hash_value(seed))
         expect_finished_games_to_end(tree, position)
     verdict.seen = f"Four trees, all nodes. {remark}"
     if finished:

@@ -6,6 +6,7 @@ policy_value_fn_random alone, which are handed out, are checked on square ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -74,10 +75,10 @@ def _expect_every_layer_counts(worker: Worker, rng: Random) -> None:
     for _ in range(4):
         weights, changed, states = _weights_that_all_count(rng)
         worker.call("net_create", width=3, height=3, block=1, weights=weights, by_file=False)
-        before = _both_heads(*worker.call("net_forward", states=states), len(states))
+        before = _both_heads(worker.call("net_forward", states=states), len(states))
         after = worker.call("net_forward_changed", changes=changed, states=states)
         without_effect &= {
-            key for key in changed if key not in after or np.abs(_both_heads(*after[key], len(states)) - before).max() <= 1e-6
+            key for key in changed if key not in after or np.abs(_both_heads(after[key], len(states)) - before).max() <= 1e-6
         }
         if not without_effect:
             return
@@ -102,8 +103,9 @@ def _weights_that_all_count(rng: Random) -> tuple[dict[str, np.ndarray], dict[st
             return weights, changed, states
 
 
-def _both_heads(log_probs: np.ndarray, value: np.ndarray, count: int) -> np.ndarray:
+def _both_heads(heads: Sequence[np.ndarray], count: int) -> np.ndarray:
     """[count, 10]: both heads in one row a state of 3x3."""
+    log_probs, value = heads
     if log_probs.shape != (count, 9) or value.size != count:
         raise StudentFault(f"forward gives shapes {log_probs.shape} and {value.shape} for {count} states of 3x3.")
     return np.hstack([log_probs, value.reshape(-1, 1)]).astype(float)
@@ -130,7 +132,7 @@ def test_load(worker: Worker, verdict: Ruling, rng: Random) -> None:
     states, seen = random_states(rng, 3, 3, 8), []
     for _ in range(3):
         worker.call("net_create", width=3, height=3, block=1, weights=random_weights(3, 3, 1, rng.randrange(2**31)))
-        seen.append(_both_heads(*worker.call("net_forward", states=states), len(states)))
+        seen.append(_both_heads(worker.call("net_forward", states=states), len(states)))
     verdict.expect(np.abs(np.diff(seen, axis=0)).max() > 1e-6, "Whatever file is loaded, forward gives the same.")
     verdict.seen = f"{len(weights)} entries were loaded as they are."
 

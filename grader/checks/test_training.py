@@ -95,7 +95,8 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
     profile = run.profile.training
     best = Outcome()
     for attempt in range(profile.seeds):
-        seed, games, curve, started = rng.randrange(2**31), 0, [], time.monotonic()
+        seed, games, started = rng.randrange(2**31), 0, time.monotonic()
+        curve: list[tuple[int, int]] = []
         try:
             beginning = fresh_weights(3, 3, BLOCK, seed)
             worker.call("train_start", limit_s=CALL_LIMIT_S, weights=beginning)
