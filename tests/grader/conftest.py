@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,11 +75,20 @@ def kit(tmp_path, released, engines):
 
 @pytest.fixture
 def graded(tmp_path, assignment, engines):
-    """Grades a submission with the profile smoke: results by check id, and the whole."""
+    """Grades a submission with the profile smoke, by some checks or all: results by check id, and the whole."""
 
-    def run(folder, seed=1):
+    def run(folder, seed=1, only=None):
         lines = []
-        results = grade(folder, assignment, "smoke", tmp_path / "out", find_sandbox(), seed=seed, announce=lines.append)
+        checks = tuple(check for check in assignment.checks if only is None or check.id in only)
+        results = grade(
+            folder,
+            replace(assignment, checks=checks),
+            "smoke",
+            tmp_path / "out",
+            find_sandbox(),
+            seed=seed,
+            announce=lines.append,
+        )
         return {check["id"]: check for check in results["checks"]}, results
 
     return run

@@ -30,6 +30,9 @@ GONE_S = 15
 EARLIEST_S, LATEST_SHARE = 0.5, 0.25 if ALL else 0.5  # of the time of a grading that is not killed
 
 
+pytestmark = pytest.mark.alone
+
+
 @pytest.fixture
 def handed_in(tmp_path):
     """The reference with an engine that plays the same games again; without its network where time is short."""

@@ -14,7 +14,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 LIMITS = Limits(move_s=0.8, init_s=1.0, wall_cap_s=1.2)
 
-pytestmark = pytest.mark.skipif(not has_run_delays(), reason="this system does not count run delays")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(not has_run_delays(), reason="this system does not count run delays"),
+]
 
 
 def engine(fault="none", at=2):
