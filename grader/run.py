@@ -74,13 +74,13 @@ class Run:
 
     @property
     def asked(self) -> frozenset[str]:
-        """The checks of this run, by id: all of the assignment, or those that `grader.check` asks for."""
-        return frozenset(self.data["identity"]["checks"])
+        """The checks of this run, by id: those that are asked for but the ones whose verdicts were taken over."""
+        return frozenset(self.data["identity"]["checks"]) - frozenset(self.data.get("taken_over", ()))
 
     @property
     def submission(self) -> Submission:
         """The submission's collected files, as they were when the run began."""
-        kept = read_submission(self.folder / SUBMISSION, self.assignment)
+        kept = read_submission(self.folder / SUBMISSION, self.assignment, at_the_top=True)
         return replace(kept, name=self.data["identity"]["submission"])
 
     @property
