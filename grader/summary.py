@@ -55,8 +55,8 @@ def _together(ids: Sequence[str]) -> str:
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
     """The lines of the table, and how many there are of each outcome."""
-    width = min(NAME_LETTERS, max((len(row.name) for row in rows), default=0))
-    numbers = max(len("points"), *(len(row.points) for row in rows)) if rows else 0
+    width = min(NAME_LETTERS, max(len(name) for name in ("submission", *(row.name for row in rows))))
+    numbers = max(len(points) for points in ("points", *(row.points for row in rows)))
     outcomes = max(map(len, (GRADED, UNSURE, REFUSED)))
     yield f"{'submission':{width}}  {'outcome':{outcomes}}  {'points':{numbers}}  reason".rstrip()
     for row in rows:
