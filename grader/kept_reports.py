@@ -53,13 +53,21 @@ def _clean(name: str) -> str:
 def write_reports(files: Mapping[str, bytes], folder: Path) -> None:
     """Write reports into `folder/reports`, in place of what was there; none leave no folder."""
     fresh, place = folder / f".{REPORTS}", folder / REPORTS
-    shutil.rmtree(fresh, ignore_errors=True)
+    _remove(fresh)
     for name, path in kept_names(files).items():
         (fresh / path).parent.mkdir(parents=True, exist_ok=True)
         (fresh / path).write_bytes(files[name])
-    shutil.rmtree(place, ignore_errors=True)
+    _remove(place)
     if fresh.exists():
         fresh.rename(place)
+
+
+def _remove(place: Path) -> None:
+    """A folder with all that it holds, or the link in its place."""
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    else:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def read_reports(folder: Path) -> dict[str, bytes]:
@@ -82,3 +90,10 @@ def read_reports(folder: Path) -> dict[str, bytes]:
 def are_kept(files: Mapping[str, bytes], folder: Path) -> bool:
     """Whether exactly these reports are in `folder/reports`."""
     return {path: files[name] for name, path in kept_names(files).items()} == read_reports(folder)
+
+
+def copy_reports(run: Path, folder: Path) -> list[str]:
+    """Put the reports of a run into `folder/reports`, in place of what was there; returns their paths below that."""
+    files = read_reports(run)
+    write_reports(files, folder)
+    return list(files)
