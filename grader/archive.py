@@ -130,7 +130,10 @@ def open_source(path: Path) -> Source:
             file = path.open("rb")
         return open_archive(file, str(path))
     if path.exists():
-        raise UsageError(f"expected a folder or one of {', '.join(ARCHIVE_SUFFIXES)}; got {path}: unpack it by hand first")
+        raise UsageError(
+            f"expected a folder or one of {', '.join(ARCHIVE_SUFFIXES)}; got {path}: if it is an archive, unpack it by hand "
+            "and grade the folder"
+        )
     raise UsageError(f"expected a submission at {path}; nothing is there")
 
 
@@ -374,8 +377,11 @@ class Zip(Source):
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             way = OTHER_COMPRESSIONS.get(info.compress_type, f"number {info.compress_type}")
             raise NotImplementedError(f"expected the usual compression (deflate), and this is {way}; pack it anew")
-        with self.archive.open(info) as file:
-            return file.read(member.size)
+        try:
+            with self.archive.open(info) as file:
+                return file.read(member.size)
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise zipfile.BadZipFile(f"it is damaged ({error}); ask for the archive again") from error
 
     def close(self) -> None:
         self.archive.close()

@@ -98,8 +98,13 @@ def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, st
     found = {}
     for part, told in assignment.parts.items():
         if not any(matches(path, told.needs) for path in submission.files):
-            found[part] = f"Nothing of {part}/ was found: expected {' or '.join(told.needs)}; {_seen(submission)}."
+            found[part] = f"Nothing of {part}/ was found: expected {_words(told.needs)}; {_seen(submission)}."
     return found
+
+
+def _words(patterns: Iterable[str]) -> str:
+    """Patterns as a person reads them; that folders may lie between is not what is missing."""
+    return " or ".join(pattern.replace("**/", "") for pattern in patterns)
 
 
 def _seen(submission: Submission) -> str:

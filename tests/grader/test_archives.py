@@ -256,7 +256,7 @@ def test_other_packers_files_and_pipes_are_refused_with_what_to_do(tmp_path, ref
     os.mkfifo(tmp_path / "work.zip")
     for name in ("work.rar", "work.zip"):
         sentence = refusal(tmp_path / name)
-        assert sentence.startswith("expected a folder or one of .zip, .tar") and sentence.endswith("unpack it by hand first")
+        assert sentence.startswith("expected a folder or one of .zip, .tar") and sentence.endswith("and grade the folder")
 
 
 # ------------------------------------------------------------------------------------------------ a whole class

@@ -237,7 +237,7 @@ def test_reports_lie_beside_the_sheet_that_names_them(tmp_path, graded_as, cours
         assert {p.relative_to(beside).as_posix() for p in beside.rglob("*") if p.is_file()} == {"report.pdf", "figures/a.png"}
     assert not beside.is_symlink() and (tmp_path / "out").exists()
     sheet = (beside.parent / "report.ipynb").read_text(encoding="utf-8")
-    assert "`reports/figures/a.png` `reports/report.pdf`" in sheet
+    assert "<code>reports/figures/a.png</code> <code>reports/report.pdf</code>" in sheet
 
 
 def test_an_archives_name_that_is_html_is_no_student_id(graded_as, course, api, capsys):
@@ -302,7 +302,9 @@ def test_release_marking_feedback_and_export_of_three_submissions(released, grad
         "seen": "</pre><script>alert(1)</script> $$x$$",
     }
     half = {"status": "partial", "points": 15.0, "message": "Won 5, lost 5."}
-    graded_as("alice")
+    kept = graded_as("alice").parent / "reports" / "figures"
+    kept.mkdir(parents=True)
+    (kept / "a.png").write_bytes(b"png")
     graded_as("bob", {"minimax.win_rate": half})
     graded_as("carol", {"network.load": hostile, "minimax.win_rate": {**half, "status": COULD_NOT_GRADE, "points": 0.0}})
     assert enter(course, tmp_path / "out") == 0
@@ -323,6 +325,7 @@ def test_release_marking_feedback_and_export_of_three_submissions(released, grad
 
     nbgrader(course, "generate_feedback", "gomoku", "--force")
     assert (course / "feedback/alice/gomoku/program.html").read_text() == "<p>report of alice</p>"
+    assert (course / "autograded/alice/gomoku/reports/figures/a.png").read_bytes() == b"png"
     feedback = (course / "feedback/carol/gomoku/report.html").read_text()
     assert "It raised ValueError." in feedback
     assert "&lt;script&gt;alert(1)" in feedback
