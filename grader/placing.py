@@ -73,7 +73,9 @@ def find_places(paths: Iterable[str], contents: Contents, assignment: Assignment
     others: set[str] = set()
     for part, places in candidates.items():
         chosen[part] = _choose(part, places, contents, assignment)
-        others |= {_parent(place) for place in places if not _is_inside(place, chosen[part])}
+        for place, found in places.items():
+            if any(not _is_inside(path, chosen[part]) for path in found.values()):
+                others.add(_parent(place))
     roots = tuple(sorted({_parent(place) for place in chosen.values()}))
     files = {relative: path for part, place in chosen.items() for relative, path in candidates[part][place].items()}
     files |= _beside(paths, roots, contents, assignment)

@@ -1,8 +1,9 @@
 """One grading run of one submission: what the checks are given, and the verdicts that they leave.
 
 The run's folder holds `run.json` (how it is graded, with which seed), `submission.zip` (what is graded: the collected files),
-`workspace/`, `verdicts.jsonl` (a line a check, appended the moment it is decided, so that a killed run continues) and, at the
-end, `report.html` and `results.json`, which names the digests of the others.
+`reports/` (what a person reads), `workspace/`, `verdicts.jsonl` (a line a check, appended the moment it is decided, so that a
+killed run continues) and, at the end, `report.html` and `results.json`, which names the digests of the others. `earlier/`
+holds the runs before it (grader/run_folder.py).
 """
 
 from __future__ import annotations

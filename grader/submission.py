@@ -168,7 +168,7 @@ class _Selection:
             dict(sorted(files.items())),
             tuple(sorted(reports)),
             tuple(_summarise(ignored + others + left_out)),
-            (*notes, *places.notes, *(f"The report {path} is not kept: {reason}." for path, reason in left_out)),
+            (*notes, *places.notes, *_left_out_notes(left_out)),
             report_files,
         )
 
@@ -242,7 +242,11 @@ class _Selection:
                 ignored.append((relative, "handed out: the framework's own is used"))
             elif matches(relative, assignment.framework):
                 ignored.append((relative, "part of the framework: the clean one is used"))
-            elif matches(told, patterns) or (matches(told.rpartition("/")[2], names) and not matches(relative, assignment.kit)):
+            elif matches(told, patterns) or (
+                not self.at_the_top  # where other folders hold what was handed out or made
+                and matches(told.rpartition("/")[2], names)
+                and not matches(relative, assignment.kit)
+            ):
                 reports.setdefault(below if below not in reports else path, path)
             else:
                 ignored.append((relative, UNWANTED))
@@ -267,6 +271,13 @@ class _Selection:
                 continue
             room -= member.size
         return kept, left_out
+
+
+def _left_out_notes(left_out: list[tuple[str, str]]) -> Iterator[str]:
+    for path, reason in left_out[:SHOWN_NAMES]:
+        yield f"The report {path} is not kept: {reason}."
+    if len(left_out) > SHOWN_NAMES:
+        yield f"{len(left_out) - SHOWN_NAMES} more reports are not kept."
 
 
 def _summarise(ignored: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -131,6 +131,7 @@ def test_parts_side_by_side_are_put_together_and_noted(pack, read):
 def test_a_folder_inside_a_folder_of_its_own_name_is_found(pack, read):
     seen = read(pack(".zip", {"AlphaZero/AlphaZero/mcts_pure.py": b"pass\n", "Minimax/Minimax/engine.cpp": b"int engine;\n"}))
     assert "AlphaZero/mcts_pure.py" in seen.files and any(path.endswith("engine.cpp") for path in seen.files)
+    assert not any("not used" in note for note in seen.notes)
 
 
 @pytest.mark.parametrize("inner", [".zip", ".tar.gz"])
@@ -198,6 +199,17 @@ def test_an_empty_submission_has_no_files_and_says_so(pack, read, kind):
 @pytest.mark.parametrize(("file", "name"), [("a.tar.gz", "a"), ("B.ZIP", "B"), ("v1.2", "v1.2"), ("x.tar.zip", "x.tar")])
 def test_results_are_filed_by_the_name_without_the_suffix(tmp_path, file, name):
     assert submission_name(tmp_path / file) == name
+
+
+def test_in_the_folder_that_a_student_works_in_reports_lie_at_the_top(pack, assignment):
+    folder = pack("folder", {**WORK, "report.md": b"mine", "results/me/reports/report.md": b"kept", "report/a.png": b""})
+    assert read_submission(folder, assignment, at_the_top=True).reports == ("report.md", "report/a.png")
+
+
+def test_of_many_reports_that_are_not_kept_a_few_are_named(pack, read, monkeypatch):
+    monkeypatch.setattr(submission, "MAX_REPORTS", 2)
+    seen = read(pack(".zip", {**WORK, **{f"report/{i:02}.md": b"" for i in range(30)}}))
+    assert len(seen.report_files) == 2 and len(seen.notes) == 7 and seen.notes[-1] == "22 more reports are not kept."
 
 
 # ------------------------------------------------------------------------------------------------ odd names
