@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from grader.assignment import Assignment, matches
 from grader.errors import UsageError
 
 SHOWN_FOLDERS = 5
+MAX_NESTED = 3  # folders named like a part inside of each other; nobody nests more, and each is work
 WHAT_TO_DO = "grade the folder that counts by itself, or ask for an archive that holds one of them"
 Contents = Callable[[Iterable[str]], Mapping[str, bytes]]
 Found = dict[str, str]
@@ -89,10 +91,8 @@ def _candidates(paths: Iterable[str], assignment: Assignment) -> dict[str, dict[
     found: dict[str, dict[str, Found]] = {}
     for path in paths:
         names = path.split("/")
-        for i, name in enumerate(names[:-1]):
-            part = spelled.get(name.casefold())
-            if part is None:
-                continue
+        parts = ((i, spelled[name.casefold()]) for i, name in enumerate(names[:-1]) if name.casefold() in spelled)
+        for i, part in islice(parts, MAX_NESTED):
             relative = "/".join((part, *names[i + 1 :]))
             if assignment.is_collected(relative):
                 place = "/".join(names[: i + 1])

@@ -98,7 +98,9 @@ def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, st
     found = {}
     for part, told in assignment.parts.items():
         if not any(matches(path, told.needs) for path in submission.files):
-            found[part] = f"Nothing of {part}/ was found: expected {_words(told.needs)}; {_seen(submission)}."
+            named = {path.rpartition("/")[2].casefold() for path, _ in submission.ignored}
+            file = f" {part} is a file there, not a folder." if part.casefold() in named else ""
+            found[part] = f"Nothing of {part}/ was found: expected {_words(told.needs)}; {_seen(submission)}.{file}"
     return found
 
 

@@ -200,7 +200,7 @@ ODD = [
     Odd("python_alone.zip", ".zip", HALF, UNSURE, f"{NOTHING}Minimax/ was found"),
     Odd("report_alone.zip", ".zip", {"report.pdf": PDF}, UNSURE, "the submission holds report.pdf"),
     Odd("handed_out_files.zip", ".zip", HALF | {"Minimax/baseline.cpp": b""}, UNSURE, "Minimax/baseline.cpp (handed out"),
-    Odd("folder_that_is_a_file.zip", ".zip", HALF | {"Minimax": b"engine"}, UNSURE, "the submission holds Minimax, "),
+    Odd("folder_that_is_a_file.zip", ".zip", HALF | {"Minimax": b"engine"}, UNSURE, "Minimax is a file there, not a folder."),
     Odd("other_names.zip", ".zip", ENGINE_ONLY | {"AlphaGo/mcts.py": b""}, UNSURE, "the submission holds AlphaGo/mcts.py"),
     Odd("engine_of_3_mib.zip", ".zip", HALF | {ENGINE: bytes(3 << 20)}, UNSURE, "Minimax/engine.cpp (larger than 2 MiB)"),
     Odd(
