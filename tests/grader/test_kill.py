@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "instructor" / "submissions" / "attacks" / "bases" / "engine"  # it draws nothing and knows no clock
 ALL = os.environ.get("TRUST") == "all"
 MOMENTS = 20 if ALL else 3
+PASSING = r"\b\d+ s\b|Other programs withheld [^.]*\."
 SEED = 5
 GONE_S = 15
 EARLIEST_S, LATEST_SHARE = 0.5, 0.25 if ALL else 0.5  # of the time of a grading that is not killed
@@ -61,8 +62,8 @@ def left_after(before, place):
 
 
 def outcome(results):
-    """Each check's verdict; a message may tell how many seconds something took."""
-    return {c["id"]: (c["status"], c["points"], re.sub(r"\b\d+ s\b", "", c["message"])) for c in results["checks"]}
+    """Each check's verdict; a message may tell how many seconds something took, and what other programs took meanwhile."""
+    return {c["id"]: (c["status"], c["points"], re.sub(PASSING, "", c["message"])) for c in results["checks"]}
 
 
 def test_a_grading_killed_again_and_again_ends_as_one_that_was_not(handed_in, tmp_path, engines, capfd):
