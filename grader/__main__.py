@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 from grader import check, doctor, submit
 from grader.assignment import load_assignment
+from grader.class_grading import Order, grade_class
 from grader.errors import CouldNotGrade, UsageError
-from grader.grading import grade, require_strong
+from grader.grading import require_strong
 from grader.sandbox import LEVELS, find_sandbox
-from grader.submission import read_submission, submission_name
+from grader.submission import read_submission
+from grader.summary import table
 from grader.text import on_screen
 from grader.workspace import build_workspace
 
@@ -39,35 +41,24 @@ class Screen:
 
 
 def grade_command(options: argparse.Namespace) -> int:
-    """Grade each path in turn; one that cannot be read or laid out does not keep the others from being graded."""
+    """Grade each path in turn and show what each came to; one that cannot be read does not keep the others from it."""
     assignment = load_assignment()
     assignment.profile(options.profile)
     sandbox = find_sandbox(options.sandbox)
     require_strong(sandbox, options.paths, assignment, options.allow_weak_sandbox)
-    names = [submission_name(path) for path in options.paths]
-    if doubled := sorted({name for name in names if names.count(name) > 1}):
-        raise UsageError(f"expected submissions of different names, since results are filed by name; twice: {doubled}")
     screen = Screen()
     screen(sandbox.sentence)
-    code = 0
-    for number, path in enumerate(options.paths, 1):
-        started = time.monotonic()
-        screen(f"{names[number - 1]} ({number} of {len(options.paths)}), profile {options.profile}")
-        try:
-            results = grade(path, assignment, options.profile, options.out, sandbox, seed=options.seed, announce=screen)
-        except (UsageError, OSError) as error:
-            print(on_screen(f"{path}: {error}"), file=sys.stderr)
-            code = 2
-            continue
-        if results["could_not_grade"]:
-            code = max(code, 1)
-            screen(f"Could not grade, a person has to look: {', '.join(results['could_not_grade'])}.")
-        screen(
-            f"{results['submission']}: {results['points']:g} of {results['max_program_points']:g} program points, "
-            f"{results['awaiting_marks']:g} await marks, in {time.monotonic() - started:.0f} s."
-        )
-        screen(f"Report: {options.out / names[number - 1] / 'report.html'}")
-    return code
+    order = Order(assignment, options.profile, options.out, sandbox, options.seed, options.again)
+    rows = grade_class(options.paths, order, screen, complain)
+    screen("")
+    for line in table(rows):
+        screen(line)
+    return max(row.exit_code for row in rows)
+
+
+def complain(sentence: str) -> None:
+    """A sentence on standard error."""
+    print(on_screen(sentence), file=sys.stderr, flush=True)
 
 
 def check_command(options: argparse.Namespace) -> int:
@@ -90,13 +81,20 @@ def workspace_command(options: argparse.Namespace) -> int:
     assignment = load_assignment()
     submission = read_submission(options.submission, assignment)
     place = build_workspace(assignment, submission, options.folder)
-    print(f"{len(submission.files)} files of {submission.name} over the framework in {place}")
+    print(on_screen(f"{len(submission.files)} files of {submission.name} over the framework in {place}"))
     return 0
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that shows what a file's name made it complain of as a terminal can bear it."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(on_screen(message))
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    main = argparse.ArgumentParser(prog="python -m grader", description="Grade submissions of this assignment.")
+    main = Parser(prog="python -m grader", description="Grade submissions of this assignment.")
     commands = main.add_subparsers(dest="command", required=True)
 
     grading = commands.add_parser("grade", help="grade submissions (folders or archives)")
@@ -104,6 +102,7 @@ def parser() -> argparse.ArgumentParser:
     grading.add_argument("--profile", default="quick", help="quick (default), full or smoke")
     grading.add_argument("--out", type=Path, default=Path("results"), help="folder for results (default: results)")
     grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: drawn afresh)")
+    grading.add_argument("--again", action="store_true", help="grade also what is finished; the earlier result is kept")
     grading.add_argument("--sandbox", choices=LEVELS, help="force a level (default: the strongest that works)")
     grading.add_argument("--allow-weak-sandbox", action="store_true", help="grade also at a level too weak for submissions")
     grading.set_defaults(run=grade_command)
@@ -141,10 +140,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return options.run(options)
     except (UsageError, CouldNotGrade) as error:
-        print(on_screen(f"grader: {error}"), file=sys.stderr)
+        complain(f"grader: {error}")
         return 2
     except KeyboardInterrupt:
-        print("\nInterrupted; the same command continues where it stopped.", file=sys.stderr)
+        print("\nInterrupted; the same command, without --again, continues where it stopped.", file=sys.stderr)
         return 130
 
 

@@ -29,6 +29,19 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A folder of a submission.
+
+    Attributes:
+        needs: patterns; where no file fits one, nothing of the part was handed in.
+        checks: of the part, by id or the beginning of it up to a dot.
+    """
+
+    needs: tuple[str, ...]
+    checks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class MatchProfile:
     """A match against the baseline: `move_s` is what engines are told, `limit_s` what the referee enforces."""
 
@@ -70,6 +83,7 @@ class Assignment:
     protected: tuple[str, ...]
     framework: tuple[str, ...]
     reports: tuple[str, ...]
+    parts: dict[str, Part]
     kit: tuple[str, ...]
     kit_readme: str
     engine_folder: str
@@ -133,6 +147,7 @@ PLACES = {
     "protected": "files.protected",
     "framework": "files.framework",
     "reports": "files.reports",
+    "parts": "parts",
     "kit": "release.kit",
     "kit_readme": "release.readme",
     "engine_folder": "engine.folder",
@@ -194,6 +209,11 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
         )
     if unknown := sorted(set(assignment.shares) - {check.id for check in assignment.checks}):
         raise UsageError(f"{path}: score.shares names {', '.join(unknown)}, which is no check of the assignment")
+    for part, told in assignment.parts.items():
+        if unknown := [
+            name for name in told.checks if not any(f"{check.id}.".startswith(f"{name}.") for check in assignment.checks)
+        ]:
+            raise UsageError(f"{path}: parts.{part} names {', '.join(unknown)}, which is no check of the assignment")
     if beyond := [i for i, shares in assignment.shares.items() if any(share >= 1 for share in shares.values())]:
         raise UsageError(f"{path}: expected shares below 1 in score.shares; {', '.join(beyond)} has another one")
     if lacking := [name for name in LIMITS if name not in assignment.limits]:

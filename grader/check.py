@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.assignment import ROOT, Assignment, Check, load_assignment
-from grader.grading import Announce, grade
+from grader.grading import Announce, grade_submission
 from grader.run import AWAITING_MARKS, PASSED
 from grader.sandbox import find_sandbox
 from grader.submission import Submission, read_submission
@@ -66,10 +66,11 @@ def main(only: str | None, asked: Collection[str], announce: Announce, root: Pat
     """Run the checks on this folder; 0 if all passed, 1 if something fell short."""
     assignment = load_assignment()
     checks = choose_checks(assignment, only, asked)
-    submission = read_submission(root, assignment)
+    submission = read_submission(root, assignment, at_the_top=True)
     for note in submission.notes:
         announce(note)
-    results = grade(root, replace(assignment, checks=checks), PROFILE, root / OUT, find_sandbox(), announce=announce)
+    chosen = replace(assignment, checks=checks)
+    results = grade_submission(submission, chosen, PROFILE, root / OUT, find_sandbox(), announce=announce)
     passed = sum(check["status"] == PASSED for check in results["checks"])
     announce(f"{passed} of {len(checks)} checks passed in {results['seconds']:.0f} s.")
     left_out = [f"--{kind}" for kind in assignment.long_checks if only is None and kind not in asked]

@@ -27,6 +27,8 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', re.MULTIL
 COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\b", re.MULTILINE)
 MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)[ \t]+main[ \t]*\(", re.MULTILINE)
+# What the assembler says of asm in a source: FILE:LINE: Error: WHAT, below a line of its own.
+ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.+)$", re.MULTILINE)
 MOST_TOML_BYTES = 16 << 10  # tomllib takes seconds for long files of a certain kind
 DIAGNOSTIC_BYTES = 64 << 10
 MESSAGE_LETTERS = 300
@@ -226,6 +228,10 @@ def _first_error(diagnostics: str) -> str:
         for line in lines:
             if mark in line:
                 return line[:MESSAGE_LETTERS]
+    if "Assembler messages:" in diagnostics and (refused := ASSEMBLER.search(diagnostics)):
+        # Outside of functions the place is one of the assembler's own input, which nobody wrote.
+        where = "" if ".s:" in refused["place"] else f" at {refused['place']}"
+        return f"the assembler refuses inline assembly{where}: {refused['what']}"[:MESSAGE_LETTERS]
     return lines[0][:MESSAGE_LETTERS] if lines else "the compiler said nothing"
 
 

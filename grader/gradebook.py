@@ -16,7 +16,7 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import Any
 
 from grader.assignment import Assignment, load_assignment
 from grader.errors import UsageError
+from grader.kept_reports import REPORTS, copy_reports
 from grader.notebook import (
     ANSWER,
     INSTALL,
@@ -39,6 +40,7 @@ from grader.notebook import (
     to_notebook,
 )
 from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FAILED, PARTIAL, PASSED
+from grader.run_folder import REFUSED, RESULTS
 from grader.seal import require_unaltered
 from grader.text import on_screen
 
@@ -93,18 +95,22 @@ class Result:
 def find_results(paths: Sequence[Path]) -> list[Path]:
     """The results.json files that the paths stand for: a file, a result's folder, or a folder of such folders.
 
-    A run that has not finished is listed as well, since reading it gives the sentence that says so.
+    A run that has not finished, or an archive that was refused, is listed as well: reading it gives the sentence that says so.
     """
     found: list[Path] = []
     for path in paths:
-        inside = [path / "results.json"] if path.is_dir() else [path]
-        if path.is_dir() and not any((path / name).exists() for name in ("results.json", "run.json")):
+        inside = [path / RESULTS] if path.is_dir() else [path]
+        if path.is_dir() and not _holds_a_run(path):
             folders = sorted(child for child in path.iterdir() if child.is_dir())
-            inside = [f / "results.json" for f in folders if (f / "results.json").exists() or (f / "run.json").exists()]
+            inside = [folder / RESULTS for folder in folders if _holds_a_run(folder)]
             if not inside:
                 raise UsageError(f"expected results.json, or folders that hold one, in {path}; nothing of that kind is there")
         found += [name for name in inside if name not in found]
     return found
+
+
+def _holds_a_run(folder: Path) -> bool:
+    return any((folder / name).exists() for name in (RESULTS, "run.json", REFUSED))
 
 
 def read_result(path: Path, assignment: Assignment) -> Result:
@@ -113,6 +119,8 @@ def read_result(path: Path, assignment: Assignment) -> Result:
     Raises:
         UsageError: it is missing, damaged, altered, of an unfinished run, or of another assignment or version of this one.
     """
+    if not path.exists() and (refusal := _refusal(path.parent)):
+        raise UsageError(f"{path.parent} holds no result, since the archive was refused: {refusal}")
     if not path.exists() and (path.parent / "run.json").exists():
         raise UsageError(f"{path.parent} holds an unfinished run; finish it with the same grade command")
     try:
@@ -139,6 +147,14 @@ def read_result(path: Path, assignment: Assignment) -> Result:
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path} lacks or misspells something ({error!r}); grade this submission again") from error
+
+
+def _refusal(folder: Path) -> str:
+    """Why the latest archive of this name was refused; empty where it was not."""
+    try:
+        return " ".join((folder / REFUSED).read_text(encoding="utf-8", errors="replace").split())
+    except OSError:
+        return ""
 
 
 def _check_result(data: dict[str, Any], most: float) -> CheckResult:
@@ -298,10 +314,13 @@ def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], s
     (folder / REPORT_NAME).unlink(missing_ok=True)  # it may have come from a student, with the notebook
     if report.is_file():
         shutil.copyfile(report, folder / REPORT_NAME)
+    copied = copy_reports(result.path.parent, folder)
     path = folder / f"{NOTEBOOK}.ipynb"
     if path.exists() and not _is_sheet(path):
         return
-    handed_in = " ".join(_literal(name) for name in result.reports) or "none"
+    handed_in = " ".join(_literal(f"{REPORTS}/{name}") for name in copied) or "none"
+    if (left := len(result.reports) - len(copied)) > 0:
+        handed_in += f" (and in the archive alone {left} of {' '.join(_literal(name) for name in result.reports)})"
     about = (
         f"Submission {_literal(result.submission)}, graded with profile {_literal(result.profile)}, seed {result.seed}: "
         f"{result.points:g} of {sum(check.points for check in assignment.checks):g} program points"
@@ -374,12 +393,21 @@ def main(paths: Sequence[Path], course: Path, *, db: str | None, students: Path 
     url = db if db and "://" in db else f"sqlite:///{(Path(db) if db else course / 'gradebook.db').resolve()}"
     entries: list[tuple[Student, Result]] = []
     complaints: list[str] = []
-    for path in find_results(paths):
+    unread: list[str] = []
+    found = find_results(paths)
+    for path in found:
         try:
             result = read_result(path, assignment)
+        except UsageError as error:
+            complaints.append(str(error))
+            unread.append(path.parent.name)
+            continue
+        try:
             entries.append((_student_of(result, roster, students), result))
         except UsageError as error:
             complaints.append(str(error))
+        if refusal := _refusal(path.parent):
+            complaints.append(f"{path} is of an earlier archive: the latest one was refused: {refusal}")
     ids = [student.id for student, _ in entries]
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"expected one result for each student; more were given for {', '.join(doubled)}, nothing was written")
@@ -394,8 +422,10 @@ def main(paths: Sequence[Path], course: Path, *, db: str | None, students: Path 
                     write_sheet(course, assignment, cells, student, result)
                 except OSError as error:
                     raise UsageError(f"expected to write the marking sheet of {student.id} in {course}: {error}") from error
-                print(_line(student, result, kept))
-    print(f"{len(entries)} of {len(entries) + len(complaints)} results were entered in {url}")
+                print(on_screen(_line(student, result, kept)))
+    print(on_screen(f"{len(entries)} of {len(found)} results were entered in {url}"))
+    for line in _without_result(roster or (), ids, unread):
+        print(on_screen(line))
     for path in sorted((course / "autograded").glob(f"*/{assignment.id}/{NOTEBOOK}.ipynb")):
         try:
             if removed := make_harmless(path):
@@ -417,6 +447,19 @@ def _student_of(result: Result, roster: tuple[Student, ...] | None, path: Path |
     raise UsageError(
         f"{result.path}: {path} names no student for the submission {result.submission!r}; nothing was written for it"
     )
+
+
+def _without_result(roster: Sequence[Student], entered: Sequence[str], unread: Sequence[str]) -> Iterator[str]:
+    """A line for each kind of student of the roster for whom nothing was entered."""
+    rest = [student for student in roster if student.id not in entered]
+    kinds = {
+        "whose result cannot be read": [student for student in rest if student.submission in unread],
+        "without any result": [student for student in rest if student.submission not in unread],
+    }
+    for words, found in kinds.items():
+        if found:
+            names = (f"{s.id} ({s.submission})" if s.submission != s.id else s.id for s in found)
+            yield f"{len(found)} of the {len(roster)} students of the roster {words}: {', '.join(names)}"
 
 
 def _line(student: Student, result: Result, kept: list[str]) -> str:

@@ -6,16 +6,14 @@ check without a verdict (pytest itself died) could not be graded: it is never si
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module, metadata
@@ -28,17 +26,15 @@ from grader.confine import die_with_parent
 from grader.engine_build import build_opponent, require_compiler
 from grader.errors import UsageError
 from grader.report import write_report
-from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FOLDER_VARIABLE, Run, Verdict, run_identity
+from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FOLDER_VARIABLE, Run, Verdict
+from grader.run_folder import RESULTS, SCRATCH, Announce, held, prepare, write_json
 from grader.sandbox import Sandbox
-from grader.seal import SUBMISSION, seal
-from grader.submission import Submission, read_submission, write_archive
-from grader.workspace import build_workspace
+from grader.seal import seal
+from grader.submission import Submission, absent_parts, read_submission
 from Minimax.arena.records import machine
 
 CHECKS = Path(__file__).with_name("checks")
-SCRATCH = "scratch"
 POLL_S = 0.2
-Announce = Callable[[str], None]
 
 
 def require_strong(sandbox: Sandbox, paths: Sequence[Path], assignment: Assignment, allow_weak: bool) -> None:
@@ -87,7 +83,29 @@ def grade(
         UsageError: the submission cannot be read, or the machine lacks a compiler.
     """
     submission = read_submission(path, assignment)
-    return grade_submission(submission, assignment, profile, out, sandbox, seed=seed, announce=announce)
+    decided = absent_verdicts(submission, assignment)
+    return grade_submission(submission, assignment, profile, out, sandbox, seed=seed, decided=decided, announce=announce)
+
+
+def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verdict]:
+    """A verdict for each check of a part of which nothing was handed in: a person has to look, since 0 may be wrong."""
+    found = []
+    for part, sentence in absent_parts(submission, assignment).items():
+        names = assignment.parts[part].checks
+        for check in assignment.checks:
+            if any(f"{check.id}.".startswith(f"{name}.") for name in names):
+                found.append(
+                    Verdict(
+                        id=check.id,
+                        status=COULD_NOT_GRADE,
+                        points=0.0,
+                        max_points=check.points,
+                        message=f"{sentence} A person has to look.",
+                        handout=check.handout,
+                        title=check.title,
+                    )
+                )
+    return found
 
 
 def grade_submission(
@@ -99,72 +117,41 @@ def grade_submission(
     *,
     seed: int | None = None,
     decided: Sequence[Verdict] = (),
+    keeps_earlier: bool = False,
     announce: Announce = print,
 ) -> dict[str, Any]:
     """As `grade`, for a submission that has been read.
 
     Args:
         decided: verdicts that are taken over; their checks are not run.
+        keeps_earlier: whether what another run left in the folder stays beside the new one.
     """
     require_compiler(assignment)
     folder = (out / submission.name).resolve()
-    _prepare(folder, submission, assignment, profile, sandbox, seed, decided, announce)
-    for opponent in assignment.opponents:
-        build_opponent(opponent, assignment)
-    run = Run(folder)
-    started = time.monotonic()
-    code, log = _run_checks(run, assignment, announce)
-    results = seal(_add_up(run, assignment, submission, code, log, time.monotonic() - started), folder)
-    write_report(results, folder / "report.html")
-    for name in ("workspace", SCRATCH):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    # Last, since a run that holds it is finished: the same command would grade anew.
-    _write_json(folder / "results.json", results)
+    with held(folder):
+        prepare(
+            folder,
+            submission,
+            assignment,
+            profile,
+            sandbox,
+            seed=seed,
+            decided=decided,
+            keeps_earlier=keeps_earlier,
+            announce=announce,
+        )
+        for opponent in assignment.opponents:
+            build_opponent(opponent, assignment)
+        run = Run(folder)
+        started = time.monotonic()
+        code, log = _run_checks(run, assignment, announce)
+        results = seal(_add_up(run, assignment, submission, code, log, time.monotonic() - started), folder)
+        write_report(results, folder / "report.html")
+        for name in ("workspace", SCRATCH):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        # Last, since a run that holds it is finished.
+        write_json(folder / RESULTS, results)
     return results
-
-
-def _prepare(
-    folder: Path,
-    submission: Submission,
-    assignment: Assignment,
-    profile: str,
-    sandbox: Sandbox,
-    seed: int | None,
-    decided: Sequence[Verdict],
-    announce: Announce,
-) -> None:
-    """Lay out the run's folder, keeping the verdicts of an unfinished run of exactly this work."""
-    data = {
-        "identity": run_identity(submission, assignment, profile, sandbox),
-        "profile": profile,
-        "sandbox": sandbox.level,
-        "taken_over": [verdict.id for verdict in decided],
-    }
-    earlier = _read_json(folder / "run.json")
-    unfinished = not (folder / "results.json").exists()
-    same_seed = seed is None or earlier.get("seed") == seed
-    if unfinished and same_seed and {**earlier, "seed": None} == {**data, "seed": None}:
-        _drop_cut_line(folder / "verdicts.jsonl")
-        announce(f"{submission.name}: continuing an unfinished run, {len(Run(folder).verdicts)} checks are decided.")
-    else:
-        # The results go first: what is begun anew may at no time be taken for what was finished.
-        for name in ("results.json", "run.json", "verdicts.jsonl", "games.jsonl", "report.html", "progress.txt", "checks.log"):
-            (folder / name).unlink(missing_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        lines = [json.dumps(verdict.to_json()) + "\n" for verdict in decided]
-        (folder / "verdicts.jsonl").write_text("".join(lines), encoding="utf-8")
-        _write_json(folder / "run.json", {**data, "seed": secrets.randbelow(2**31) if seed is None else seed})
-    write_archive(submission.files, folder / SUBMISSION)
-    for name in ("workspace", SCRATCH):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    (folder / SCRATCH).mkdir()
-    build_workspace(assignment, submission, folder / "workspace")
-
-
-def _drop_cut_line(path: Path) -> None:
-    """Cut off a last line that a kill left without its end, so that the next one is not appended to it."""
-    written = path.read_bytes()
-    os.truncate(path, written.rfind(b"\n") + 1)
 
 
 def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[int, str]:
@@ -310,18 +297,3 @@ def environment(assignment: Assignment) -> dict[str, str]:
 def _compiler_version(assignment: Assignment) -> str:
     done = subprocess.run([assignment.compile_command[0], "-dumpfullversion"], capture_output=True, text=True)
     return done.stdout.strip()
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
-
-
-def _write_json(path: Path, data: dict[str, Any]) -> None:
-    """Whole or not at all: a kill in the middle leaves the old file."""
-    fresh = path.with_suffix(".new")
-    # A path whose bytes are no UTF-8 holds lone surrogates; backslashreplace writes them as JSON's own escapes.
-    fresh.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8", errors="backslashreplace")
-    fresh.replace(path)

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
+from grader.archive import IGNORED_FOLDERS
 from grader.assignment import ROOT, Assignment, load_assignment, matches
 from grader.errors import UsageError
 from grader.stubs import BEGIN, END, RESEMBLING, make_stub
-from grader.submission import IGNORED_FOLDERS
 
 README = "README.txt"
 MARKER = re.compile(r"\b(?:BEGIN|START|END|STOP)[\W_]*SOLU?T|\bSOLUTION[\W_]*(?:BEGIN|START|END|STOP)S?\b", re.IGNORECASE)

@@ -16,7 +16,7 @@ from typing import Any
 
 from grader.assignment import Assignment, load_assignment
 from grader.errors import UsageError
-from grader.grading import Announce, environment, grade_submission, require_strong
+from grader.grading import Announce, absent_verdicts, environment, grade_submission, require_strong
 from grader.report import number
 from grader.run import AWAITING_MARKS, Verdict, grader_digest
 from grader.sandbox import Sandbox, find_sandbox
@@ -56,7 +56,7 @@ def read_record(place: Path) -> tuple[Path, dict[str, Any]]:
 
 def kept_submission(folder: Path, results: dict[str, Any], assignment: Assignment) -> Submission:
     """What was graded; UsageError where today's assignment collects other files of it."""
-    submission = replace(read_submission(folder / SUBMISSION, assignment), name=results["submission"])
+    submission = replace(read_submission(folder / SUBMISSION, assignment, at_the_top=True), name=results["submission"])
     if submission.digest != results["digest"]:
         raise UsageError(f"{folder / SUBMISSION}: assignment.toml collects other files of it now than when it was graded")
     return submission
@@ -147,7 +147,10 @@ def main(
         out,
         sandbox,
         seed=results["seed"],
-        decided=[verdict for verdict in recorded.values() if verdict.id not in asked],
+        decided=[
+            *(verdict for verdict in recorded.values() if verdict.id not in asked),
+            *(verdict for verdict in absent_verdicts(submission, assignment) if verdict.id in asked),
+        ],
         announce=lambda line: announce(line) if line.startswith("\r") else None,
     )
     pairs = [(recorded[check["id"]], Verdict(**check)) for check in repeated["checks"] if check["id"] in asked]

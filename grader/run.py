@@ -1,8 +1,9 @@
 """One grading run of one submission: what the checks are given, and the verdicts that they leave.
 
 The run's folder holds `run.json` (how it is graded, with which seed), `submission.zip` (what is graded: the collected files),
-`workspace/`, `verdicts.jsonl` (a line a check, appended the moment it is decided, so that a killed run continues) and, at the
-end, `report.html` and `results.json`, which names the digests of the others.
+`reports/` (what a person reads), `workspace/`, `verdicts.jsonl` (a line a check, appended the moment it is decided, so that a
+killed run continues) and, at the end, `report.html` and `results.json`, which names the digests of the others. `earlier/`
+holds the runs before it (grader/run_folder.py).
 """
 
 from __future__ import annotations
@@ -74,13 +75,13 @@ class Run:
 
     @property
     def asked(self) -> frozenset[str]:
-        """The checks of this run, by id: all of the assignment, or those that `grader.check` asks for."""
-        return frozenset(self.data["identity"]["checks"])
+        """The checks of this run, by id: those that are asked for but the ones whose verdicts were taken over."""
+        return frozenset(self.data["identity"]["checks"]) - frozenset(self.data.get("taken_over", ()))
 
     @property
     def submission(self) -> Submission:
         """The submission's collected files, as they were when the run began."""
-        kept = read_submission(self.folder / SUBMISSION, self.assignment)
+        kept = read_submission(self.folder / SUBMISSION, self.assignment, at_the_top=True)
         return replace(kept, name=self.data["identity"]["submission"])
 
     @property

@@ -1,78 +1,43 @@
-"""A submission as it was handed in -> the files that count.
+"""A submission as it was handed in -> the files that count, and the reports for a person to read.
 
 Real submissions are whole copies of the repository with binaries, caches, a modified Board, several engine versions and
-notes, as a folder or in an archive, often one or two folders too deep. What the assignment collects is read into memory
-here; everything else is listed with the reason and ignored. Links and special files are never followed, and an archive's
-members are read by size-capped streams, never extracted, so a hostile name reaches no file system.
+notes, as a folder or in an archive, often one or two folders too deep, in an archive of their own, or with the parts side by
+side. What the assignment collects is found in all of these (grader/placing.py) and read into memory; everything else is
+listed with the reason and ignored. Nothing is guessed: two candidates for one file are an error that names both.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
-import lzma
-import os
-import stat
-import tarfile
-import unicodedata
-import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
+from grader.archive import (
+    Entries,
+    Member,
+    is_archive,
+    open_archive,
+    open_source,
+    read_member,
+    readable,
+    take_in,
+    unpacked,
+    without_suffix,
+)
 from grader.assignment import Assignment, matches
 from grader.errors import UsageError
+from grader.placing import Places, find_places
 
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 32 << 20
-MAX_ENTRIES = 50_000
-MAX_UNPACKED_BYTES = 1 << 30  # of a tar, whatever is in it
-MAX_HEADER_BYTES = 1 << 16  # of a tar's long names and attributes
-# What a workspace can hold on any file system, wherever it is laid out.
-MAX_NAME_BYTES = 255
-MAX_PATH_BYTES = 1000
-MAX_DEPTH = 16
-SHOWN_LETTERS = 80  # of a name that is too long
-SHOWN_FOLDERS = 5
-IGNORED_FOLDERS = {"__pycache__", ".git", ".venv", "venv", "node_modules", "__MACOSX", ".idea", ".vscode", "build"}
-ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-
-# What the standard library raises on what cannot be read or is damaged.
-UNREADABLE = (
-    OSError,
-    EOFError,
-    ValueError,
-    OverflowError,
-    LookupError,
-    RuntimeError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-)
-FILE, FOLDER, OTHER = "file", "folder", "link or special file"
-
-
-@dataclass(frozen=True)
-class Member:
-    """One thing in a submission.
-
-    Attributes:
-        name: as the folder or archive has it.
-        size: in bytes, of a file.
-        kind: FILE, FOLDER or OTHER.
-        place: what its source reads it by.
-    """
-
-    name: str
-    size: int
-    kind: str
-    place: Any
+# Of reports, which a person reads.
+MAX_REPORT_BYTES = 32 << 20
+MAX_REPORTS_BYTES = 64 << 20
+MAX_REPORTS = 200
+SHOWN_NAMES, SHOWN_LETTERS = 6, 100  # of what was seen in a submission
+UNWANTED = "not collected by the assignment"
 
 
 @dataclass(frozen=True)
@@ -82,9 +47,10 @@ class Submission:
     Attributes:
         name: of the folder or archive, for the report.
         files: relative path with forward slashes -> content, sorted by path.
-        reports: files for a person to read, by path (not run, not copied).
+        reports: files for a person to read, by path (not run).
         ignored: (path, reason) of what does not count; whole ignored folders are one line.
         notes: sentences for the report about how the submission was read.
+        report_files: report -> content, of those that were not too large.
     """
 
     name: str
@@ -92,6 +58,7 @@ class Submission:
     reports: tuple[str, ...]
     ignored: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
+    report_files: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -105,172 +72,214 @@ class Submission:
 
 def submission_name(path: Path) -> str:
     """The name that results are filed under: the archive's or folder's name without its suffix."""
-    name = _printable(path.resolve().name)
-    for suffix in sorted(ARCHIVE_SUFFIXES, key=len, reverse=True):
-        if name.lower().endswith(suffix) and name[: -len(suffix)].strip("."):
-            return name[: -len(suffix)]
-    return name
+    return without_suffix(readable(path.resolve().name))
 
 
-def read_submission(path: Path, assignment: Assignment) -> Submission:
+def read_submission(path: Path, assignment: Assignment, *, at_the_top: bool = False) -> Submission:
     """Read a folder or an archive.
 
+    Args:
+        at_the_top: whether what lies at its top counts before all copies below, as in the folder that a student works in.
+
     Raises:
-        UsageError: the path is missing, no folder or known archive, damaged, or beyond the size caps.
+        UsageError: the path is missing, no folder or known archive, damaged, or beyond the size caps; or two files in it
+            could be the one that counts.
     """
-    kind: type[_Source]
-    if path.is_dir():
-        kind = _Folder
-    elif path.is_file() and path.name.lower().endswith(ARCHIVE_SUFFIXES):
-        kind = _Zip if path.name.lower().endswith(".zip") else _Tar
-    elif path.exists():
-        raise UsageError(f"expected a folder or one of {', '.join(ARCHIVE_SUFFIXES)}; got {path}: unpack it by hand first")
-    else:
-        raise UsageError(f"expected a submission at {path}; nothing is there")
     name = submission_name(path)
     with ExitStack() as opened:
-        with _in_one_sentence(f"{path} {kind.failure}"):
-            source = opened.enter_context(closing(kind(path)))
-            members, refused = _take_in(name, source)
-        return _select(name, source, members, refused, assignment)
+        source = opened.enter_context(closing(open_source(path)))
+        entries = take_in(source, str(path))
+        notes = _open_the_only_archive(name, entries, opened, assignment)
+        return _Selection(name, entries, assignment, at_the_top).submission(notes)
 
 
-def write_archive(files: Mapping[str, bytes], path: Path) -> None:
-    """Write a .zip that `read_submission` reads."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
-        for name in sorted(files):
-            target.writestr(name, files[name])
+def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, str]:
+    """Part -> what was expected and what was seen in its place, of each part of which nothing was handed in."""
+    found = {}
+    for part, told in assignment.parts.items():
+        if not any(matches(path, told.needs) for path in submission.files):
+            named = {path.rpartition("/")[2].casefold() for path, _ in submission.ignored}
+            file = f" {part} is a file there, not a folder." if part.casefold() in named else ""
+            found[part] = f"Nothing of {part}/ was found: expected {_words(told.needs)}; {_seen(submission)}.{file}"
+    return found
 
 
-@contextmanager
-def _in_one_sentence(beginning: str) -> Iterator[None]:
-    try:
-        yield
-    except UNREADABLE as error:
-        raise UsageError(f"{beginning}: {' '.join(str(error).split()) or type(error).__name__}") from error
+def _words(patterns: Iterable[str]) -> str:
+    """Patterns as a person reads them; that folders may lie between is not what is missing."""
+    return " or ".join(pattern.replace("**/", "") for pattern in patterns)
 
 
-def _take_in(name: str, source: _Source) -> tuple[dict[str, Member], dict[str, str]]:
-    """The files by their plain paths, in the source's order; and what is not even looked at, with the reason."""
-    members: dict[str, Member] = {}
-    refused: dict[str, str] = {}
-    for number, member in enumerate(source.members(), 1):
-        if number > MAX_ENTRIES:
-            raise UsageError(f"{name}: expected at most {MAX_ENTRIES} files and folders; there are more")
-        path, reason = _plain_path(member.name, member.kind == FOLDER)
-        if not reason and member.kind == OTHER:
-            reason = "a link or special file"
-        elif not reason and path in members:
-            reason = "a second member of the same name"
-        if reason:
-            refused.setdefault(path, reason)
-        elif member.kind == FILE:
-            members[path] = member
-    return members, refused
+def _seen(submission: Submission) -> str:
+    """The beginning of what a submission holds, first what does not count."""
+    names = [path if reason == UNWANTED else f"{path} ({reason})" for path, reason in submission.ignored]
+    names = [name[:SHOWN_LETTERS] for name in (*names, *submission.reports, *submission.files)]
+    if not names:
+        return "the submission is empty"
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return f"the submission holds {', '.join(names[:SHOWN_NAMES])}{more}"
 
 
-def _plain_path(name: str, folder: bool = False) -> tuple[str, str]:
-    """A member's name as a relative path, and an empty reason; or what to list in its place, and why it is refused.
-
-    A cache is refused by the folder's name, so that thousands of files are one line.
-    """
-    name = _printable(name)
-    path = name.replace("\\", "/")
-    parts = [part for part in path.split("/") if part not in ("", ".")] or ["."]
-    # Line breaks and what else a terminal would obey.
-    control = any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in path)
-    if path.startswith("/") or ".." in parts or ":" in parts[0] or control:
-        return _shortened(repr(name)), "a name that leaves the archive's folder or is no plain path"
-    for i, part in enumerate(parts if folder else parts[:-1], 1):
-        if part in IGNORED_FOLDERS:
-            return _shortened("/".join(parts[:i])) + "/", "cache or tool folder"
-    path = "/".join(parts)
-    longest = max(len(part.encode()) for part in parts)
-    if len(parts) > MAX_DEPTH or len(path.encode()) > MAX_PATH_BYTES or longest > MAX_NAME_BYTES:
-        return _shortened(path), "a name too long or folders too deep"
-    return path, "a resource fork of macOS" if parts[-1].startswith("._") else ""
+def _open_the_only_archive(name: str, entries: Entries, opened: ExitStack, assignment: Assignment) -> list[str]:
+    """Put what lies in an archive inside in its place, once, where it is all that there is but for reports."""
+    archives = [path for path in entries.files if is_archive(path)]
+    suffixes = {PurePosixPath(pattern).suffix for pattern in assignment.collected}
+    if len(archives) != 1 or any(PurePosixPath(path).suffix in suffixes for path in entries.files):
+        return []
+    inner = archives[0]
+    shown = f"{name}: {inner}"
+    source = opened.enter_context(closing(open_archive(unpacked(entries.files.pop(inner), shown), shown)))
+    inside = take_in(source, shown)
+    folder = without_suffix(inner)
+    entries.files |= {f"{folder}/{path}": member for path, member in inside.files.items()}
+    entries.twins += [(f"{folder}/{path}", member) for path, member in inside.twins]
+    entries.refused |= {f"{folder}/{path}": reason for path, reason in inside.refused.items()}
+    return [f"All that was handed in lay in {inner}, an archive inside."]
 
 
-def _printable(name: str) -> str:
-    """Bytes that are no UTF-8 (a name in GBK) come as lone surrogates, which no report can hold; here they are replaced."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+class _Selection:
+    """What counts among the entries, read in the source's order."""
 
+    def __init__(self, name: str, entries: Entries, assignment: Assignment, at_the_top: bool) -> None:
+        self.name = name
+        self.entries = entries
+        self.assignment = assignment
+        self.at_the_top = at_the_top
+        self.read: dict[str, bytes] = {}
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= MAX_PATH_BYTES else f"{name[:SHOWN_LETTERS]}..."
-
-
-def _select(
-    name: str, source: _Source, members: dict[str, Member], refused: dict[str, str], assignment: Assignment
-) -> Submission:
-    """Read what the assignment collects; list the rest."""
-    root, notes = _find_root(members, assignment)
-    prefix = f"{root}/" if root else ""
-    file_names = (*assignment.collected, *assignment.framework)
-    chosen: dict[str, Member] = {}
-    reports, ignored = [], list(refused.items())
-    for path, member in members.items():
-        inside = path.startswith(prefix)
-        relative = path[len(prefix) :] if inside else path
-        if not inside or not assignment.is_collected(relative):
-            if matches(relative, assignment.reports):
-                reports.append(relative)
-            elif inside and matches(relative, assignment.protected):
-                ignored.append((relative, "handed out: the framework's own is used"))
-            elif inside and matches(relative, assignment.framework):
-                ignored.append((relative, "part of the framework: the clean one is used"))
+    def submission(self, notes: Iterable[str]) -> Submission:
+        members, assignment = self.entries.files, self.assignment
+        places = find_places(members, self.contents, assignment, at_the_top=self.at_the_top)
+        paths = dict(places.files)
+        ignored = list(self.entries.refused.items())
+        file_names = (*assignment.collected, *assignment.framework)
+        for relative, path in places.files.items():
+            if members[path].size > MAX_FILE_BYTES:
+                ignored.append((relative, f"larger than {MAX_FILE_BYTES >> 20} MiB"))
+            elif any(matches(parent.as_posix(), file_names) for parent in PurePosixPath(relative).parents):
+                ignored.append((relative, "its folder is also the name of a file"))
             else:
-                ignored.append((relative, "not collected by the assignment"))
-        elif member.size > MAX_FILE_BYTES:
-            ignored.append((relative, f"larger than {MAX_FILE_BYTES >> 20} MiB"))
-        elif any(matches(parent.as_posix(), file_names) for parent in PurePosixPath(relative).parents):
-            ignored.append((relative, "its folder is also the name of a file"))
-        else:
-            chosen[relative] = member
-    if sum(member.size for member in chosen.values()) > MAX_TOTAL_BYTES:
-        raise UsageError(f"{name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB together")
-    spelled: dict[str, str] = {}
-    for relative in sorted(chosen):
-        if (first := spelled.setdefault(relative.casefold(), relative)) != relative:
-            ignored.append((relative, f"the same name as {first} where case does not count"))
-            del chosen[relative]
-    # In the source's order: going back in a compressed tar would unpack it anew for each file.
-    files = {relative: _read(name, source, relative, member) for relative, member in chosen.items()}
-    return Submission(name, dict(sorted(files.items())), tuple(sorted(reports)), tuple(_summarise(ignored)), tuple(notes))
+                continue
+            del paths[relative]
+        files = self.files(paths)
+        self.refuse_other_twins(paths.values())
+        ignored += self.drop_doubles(files, paths)
+        reports, others = self.sort_out(places)
+        report_files, left_out = self.reports(reports)
+        return Submission(
+            self.name,
+            dict(sorted(files.items())),
+            tuple(sorted(reports)),
+            tuple(_summarise(ignored + others + left_out)),
+            (*notes, *places.notes, *_left_out_notes(left_out)),
+            report_files,
+        )
+
+    def contents(self, paths: Iterable[str]) -> Mapping[str, bytes]:
+        """Files to compare; of one too large to count, its size in place of its content."""
+        wanted = set(paths)
+        counting = {path: self.entries.files[path] for path in self.entries.files if path in wanted}
+        small = {path: member for path, member in counting.items() if member.size <= MAX_FILE_BYTES}
+        self.require_room(small.values())
+        for path, member in small.items():
+            self.content(path, member)
+        return {path: self.read[path] if path in small else str(member.size).encode() for path, member in counting.items()}
+
+    def files(self, paths: Mapping[str, str]) -> dict[str, bytes]:
+        members = self.entries.files
+        self.require_room(members[path] for path in paths.values())
+        relatives = {path: relative for relative, path in paths.items()}
+        return {relatives[path]: self.content(path, members[path]) for path in members if path in relatives}
+
+    def content(self, path: str, member: Member) -> bytes:
+        if path not in self.read:
+            self.read[path] = read_member(member, f"{self.name}: {path}")
+        return self.read[path]
+
+    def require_room(self, members: Iterable[Member]) -> None:
+        if sum(member.size for member in members) > MAX_TOTAL_BYTES:
+            raise UsageError(f"{self.name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB together")
+
+    def drop_doubles(self, files: dict[str, bytes], paths: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Take out names that differ in case alone; an error where their contents differ."""
+        found: list[tuple[str, str]] = []
+        spelled: dict[str, str] = {}
+        for relative in sorted(files):
+            first = spelled.setdefault(relative.casefold(), relative)
+            if files[first] != files[relative]:
+                raise UsageError(
+                    f"{self.name}: {paths[first]} and {paths[relative]} are one file where case does not count, with different "
+                    "contents: rename one of them"
+                )
+            if first != relative:
+                found.append((relative, f"the same name as {first} where case does not count"))
+                del files[relative]
+        return found
+
+    def refuse_other_twins(self, paths: Iterable[str]) -> None:
+        """An error where a file that counts stands in the archive again with another content."""
+        counting = set(paths)
+        twins = [(path, twin) for path, twin in self.entries.twins if path in counting]
+        self.require_room(twin for _, twin in twins)
+        for path, twin in twins:
+            if twin.size != len(self.read[path]) or read_member(twin, f"{self.name}: {path}") != self.read[path]:
+                raise UsageError(
+                    f"{self.name}: {path} stands in it twice with different contents, and nothing says which one counts: ask "
+                    "for an archive that was made anew"
+                )
+
+    def sort_out(self, places: Places) -> tuple[dict[str, str], list[tuple[str, str]]]:
+        """Reports by the names that they get, with their paths; and what is neither collected nor a report."""
+        assignment = self.assignment
+        patterns = [pattern.casefold() for pattern in assignment.reports]
+        names = [pattern for pattern in patterns if "/" not in pattern]
+        collected = set(places.files.values())
+        reports: dict[str, str] = {}
+        ignored: list[tuple[str, str]] = []
+        for path in self.entries.files:
+            relative, below = places.relative(path), places.from_above(path)
+            told = below.casefold()
+            if path in collected:
+                continue
+            if matches(relative, assignment.protected):
+                ignored.append((relative, "handed out: the framework's own is used"))
+            elif matches(relative, assignment.framework):
+                ignored.append((relative, "part of the framework: the clean one is used"))
+            elif matches(told, patterns) or (
+                not self.at_the_top  # where other folders hold what was handed out or made
+                and matches(told.rpartition("/")[2], names)
+                and not matches(relative, assignment.kit)
+            ):
+                reports.setdefault(below if below not in reports else path, path)
+            else:
+                ignored.append((relative, UNWANTED))
+        return reports, ignored
+
+    def reports(self, named: Mapping[str, str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
+        """The contents of reports within the caps, and why others are not kept."""
+        members = self.entries.files
+        by_path = {path: name for name, path in named.items()}
+        kept: dict[str, bytes] = {}
+        left_out: list[tuple[str, str]] = []
+        room = MAX_REPORTS_BYTES
+        for path in [path for path in members if path in by_path]:
+            member, name = members[path], by_path[path]
+            if member.size > min(MAX_REPORT_BYTES, room) or len(kept) == MAX_REPORTS:
+                left_out.append((name, "with it the reports are larger or more than anybody reads"))
+                continue
+            try:
+                kept[name] = read_member(member, name)
+            except UsageError as error:
+                left_out.append((name, str(error)))
+                continue
+            room -= member.size
+        return kept, left_out
 
 
-def _read(name: str, source: _Source, relative: str, member: Member) -> bytes:
-    with _in_one_sentence(f"{name}: {relative} {source.member_failure}"):
-        content = source.read(member)
-    if len(content) != member.size:
-        raise UsageError(f"{name}: {relative} is not as long as it was listed; it is damaged or changes while it is read")
-    return content
-
-
-def _find_root(paths: Iterable[str], assignment: Assignment) -> tuple[str, list[str]]:
-    """The folder inside the submission whose files match the assignment best; the shallowest among equals."""
-    anchors = sorted({pattern.split("/")[0] for pattern in assignment.collected if "/" in pattern})
-    candidates: set[str] = set()
-    counts: Counter[str] = Counter()
-    for path in paths:
-        parts = path.split("/")
-        for i, part in enumerate(parts):
-            root = "/".join(parts[:i])
-            if part in anchors:
-                candidates.add(root)
-            # A collected file begins with an anchor or lies in the root itself.
-            if part in anchors or i == len(parts) - 1:
-                counts[root] += assignment.is_collected("/".join(parts[i:]))
-    if not candidates:
-        return "", [f"No folder named {' or '.join(anchors)} was found."]
-    best = min(candidates, key=lambda root: (-counts[root], root.count("/"), len(root), root))
-    notes = [f"The submission's files were found in {best}/."] if best else []
-    others = sorted(root or "." for root in candidates if root != best and counts[root])
-    if len(others) > SHOWN_FOLDERS:
-        others[SHOWN_FOLDERS:] = [f"{len(others) - SHOWN_FOLDERS} more folders"]
-    if others:
-        notes.append(f"Files of the assignment were also found in {', '.join(others)}, which were not used.")
-    return best, notes
+def _left_out_notes(left_out: list[tuple[str, str]]) -> Iterator[str]:
+    for path, reason in left_out[:SHOWN_NAMES]:
+        yield f"The report {path} is not kept: {reason}."
+    if len(left_out) > SHOWN_NAMES:
+        yield f"{len(left_out) - SHOWN_NAMES} more reports are not kept."
 
 
 def _summarise(ignored: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -284,144 +293,3 @@ def _summarise(ignored: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             yield f"{folder}/ ({len(paths)} files)", reason
         else:
             yield from ((path, reason) for path in sorted(paths))
-
-
-class _Source:
-    """Where a submission's bytes come from; `failure` and `member_failure` end the sentence for one that cannot be read."""
-
-    failure = "is not the archive that its name says, or is damaged"
-    member_failure = "is damaged or encrypted"
-
-    def __init__(self, path: Path) -> None:
-        raise NotImplementedError
-
-    def members(self) -> Iterator[Member]:
-        """Everything in it, also folders, links and special files."""
-        raise NotImplementedError
-
-    def read(self, member: Member) -> bytes:
-        """A file's content, at most a byte more than its size."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Let go of the file."""
-
-
-class _Folder(_Source):
-    failure = "cannot be read to its end"
-    member_failure = "cannot be read"
-
-    def __init__(self, path: Path) -> None:
-        self.root = path
-
-    def members(self) -> Iterator[Member]:
-        folders = [""]
-        while folders:
-            folder = folders.pop()
-            with os.scandir(self.root / folder) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
-            for entry in entries:
-                inside = f"{folder}{entry.name}"
-                status = entry.stat(follow_symlinks=False)
-                kind = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER}.get(stat.S_IFMT(status.st_mode), OTHER)
-                yield Member(inside, status.st_size, kind, inside)
-                if kind == FOLDER and not _plain_path(inside, folder=True)[1]:
-                    folders.append(f"{inside}/")
-
-    def read(self, member: Member) -> bytes:
-        # O_NOFOLLOW and a byte more than listed: the folder may change between listing and reading.
-        descriptor = os.open(self.root / member.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(member.size + 1)
-
-
-class _Zip(_Source):
-    def __init__(self, path: Path) -> None:
-        self.archive = zipfile.ZipFile(path)
-
-    def members(self) -> Iterator[Member]:
-        for info in self.archive.infolist():
-            mode = stat.S_IFMT(info.external_attr >> 16)
-            kind = FOLDER if info.is_dir() else FILE if mode in (0, stat.S_IFREG) else OTHER
-            yield Member(info.filename, info.file_size, kind, info)
-
-    def read(self, member: Member) -> bytes:
-        # zipfile unpacks bzip2 and LZMA without a limit: 4 GiB from 3 KiB, whatever size is listed.
-        if member.place.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise NotImplementedError("expected the usual compression (deflate); pack it anew")
-        with self.archive.open(member.place) as file:
-            return file.read(member.size)
-
-    def close(self) -> None:
-        self.archive.close()
-
-
-class _Tar(_Source):
-    """A tar, compressed or not.
-
-    The headers are tarfile's, the walk is not: tarfile ends silently at a damaged header, reads names of any length, and
-    keeps every header in memory.
-    """
-
-    PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
-    NO_DATA = (tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE)
-    OF_THE_NEXT = (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE)
-    UNUSED = (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK)
-
-    def __init__(self, path: Path) -> None:
-        with open(path, "rb") as file:
-            magic = file.read(6)
-        openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-        self.stream = next((openers[m] for m in openers if magic.startswith(m)), open)(path, "rb")
-
-    def members(self) -> Iterator[Member]:
-        records: dict[bytes, bytes] = {}
-        while (block := self.stream.read(tarfile.BLOCKSIZE)) != bytes(tarfile.BLOCKSIZE):
-            header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-            start, size = self.stream.tell(), header.size
-            if header.type in self.OF_THE_NEXT:
-                if not 0 <= size <= MAX_HEADER_BYTES:
-                    raise tarfile.ReadError(f"a name or attributes of {size} bytes")
-                content = self.stream.read(size)
-                records = {b"path": content} if header.type == tarfile.GNUTYPE_LONGNAME else _pax_records(content)
-            elif header.type not in self.UNUSED:
-                size = int(records.get(b"size", size))
-                name = records.get(b"path", b"").split(b"\0")[0].decode("utf-8", "surrogateescape") or header.name
-                sparse = any(key.startswith(b"GNU.sparse.") for key in records)
-                kind = FOLDER if header.isdir() else FILE if header.type in self.PLAIN and not sparse else OTHER
-                yield Member(name, size, kind, start)
-                records = {}
-            self._go_to(start, 0 if header.type in self.NO_DATA else size)
-        while rest := self.stream.read(1 << 16):
-            self._go_to(self.stream.tell(), 0)
-            if rest.strip(b"\0"):
-                raise tarfile.ReadError("data after its end")
-
-    def _go_to(self, start: int, size: int) -> None:
-        """Behind data of that size, which fill whole blocks."""
-        end = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
-        if size < 0 or end > MAX_UNPACKED_BYTES:
-            raise tarfile.ReadError(f"a size of {size} bytes, where {MAX_UNPACKED_BYTES >> 20} MiB unpacked are the most")
-        self.stream.seek(end)
-
-    def read(self, member: Member) -> bytes:
-        self.stream.seek(member.place)
-        return self.stream.read(member.size)
-
-    def close(self) -> None:
-        self.stream.close()
-
-
-def _pax_records(content: bytes) -> dict[bytes, bytes]:
-    r"""The records `LENGTH KEY=VALUE\n` of an extended header (POSIX.1-2001, pax)."""
-    records = {}
-    at = 0
-    while content[at : at + 1] not in (b"", b"\0"):
-        length, _, _ = content[at : at + 10].partition(b" ")
-        end = at + int(length)
-        if not at < end <= len(content):
-            raise tarfile.ReadError("an attribute of a length that cannot be")
-        key, _, value = content[at + len(length) + 1 : end - 1].partition(b"=")
-        records[key] = value
-        at = end
-    return records

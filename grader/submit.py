@@ -9,11 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from grader.archive import write_archive
 from grader.assignment import ROOT, Assignment, load_assignment
 from grader.check import unwritten_methods
 from grader.engine_build import engine_sources
 from grader.errors import CouldNotGrade, StudentFault, UsageError
-from grader.submission import Submission, read_submission, write_archive
+from grader.submission import Submission, read_submission
+from grader.text import on_screen
 
 
 def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
@@ -67,12 +69,14 @@ def main(archive: Path, root: Path = ROOT) -> int:
     assignment = load_assignment()
     if archive.suffix.lower() != ".zip":
         raise UsageError(f"expected a name that ends in .zip; got {archive}")
-    submission = read_submission(root, assignment)
+    submission = read_submission(root, assignment, at_the_top=True)
     pack(root, submission, archive, assignment)
     for path in sorted([*submission.files, *submission.reports]):
-        print(f"  {path}")
-    print(f"{archive}: {len(submission.files)} files that are graded, {len(submission.reports)} for a person to read.")
+        print(on_screen(f"  {path}"))
+    print(
+        on_screen(f"{archive}: {len(submission.files)} files that are graded, {len(submission.reports)} for a person to read.")
+    )
     print(f"Digest of the graded files: {submission.digest}")
     for sentence in missing_parts(submission, assignment):
-        print(f"Warning: {sentence}", file=sys.stderr)
+        print(on_screen(f"Warning: {sentence}"), file=sys.stderr)
     return 0

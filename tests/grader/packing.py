@@ -27,31 +27,35 @@ def tar_entry(name, kind=tarfile.REGTYPE, link=""):
     return entry
 
 
+def write_packed(path, kind, members):
+    """A folder or an archive at a path; members are {name: content} or pairs, of which a first may be a TarInfo or ZipInfo."""
+    members = list(members.items()) if isinstance(members, dict) else members
+    if kind == "folder":
+        path.mkdir()
+        for inside, content in members:
+            (path / inside).parent.mkdir(parents=True, exist_ok=True)
+            (path / inside).write_bytes(content)
+    elif kind == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of doubled names
+            for inside, content in members:
+                archive.writestr(inside, content)
+    else:
+        mode = {".tar": "w", ".tgz": "w:gz"}.get(kind, "w:" + kind.rpartition(".")[2])
+        with tarfile.open(path, mode) as archive:
+            for inside, content in members:
+                entry = inside if isinstance(inside, tarfile.TarInfo) else tarfile.TarInfo(inside)
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+    return path
+
+
 @pytest.fixture
 def pack(tmp_path):
-    """`pack(kind, {name: content}, name)`: a folder or an archive; members may also come as pairs, or as TarInfo alone."""
+    """`pack(kind, members, name)`: a folder or an archive (see `write_packed`)."""
 
     def make(kind, members, name="work"):
-        members = list(members.items()) if isinstance(members, dict) else members
-        path = tmp_path / (name if kind == "folder" else name + kind)
-        if kind == "folder":
-            path.mkdir()
-            for inside, content in members:
-                (path / inside).parent.mkdir(parents=True, exist_ok=True)
-                (path / inside).write_bytes(content)
-        elif kind == ".zip":
-            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of doubled names
-                for inside, content in members:
-                    archive.writestr(inside, content)
-        else:
-            mode = {".tar": "w", ".tgz": "w:gz"}.get(kind, "w:" + kind.rpartition(".")[2])
-            with tarfile.open(path, mode) as archive:
-                for inside, content in members:
-                    entry = inside if isinstance(inside, tarfile.TarInfo) else tarfile.TarInfo(inside)
-                    entry.size = len(content)
-                    archive.addfile(entry, io.BytesIO(content))
-        return path
+        return write_packed(tmp_path / (name if kind == "folder" else name + kind), kind, members)
 
     return make
 

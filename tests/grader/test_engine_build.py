@@ -215,6 +215,14 @@ BROKEN = {
     ),
     "a missing header": ({"Minimax/a.cpp": '#include "gone.h"\n'}, "Minimax/a.cpp:1:10: fatal error: gone.h: No such file"),
     "a missing definition": ({"Minimax/a.cpp": "void init();\nint main() { init(); }\n"}, "undefined reference to `init()'"),
+    "assembly of no machine": (
+        {"Minimax/a.cpp": 'int main() {\n  asm("frobnicate %eax");\n}\n'},
+        "the assembler refuses inline assembly at Minimax/a.cpp:2: no such instruction: `frobnicate %eax'",
+    ),
+    "assembly that includes a file": (
+        {"Minimax/a.cpp": 'asm(".incbin \\"/nowhere\\"");\n' + WHOLE},
+        "the assembler refuses inline assembly: file not found: /nowhere",
+    ),
     "two mains": ({"Minimax/a.cpp": WHOLE, "Minimax/b.cpp": WHOLE}, "multiple definition of `main'"),
 }
 

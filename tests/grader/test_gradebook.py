@@ -199,6 +199,47 @@ def test_a_roster_gives_ids_and_names_and_leaves_out_whom_it_does_not_name(tmp_p
     assert {path.name for path in (course / "autograded").iterdir()} == {"s1"}
 
 
+def test_who_is_without_a_result_is_named_and_an_unreadable_result_is_told_from_none(tmp_path, graded_as, course, api, capsys):
+    graded_as("alice")
+    graded_as("bob").write_text("cut")
+    graded_as("carol").unlink()
+    (tmp_path / "out/dave").mkdir()
+    (tmp_path / "out/dave/refused.txt").write_text("dave.zip is a RAR archive\n")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,submission\ns1,alice\ns2,bob\ns3,carol\ns4,dave\ns5,erin\nfrank,\n")
+    assert enter(course, tmp_path / "out", "--students", roster) == 2
+    said = capsys.readouterr()
+    assert "1 of 4 results were entered" in said.out
+    assert "3 of the 6 students of the roster whose result cannot be read: s2 (bob), s3 (carol), s4 (dave)\n" in said.out
+    assert "2 of the 6 students of the roster without any result: s5 (erin), frank\n" in said.out
+    assert "since the archive was refused: dave.zip is a RAR archive" in said.err and said.err.count("\n") == 3
+
+
+def test_a_result_of_an_earlier_archive_than_the_refused_one_is_entered_and_told(tmp_path, graded_as, course, api, capsys):
+    graded_as("alice").with_name("refused.txt").write_text("alice.zip is empty\n")
+    assert enter(course, tmp_path / "out") == 2
+    said = capsys.readouterr()
+    assert "1 of 1 results" in said.out and "the latest one was refused: alice.zip is empty" in said.err
+
+
+def test_reports_lie_beside_the_sheet_that_names_them(tmp_path, graded_as, course, api):
+    path = graded_as("alice")
+    kept = path.parent / "reports"
+    (kept / "figures").mkdir(parents=True)
+    (kept / "report.pdf").write_bytes(b"%PDF")
+    (kept / "figures/a.png").write_bytes(b"png")
+    (kept / "link.md").symlink_to(path)
+    beside = course / "autograded/alice/gomoku/reports"
+    beside.parent.mkdir(parents=True)
+    beside.symlink_to(tmp_path, target_is_directory=True)
+    for _ in range(2):
+        assert enter(course, path) == 0
+        assert {p.relative_to(beside).as_posix() for p in beside.rglob("*") if p.is_file()} == {"report.pdf", "figures/a.png"}
+    assert not beside.is_symlink() and (tmp_path / "out").exists()
+    sheet = (beside.parent / "report.ipynb").read_text(encoding="utf-8")
+    assert "<code>reports/figures/a.png</code> <code>reports/report.pdf</code>" in sheet
+
+
 def test_an_archives_name_that_is_html_is_no_student_id(graded_as, course, api, capsys):
     assert enter(course, graded_as("<svg onload=alert(1)>")) == 2
     assert "expected a student id that can name a folder and is no HTML; got '<svg onload=alert(1)>'" in capsys.readouterr().err
@@ -261,7 +302,9 @@ def test_release_marking_feedback_and_export_of_three_submissions(released, grad
         "seen": "</pre><script>alert(1)</script> $$x$$",
     }
     half = {"status": "partial", "points": 15.0, "message": "Won 5, lost 5."}
-    graded_as("alice")
+    kept = graded_as("alice").parent / "reports" / "figures"
+    kept.mkdir(parents=True)
+    (kept / "a.png").write_bytes(b"png")
     graded_as("bob", {"minimax.win_rate": half})
     graded_as("carol", {"network.load": hostile, "minimax.win_rate": {**half, "status": COULD_NOT_GRADE, "points": 0.0}})
     assert enter(course, tmp_path / "out") == 0
@@ -282,6 +325,7 @@ def test_release_marking_feedback_and_export_of_three_submissions(released, grad
 
     nbgrader(course, "generate_feedback", "gomoku", "--force")
     assert (course / "feedback/alice/gomoku/program.html").read_text() == "<p>report of alice</p>"
+    assert (course / "autograded/alice/gomoku/reports/figures/a.png").read_bytes() == b"png"
     feedback = (course / "feedback/carol/gomoku/report.html").read_text()
     assert "It raised ValueError." in feedback
     assert "&lt;script&gt;alert(1)" in feedback

@@ -43,16 +43,21 @@ def test_the_reference_gets_every_point_that_smoke_can_decide(submission, graded
     assert running(tmp_path) == []
 
 
-def test_unfilled_stubs_get_nothing_and_one_sentence_each(submission, graded):
+def test_unfilled_stubs_get_nothing_and_one_sentence_each_and_no_engine_is_no_zero(submission, graded):
     stubs = {f"AlphaZero/{p.name}": p.read_text() for p in (ROOT / "AlphaZero").glob("*.py")}
     checks, results = graded(submission("stubs", {**NO_ENGINE, **stubs}))
-    assert results["points"] == 0 and results["could_not_grade"] == []
+    assert results["points"] == 0 and set(results["could_not_grade"]) == ENGINE_CHECKS
     for check in checks.values():
         if check["status"] == "awaiting_marks":
             continue
-        assert check["status"] == "failed"
-        expected = "No engine was found" if check["id"] in ENGINE_CHECKS else "Not written yet: AlphaZero/"
-        assert check["message"].startswith(expected) and "\n" not in check["message"]
+        status, words = (
+            "could_not_grade",
+            "Nothing of Minimax/ was found: expected Minimax/*.cpp or Minimax/*.cc; the submission",
+        )
+        if check["id"] not in ENGINE_CHECKS:
+            status, words = "failed", "Not written yet: AlphaZero/"
+        assert check["status"] == status
+        assert check["message"].startswith(words) and "\n" not in check["message"]
 
 
 def test_what_breaks_at_import_is_named_and_the_rest_is_graded(submission, graded):
@@ -60,13 +65,26 @@ def test_what_breaks_at_import_is_named_and_the_rest_is_graded(submission, grade
     checks, results = graded(submission("broken", {**NO_ENGINE, **broken}))
     assert checks["mcts_pure.tree"]["message"] == "SyntaxError: invalid syntax (AlphaZero/mcts_pure.py, line 1)."
     assert checks["network.layers"]["message"].startswith("SystemExit: 0 (AlphaZero/policy_value_net_torch.py")
-    assert checks["mcts_alphazero.tree"]["status"] == "passed" and results["could_not_grade"] == []
+    assert checks["mcts_alphazero.tree"]["status"] == "passed" and set(results["could_not_grade"]) == ENGINE_CHECKS
 
 
-def test_a_part_that_is_missing_is_named(submission, graded):
+def test_a_part_that_is_missing_is_named_and_no_zero(submission, graded):
     checks, results = graded(submission("half", {"AlphaZero": None}))
-    assert checks["mcts_pure.tree"]["message"] == "AlphaZero/ is missing from the submission."
-    assert checks["minimax.protocol"]["status"] == "passed" and results["could_not_grade"] == []
+    assert checks["mcts_pure.tree"]["status"] == "could_not_grade"
+    assert checks["mcts_pure.tree"]["message"].startswith(
+        "Nothing of AlphaZero/ was found: expected AlphaZero/mcts_pure.py or "
+    )
+    assert checks["minimax.protocol"]["status"] == "passed"
+    program = {i for i, check in checks.items() if check["status"] != "awaiting_marks"}
+    assert set(results["could_not_grade"]) == program - ENGINE_CHECKS
+
+
+def test_a_file_that_is_missing_in_a_part_is_named(submission, graded):
+    folder = submission("short", {**NO_ENGINE, "AlphaZero/mcts_pure.py": None, "AlphaZero/policy_value_net_torch.py": None})
+    checks, results = graded(folder)
+    assert checks["mcts_pure.tree"]["status"] == "failed"
+    assert checks["mcts_pure.tree"]["message"] == "AlphaZero/mcts_pure.py is missing from the submission."
+    assert set(results["could_not_grade"]) == ENGINE_CHECKS
 
 
 ENGINE = """
@@ -88,7 +106,7 @@ def test_an_odd_engine_is_graded_to_the_end_and_leaves_nothing(submission, grade
     init, action, check, words = ODD_ENGINES[kind]
     folder = submission("odd", {**NO_ENGINE, "AlphaZero": None, "Minimax/odd.cpp": ENGINE % (init, action)})
     checks, results = graded(folder)
-    assert words in checks[check]["message"] and results["could_not_grade"] == []
+    assert words in checks[check]["message"] and not ENGINE_CHECKS & set(results["could_not_grade"])
     assert checks["minimax.win_rate"]["points"] == 0
     assert running(tmp_path) == []
 

@@ -8,8 +8,9 @@ import tarfile
 import pytest
 from packing import ARCHIVES, ENGINE, KINDS, WORK
 
+from grader import submission
 from grader.errors import UsageError
-from grader.submission import submission_name
+from grader.submission import absent_parts, read_submission, submission_name
 from grader.workspace import build_workspace
 
 # ------------------------------------------------------------------------------------------------ what counts
@@ -83,10 +84,110 @@ def test_many_files_of_one_folder_are_listed_as_one_line(pack, read):
 
 
 def test_of_two_copies_the_fuller_one_counts_and_the_other_is_named(pack, read):
-    old = {"old/Minimax/engine.cpp": b"int old;\n", "old/AlphaZero/mcts_pure.py": b""}
+    old = {"old/Minimax/engine.cpp": WORK[ENGINE], "old/AlphaZero/mcts_pure.py": WORK["AlphaZero/mcts_pure.py"]}
     seen = read(pack(".zip", {**old, **{f"new/{path}": content for path, content in WORK.items()}, "report.pdf": b""}))
     assert seen.files == WORK and seen.reports == ("report.pdf",)
     assert seen.notes[1] == "Files of the assignment were also found in old, which were not used."
+
+
+@pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
+def test_two_candidates_for_one_file_are_refused_by_both_names(pack, refusal, kind):
+    old = {"old/Minimax/engine.cpp": b"int old;\n"}
+    sentence = refusal(pack(kind, {**old, **{f"new/{path}": content for path, content in WORK.items()}}))
+    assert "Minimax/engine.cpp was found twice with different contents, as new/Minimax/engine.cpp and old/Minimax" in sentence
+
+
+def test_two_folders_that_both_hold_an_engine_are_refused_by_both_names(pack, refusal):
+    work = {"first/Minimax/one.cpp": b"1", "second/minimax/two.cpp": b"2"}
+    assert "Minimax was found twice, as first/Minimax/ and second/minimax/" in refusal(pack(".zip", work))
+
+
+def test_two_files_that_name_the_engine_are_refused_by_both_names(pack, refusal):
+    work = {f"work/{path}": content for path, content in WORK.items()}
+    sentence = refusal(pack(".zip", {**work, "submission.toml": b"engine.sources = []"}))
+    assert "as work/submission.toml and submission.toml" in sentence
+
+
+# --------------------------------------------------------------------------------------- where the parts lie
+
+
+def test_folders_with_other_capitals_are_understood_and_noted(pack, read):
+    work = {path.replace("Minimax", "minimax").replace("AlphaZero", "ALPHAZERO"): content for path, content in WORK.items()}
+    seen = read(pack(".zip", work))
+    assert seen.files == WORK
+    assert seen.notes == ("The folder ALPHAZERO/ was read as AlphaZero/.", "The folder minimax/ was read as Minimax/.")
+
+
+def test_parts_side_by_side_are_put_together_and_noted(pack, read):
+    work = {f"{'part2' if path.startswith('Alpha') else 'part1'}/{path}": content for path, content in WORK.items()}
+    seen = read(pack(".zip", {**work, "part2/report.pdf": b"%PDF"}))
+    assert seen.files == WORK and seen.report_files == {"report.pdf": b"%PDF"}
+    assert seen.notes == (
+        "The folder part2/AlphaZero/ was read as AlphaZero/.",
+        "The folder part1/Minimax/ was read as Minimax/.",
+    )
+
+
+def test_a_folder_inside_a_folder_of_its_own_name_is_found(pack, read):
+    seen = read(pack(".zip", {"AlphaZero/AlphaZero/mcts_pure.py": b"pass\n", "Minimax/Minimax/engine.cpp": b"int engine;\n"}))
+    assert "AlphaZero/mcts_pure.py" in seen.files and any(path.endswith("engine.cpp") for path in seen.files)
+    assert not any("not used" in note for note in seen.notes)
+
+
+@pytest.mark.parametrize("inner", [".zip", ".tar.gz"])
+@pytest.mark.parametrize("outer", ["folder", ".zip", ".tar"])
+def test_an_archive_that_is_all_that_an_archive_holds_is_opened_once(pack, read, outer, inner):
+    packed = pack(inner, {f"gomoku/{path}": content for path, content in WORK.items()}, "inner").read_bytes()
+    seen = read(pack(outer, {f"Li_123_file_/work{inner}": packed, "Li_123_file_/report.pdf": b"%PDF", "__MACOSX/x": b""}))
+    assert seen.files == WORK and seen.report_files == {"report.pdf": b"%PDF"}
+    assert seen.notes[0] == f"All that was handed in lay in Li_123_file_/work{inner}, an archive inside."
+    once = pack(".zip", {f"inner{inner}": packed}, "once").read_bytes()
+    twice = pack(outer, {"once.zip": once}, "twice")
+    assert read(twice).files == {}
+
+
+def test_of_two_archives_inside_or_one_beside_code_none_is_opened(pack, read):
+    packed = pack(".zip", WORK, "inner").read_bytes()
+    assert read(pack(".zip", {"a.zip": packed, "b.zip": packed}, "two")).files == {}
+    assert read(pack(".zip", {"old.zip": packed, ENGINE: WORK[ENGINE]}, "beside")).files == {ENGINE: WORK[ENGINE]}
+
+
+@pytest.mark.parametrize(
+    ("members", "parts", "seen"),
+    [
+        ({}, {"AlphaZero", "Minimax"}, "the submission is empty"),
+        ({"engine.cpp": b"", "mcts_pure.py": b""}, {"AlphaZero", "Minimax"}, "the submission holds engine.cpp, mcts_pure.py"),
+        ({ENGINE: b"", "net.py": b""}, {"AlphaZero"}, "the submission holds net.py, Minimax/engine.cpp"),
+        ({"AlphaZero/mcts_pure.py": b"", "Minimax": b""}, {"Minimax"}, "the submission holds Minimax, AlphaZero/mcts_pure.py"),
+        ({f"d/{i}.txt": b"" for i in range(9)}, {"AlphaZero", "Minimax"}, "the submission holds d/ (9 files)"),
+    ],
+)
+def test_a_part_that_is_missing_is_told_with_what_was_seen(pack, read, assignment, members, parts, seen):
+    absent = absent_parts(read(pack(".zip", members)), assignment)
+    assert absent.keys() == parts
+    assert all(sentence.startswith(f"Nothing of {part}/ was found: expected {part}/") for part, sentence in absent.items())
+    assert all(seen in sentence for sentence in absent.values())
+
+
+def test_copies_below_do_not_count_in_the_folder_that_a_student_works_in(pack, read, assignment):
+    folder = pack("folder", {**WORK, "backup/Minimax/engine.cpp": b"int old;\n"})
+    assert read_submission(folder, assignment, at_the_top=True).files == WORK
+
+
+# ------------------------------------------------------------------------------------------------ reports
+
+
+def test_reports_are_read_wherever_they_lie_and_what_was_handed_out_is_none(pack, read):
+    reports = {"Report.PDF": b"1", "docs/essay.docx": b"2", "report/figures/a.png": b"3", "notes.md": b"4"}
+    seen = read(pack(".zip", {**{f"w/{p}": c for p, c in (WORK | reports).items()}, "w/docs/handout.md": b"", "w/a.txt": b""}))
+    assert seen.report_files == reports and seen.reports == tuple(sorted(reports))
+
+
+def test_reports_beyond_the_caps_are_named_and_the_work_counts(pack, read, monkeypatch):
+    monkeypatch.setattr(submission, "MAX_REPORT_BYTES", 100)
+    seen = read(pack(".zip", {**WORK, "report.pdf": bytes(101), "report.md": b"short"}))
+    assert seen.files == WORK and seen.report_files == {"report.md": b"short"}
+    assert seen.notes == ("The report report.pdf is not kept: with it the reports are larger or more than anybody reads.",)
 
 
 @pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
@@ -98,6 +199,17 @@ def test_an_empty_submission_has_no_files_and_says_so(pack, read, kind):
 @pytest.mark.parametrize(("file", "name"), [("a.tar.gz", "a"), ("B.ZIP", "B"), ("v1.2", "v1.2"), ("x.tar.zip", "x.tar")])
 def test_results_are_filed_by_the_name_without_the_suffix(tmp_path, file, name):
     assert submission_name(tmp_path / file) == name
+
+
+def test_in_the_folder_that_a_student_works_in_reports_lie_at_the_top(pack, assignment):
+    folder = pack("folder", {**WORK, "report.md": b"mine", "results/me/reports/report.md": b"kept", "report/a.png": b""})
+    assert read_submission(folder, assignment, at_the_top=True).reports == ("report.md", "report/a.png")
+
+
+def test_of_many_reports_that_are_not_kept_a_few_are_named(pack, read, monkeypatch):
+    monkeypatch.setattr(submission, "MAX_REPORTS", 2)
+    seen = read(pack(".zip", {**WORK, **{f"report/{i:02}.md": b"" for i in range(30)}}))
+    assert len(seen.report_files) == 2 and len(seen.notes) == 7 and seen.notes[-1] == "22 more reports are not kept."
 
 
 # ------------------------------------------------------------------------------------------------ odd names
@@ -131,16 +243,20 @@ def test_windows_separators_are_read_as_folders(pack, read):
 
 
 @pytest.mark.parametrize("kind", ARCHIVES)
-def test_a_second_member_of_the_same_name_does_not_replace_the_first(pack, read, kind):
-    seen = read(pack(kind, [*WORK.items(), (f"./{ENGINE}", b"int second;")]))
+def test_a_second_member_of_the_same_name_is_listed_or_refused(pack, read, refusal, kind):
+    seen = read(pack(kind, [*WORK.items(), (f"./{ENGINE}", WORK[ENGINE])]))
     assert seen.files == WORK and seen.ignored == ((ENGINE, "a second member of the same name"),)
+    other = pack(kind, [*WORK.items(), (f"./{ENGINE}", b"int second;"), ("x.txt", b"1"), ("x.txt", b"2")])
+    assert f"{ENGINE} stands in it twice with different contents" in refusal(other)
 
 
 @pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
-def test_of_names_that_differ_in_case_alone_one_counts(pack, read, kind):
-    seen = read(pack(kind, {**WORK, "Minimax/Engine.cpp": b"int upper;"}))
+def test_names_that_differ_in_case_alone_are_one_file_or_refused(pack, read, refusal, kind):
+    seen = read(pack(kind, {**WORK, "Minimax/Engine.cpp": WORK[ENGINE]}, "same"))
     assert seen.ignored == ((ENGINE, "the same name as Minimax/Engine.cpp where case does not count"),)
     assert len(seen.files) == len(WORK)
+    sentence = refusal(pack(kind, {**WORK, "Minimax/Engine.cpp": b"int upper;"}, "other"))
+    assert f"Minimax/Engine.cpp and {ENGINE} are one file where case does not count" in sentence
 
 
 @pytest.mark.parametrize("kind", ARCHIVES)

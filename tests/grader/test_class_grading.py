@@ -1,0 +1,267 @@
+"""`python -m grader grade` over several submissions: what is finished stays, what is kept, and the table at the end."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from packing import ENGINE, WORK
+
+from grader import grading
+from grader.__main__ import main
+from grader.assignment import ROOT
+from grader.kept_reports import kept_names, read_reports
+from grader.run import PASSED, Verdict
+from grader.run_folder import RECORDS, held, keep_earlier
+from grader.summary import Row, table
+
+GRADED = "2 in all: 2 graded."
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The names of the runs whose checks were run, by checks that pass at once."""
+    found = []
+
+    def run_checks(run, assignment, announce):
+        found.append(run.folder.name)
+        for check in assignment.checks:
+            if check.id in run.asked:
+                run.record(Verdict(check.id, PASSED, check.points, check.points, "As expected.", check.handout))
+        return 0, ""
+
+    monkeypatch.setattr(grading, "build_opponent", lambda *_: None)
+    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    return found
+
+
+@pytest.fixture
+def grade(tmp_path, capsys):
+    """`grade(paths, options)`: exit code, what was said, and what was complained of."""
+
+    def run(*arguments):
+        code = main(["grade", *map(str, arguments), "--profile", "smoke", "--out", str(tmp_path / "out")])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def results(tmp_path):
+    return lambda name, place="": json.loads((tmp_path / "out" / name / place / "results.json").read_text(encoding="utf-8"))
+
+
+def test_what_is_finished_is_not_graded_again_and_that_is_said(pack, runs, grade, tmp_path):
+    class_ = [pack(".zip", WORK, "ada"), pack(".tar.gz", WORK, "bob")]
+    assert grade(*class_)[0] == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file() and path.name != ".lock"}
+    code, out, _ = grade(*class_)
+    assert code == 0 and runs == ["ada", "bob"] and GRADED in out
+    assert "ada: finished before (" in out and "bob: finished before (" in out
+    assert {path: path.read_bytes() for path in before} == before
+    assert not (tmp_path / "out/ada/earlier").exists()
+
+
+def test_what_is_asked_for_again_is_graded_and_the_earlier_result_is_kept_whole(pack, runs, grade, results, tmp_path):
+    path = pack(".zip", {**WORK, "report.pdf": b"%PDF"}, "ada")
+    grade(path)
+    first = {name: (tmp_path / "out/ada" / name) for name in RECORDS}
+    first = {name: place.read_bytes() for name, place in first.items() if place.is_file()}
+    assert {"results.json", "verdicts.jsonl", "run.json", "submission.zip", "report.html"} <= first.keys()
+    seeds = [results("ada")["seed"]]
+    for number in (1, 2):
+        code, out, _ = grade(path, "--again")
+        assert code == 0 and f"ada/earlier/{number}." in out
+        seeds.append(results("ada")["seed"])
+    assert runs == ["ada"] * 3 and [results("ada", f"earlier/{n}")["seed"] for n in (1, 2)] == seeds[:2]
+    kept = tmp_path / "out/ada/earlier/1"
+    assert {name: (kept / name).read_bytes() for name in first} == first
+    assert (kept / "reports/report.pdf").read_bytes() == b"%PDF"
+
+
+@pytest.mark.parametrize("change", ["submission", "profile", "grader"])
+def test_another_work_profile_or_grader_is_graded_and_the_earlier_result_is_kept(
+    pack, runs, grade, results, change, monkeypatch, tmp_path
+):
+    grade(pack(".zip", WORK, "ada"))
+    before = results("ada")
+    if change == "submission":
+        pack(".zip", {**WORK, ENGINE: b"int other;\n"}, "ada")
+    if change == "grader":
+        monkeypatch.setattr("grader.run.grader_digest", lambda *_: "another")
+    code, out, _ = grade(tmp_path / "ada.zip", *(["--profile", "quick"] if change == "profile" else []))
+    if change == "profile":
+        code = main(["grade", str(tmp_path / "ada.zip"), "--profile", "quick", "--out", str(tmp_path / "out")])
+    assert code == 0 and results("ada", "earlier/1") == before and results("ada") != before
+    assert change == "profile" or f"graded before, and now with another {change}" in out
+
+
+def test_another_seed_than_the_finished_one_is_said_and_needs_again(pack, runs, grade, results):
+    path = pack(".zip", WORK, "ada")
+    grade(path, "--seed", "5")
+    code, out, err = grade(path, "--seed", "7")
+    assert code == 2 and runs == ["ada"] and results("ada")["seed"] == 5
+    assert err == "ada is finished with seed 5: to grade it with seed 7 as well, add --again\n"
+    assert "finished with seed 5, not 7: --again is needed." in out
+    assert grade(path, "--seed", "5")[0] == 0 and runs == ["ada"]
+    assert grade(path, "--seed", "7", "--again")[0] == 0
+    assert (results("ada")["seed"], results("ada", "earlier/1")["seed"]) == (7, 5)
+
+
+def test_an_altered_result_is_kept_and_graded_again(pack, runs, grade, results, tmp_path):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    record = tmp_path / "out/ada/results.json"
+    record.write_text(record.read_text(encoding="utf-8").replace('"seed"', '"sown"'), encoding="utf-8")
+    code, out, _ = grade(path)
+    assert code == 0 and "the one there was altered or is damaged" in out
+    assert runs == ["ada", "ada"] and "sown" in results("ada", "earlier/1")
+
+
+def test_an_unfinished_run_with_another_seed_is_kept_too(pack, runs, grade, tmp_path):
+    path = pack(".zip", WORK, "ada")
+    grade(path, "--seed", "5")
+    (tmp_path / "out/ada/results.json").unlink()
+    decided = (tmp_path / "out/ada/verdicts.jsonl").read_bytes()
+    grade(path, "--seed", "7")
+    assert (tmp_path / "out/ada/earlier/1/verdicts.jsonl").read_bytes() == decided
+
+
+@pytest.mark.parametrize("moved", range(len(RECORDS) + 1))
+def test_a_kill_while_an_earlier_result_is_moved_loses_none_of_it(pack, runs, grade, moved, tmp_path):
+    path = pack(".zip", {**WORK, "report.pdf": b"%PDF"}, "ada")
+    grade(path)
+    folder = tmp_path / "out/ada"
+    before = {name: (folder / name).read_bytes() for name in RECORDS if (folder / name).is_file()}
+    moving = folder / "earlier" / ".moving"
+    moving.mkdir(parents=True)
+    for name in RECORDS[:moved]:
+        if (folder / name).exists():
+            (folder / name).rename(moving / name)
+    assert grade(path)[0] == 0
+    kept = folder / "earlier" / "1"
+    assert {name: (kept / name).read_bytes() for name in before} == before and (kept / "reports/report.pdf").exists()
+    assert (folder / "results.json").exists() and not moving.exists()
+
+
+def test_nothing_decided_is_nothing_to_keep(tmp_path):
+    (tmp_path / "verdicts.jsonl").touch()
+    (tmp_path / "run.json").write_text("{}")
+    assert keep_earlier(tmp_path) is None and not (tmp_path / "earlier").exists()
+
+
+# -------------------------------------------------------------------------------------------------------- locks
+
+
+def test_a_second_grader_in_the_same_folder_is_refused_and_harms_nothing(pack, runs, grade, tmp_path):
+    path = pack(".zip", WORK, "ada")
+    with held(tmp_path / "out"):
+        code, _, err = grade(path)
+        assert code == 2 and err.count("\n") == 1
+        assert err.startswith(f"grader: another grader (process {os.getpid()} on ") and "name another folder by --out" in err
+        assert runs == [] and not (tmp_path / "out/ada").exists()
+    assert grade(path)[0] == 0 and runs == ["ada"]
+
+
+def test_the_lock_of_a_killed_grader_is_gone_also_where_its_programs_live_on(pack, runs, grade, tmp_path):
+    code = (
+        "import os, subprocess, sys, time; from pathlib import Path; from grader.run_folder import held\n"
+        "with held(Path(sys.argv[1])):\n"
+        "    child = subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL)\n"
+        "    print(child.pid, flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "out"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as other:
+        child = int(other.stdout.readline())
+        path = pack(".zip", WORK, "ada")
+        assert grade(path)[0] == 2
+        other.kill()
+        other.wait()
+        try:
+            assert grade(path)[0] == 0
+        finally:
+            os.kill(child, 9)
+
+
+# ----------------------------------------------------------------------------------- what a command comes to
+
+
+def test_the_table_tells_graded_unsure_and_refused_apart_with_the_reasons(pack, runs, grade, results, tmp_path):
+    damaged = pack(".zip", WORK, "cem")
+    damaged.write_bytes(damaged.read_bytes()[:200])
+    half = {path: content for path, content in WORK.items() if "Minimax" not in path}
+    class_ = [pack(".zip", WORK, "ada"), pack(".zip", half, "bob"), damaged, pack(".zip", {}, "dan")]
+    code, out, err = grade(*class_)
+    lines = out[out.index("submission  outcome") :].splitlines()
+    assert code == 2 and err.count("\n") == 1 and runs == ["ada", "bob", "dan"]
+    assert lines[1].split(maxsplit=5)[:5] == ["ada", "graded", "70", "of", "70"]
+    assert lines[2].startswith("bob         could not grade  35 of 70  ")
+    assert "minimax (4 checks): Nothing of Minimax/ was found: expected Minimax/*.cpp" in lines[2]
+    assert lines[3].startswith("cem         refused") and "interrupted upload" in lines[3]
+    assert lines[4].startswith("dan         could not grade  0 of 70") and "the submission is empty" in lines[4]
+    assert lines[5] == "4 in all: 1 graded, 2 could not grade, 1 refused."
+    assert results("bob")["points"] == 35 and len(results("dan")["could_not_grade"]) == 25
+    assert "interrupted upload" in (tmp_path / "out/cem/refused.txt").read_text(encoding="utf-8")
+    assert grade(*class_[1:2])[0] == 1 and grade(*class_[:1])[0] == 0
+    pack(".zip", WORK, "cem")
+    assert grade(damaged)[0] == 0 and not (tmp_path / "out/cem/refused.txt").exists()
+
+
+def test_a_file_that_is_missing_in_a_part_is_told_in_the_table(pack, runs, grade):
+    assert "without AlphaZero/mcts_alphaZero.py, AlphaZero/policy_value_net_torch.py." in grade(pack(".zip", WORK))[1]
+
+
+def test_a_long_or_hostile_name_keeps_the_table_in_one_line_each(capsys):
+    rows = [Row("n" * 300, "refused", reasons=("a reason",)), Row("\x1b[2J", "graded", "1 of 70")]
+    lines = list(table(rows))
+    assert len(lines) == 4 and lines[1].index("refused") == lines[2].index("graded") == lines[0].index("outcome")
+
+
+def test_a_name_that_looks_like_an_option_does_not_reach_the_terminal_as_it_is(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["grade", "--\x1b[2Jx.zip", "y"])
+    err = capsys.readouterr().err
+    assert ended.value.code == 2 and "x.zip" in err and "\x1b" not in err
+
+
+# ------------------------------------------------------------------------------------------------------ reports
+
+
+def test_reports_are_kept_and_a_later_one_does_not_make_the_programs_graded_again(pack, runs, grade, results, tmp_path):
+    path = pack(".zip", {**WORK, "report.pdf": b"first", "report/a.png": b"png"}, "ada")
+    grade(path)
+    folder = tmp_path / "out/ada"
+    assert read_reports(folder) == {"report.pdf": b"first", "report/a.png": b"png"}
+    before = results("ada")
+    pack(".zip", {**WORK, "report.pdf": b"second"}, "ada")
+    code, out, _ = grade(path)
+    assert code == 0 and runs == ["ada"] and results("ada") == before and "its reports are others than before" in out
+    assert read_reports(folder) == {"report.pdf": b"second"}
+    assert read_reports(folder / "earlier/1") == {"report.pdf": b"first", "report/a.png": b"png"}
+
+
+def test_reports_get_names_that_are_names_and_nothing_acts():
+    names = ["report/index.html", "a/../b.svg", "x\x1b[2J=1.pdf", ".bashrc", "-rf.md", "n" * 300 + ".pdf", "report.ipynb"]
+    names += ["A.md", "a.md", "con|<>:.docx", "report/b.png", "noname", "报告.pdf"]
+    kept = kept_names(names)
+    assert kept.keys() == set(names)
+    assert len({path.casefold() for path in kept.values()}) == len(names)
+    for path in kept.values():
+        assert path.isprintable() and not set(path) & set("\\:*?\"<>|=[]'`$&;") and len(path) < 120
+        assert all(part and not part.startswith((".", "-")) for part in path.split("/"))
+    assert kept["report/index.html"] == "report/index.html.txt" and kept["report.ipynb"] == "report.ipynb.txt"
+    assert kept["报告.pdf"] == "报告.pdf" and kept["report/b.png"] == "report/b.png"
+    assert kept_names(["a.txt", "a.txt/b.md", "a.txt (2)"]).keys() == {"a.txt", "a.txt/b.md", "a.txt (2)"}
+
+
+def test_links_in_the_place_of_reports_are_not_followed(tmp_path):
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "run/reports").mkdir(parents=True)
+    (tmp_path / "run/reports/a.txt").symlink_to(tmp_path / "secret.txt")
+    (tmp_path / "run/reports/b.md").write_text("mine")
+    assert read_reports(tmp_path / "run") == {"b.md": b"mine"}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/reports").symlink_to(tmp_path, target_is_directory=True)
+    assert read_reports(tmp_path / "other") == {}

@@ -1,0 +1,130 @@
+"""`kill -9` of the grader at random moments of a class: nothing finished is graded again or lost. And two graders at once.
+
+A few moments in each run of the tests; with TRUST=all in the environment 20, and a table of them. The submissions are small:
+what is looked at is which of them are graded, not their points.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "instructor" / "reference" / "AlphaZero" / "mcts_pure.py"
+ALL = os.environ.get("TRUST") == "all"
+MOMENTS = 20 if ALL else 3
+PASSING = r"\b\d+ s\b|Other programs withheld [^.]*\."
+NAMES = ("ada", "bob", "cem") if ALL else ("ada", "bob")
+EARLIEST_S, LATEST_S = 2.0, 25.0
+MOST_ROUNDS = 60
+RECORDS = ("results.json", "run.json", "verdicts.jsonl", "submission.zip", "report.html", "reports/report.md")
+
+
+def hand_in(place, version):
+    """Submissions of which one module can be graded; every version is another work."""
+    paths = []
+    for name in NAMES:
+        folder = place / name
+        (folder / "AlphaZero").mkdir(parents=True, exist_ok=True)
+        text = SOURCE.read_text(encoding="utf-8")
+        (folder / "AlphaZero" / "mcts_pure.py").write_text(f"{text}\n# {name} {version}\n", encoding="utf-8")
+        (folder / "report.md").write_text(f"# {name} {version}\n", encoding="utf-8")
+        paths.append(folder)
+    return paths
+
+
+def start(paths, out, *options, **streams):
+    command = [sys.executable, "-m", "grader", "grade", *map(str, paths), "--profile", "smoke", "--out", str(out), *options]
+    return subprocess.Popen(command, cwd=ROOT, start_new_session=True, **streams)
+
+
+def digests(folder):
+    """What a finished run has left, by name; nothing where it is not finished."""
+    if not (folder / "results.json").exists():
+        return {}
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in RECORDS}
+
+
+def outcome(folder):
+    """Each check's verdict; a message may tell how many seconds something took, and what other programs took meanwhile."""
+    checks = json.loads((folder / "results.json").read_text(encoding="utf-8"))["checks"]
+    return {c["id"]: (c["status"], c["points"], re.sub(PASSING, "", c["message"])) for c in checks}
+
+
+@pytest.mark.slow
+def test_a_class_killed_again_and_again_grades_nothing_twice_and_loses_nothing(tmp_path, engines, capfd):
+    out, version = tmp_path / "out", 1
+    paths = hand_in(tmp_path / "in", version)
+    numbers = random.Random(os.environ.get("KILL_SEED", "1"))
+    finished: dict[tuple[str, int], dict[str, str]] = {}
+    graded_again, table = set(), []
+
+    def look():
+        """Note what is finished, and what that was finished before is not as it was."""
+        for name in NAMES:
+            now, before = digests(out / name), finished.get((name, version))
+            if before is not None and now != before:
+                graded_again.add((name, version))
+            if now and json.loads((out / name / "run.json").read_text())["identity"]["digest"] == wanted[name]:
+                finished.setdefault((name, version), now)
+
+    while len(table) < MOMENTS and version < MOST_ROUNDS:
+        wanted = submission_digests(paths)
+        moment = numbers.uniform(EARLIEST_S, LATEST_S)
+        process = start(paths, out, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=moment)
+        killed = process.poll() is None
+        process.kill()
+        process.wait()
+        look()
+        if killed:
+            table.append((moment, version, sum(v == version for _, v in finished)))
+        if all((name, version) in finished for name in NAMES):
+            version += 1  # handed in anew: what is finished has to be moved, at some moment of which the next kill comes
+            paths = hand_in(tmp_path / "in", version)
+    wanted = submission_digests(paths)
+    assert start(paths, out, stdout=subprocess.DEVNULL).wait() == 1  # of every part but one nothing was handed in
+    look()
+
+    kept = [digests(folder) for name in NAMES for folder in (out / name, *(out / name).glob("earlier/*"))]
+    lost = [key for key, files in finished.items() if files not in kept]
+    with capfd.disabled():
+        print("\nkilled after  version handed in  finished of it")
+        for moment, number, count in table:
+            print(f"{moment:10.1f} s  {number:17}  {count} of {len(NAMES)}")
+        print(f"{len(table)} kills, {len(finished)} finished: {len(graded_again)} graded again, {len(lost)} lost")
+    assert len(table) == MOMENTS and not graded_again and not lost
+    assert all((name, version) in finished for name in NAMES)
+
+
+def submission_digests(paths):
+    from grader.assignment import load_assignment
+    from grader.submission import read_submission
+
+    assignment = load_assignment()
+    return {path.name: read_submission(path, assignment).digest for path in paths}
+
+
+@pytest.mark.slow
+def test_two_graders_at_once_refuse_the_same_folder_and_do_not_touch_each_other_in_two(tmp_path, engines):
+    paths = hand_in(tmp_path / "in", 1)[:1]
+    name = paths[0].name
+    assert start(paths, tmp_path / "alone", "--seed", "5", stdout=subprocess.DEVNULL).wait() == 1
+    first = start(paths, tmp_path / "one", "--seed", "5", stdout=subprocess.PIPE, text=True)
+    other = start(paths, tmp_path / "two", "--seed", "5", stdout=subprocess.DEVNULL)
+    while "profile smoke" not in (line := first.stdout.readline()):
+        assert line
+    same = start(paths, tmp_path / "one", stderr=subprocess.PIPE, text=True)
+    _, said = same.communicate()
+    assert same.returncode == 2 and said.count("\n") == 1 and f"grader: another grader (process {first.pid} on " in said
+    first.stdout.read()
+    assert (first.wait(), other.wait()) == (1, 1)
+    assert outcome(tmp_path / "one" / name) == outcome(tmp_path / "two" / name) == outcome(tmp_path / "alone" / name)
