@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from grader.assignment import Check
+from grader.checks.oracle import Oracle, find_oracle
 from grader.errors import CouldNotGrade, StudentFault
 from grader.run import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Run, Verdict
 from grader.worker_client import Worker
@@ -141,6 +142,12 @@ def verdict(run: Run, request: pytest.FixtureRequest) -> Ruling:
 def rng(run: Run, request: pytest.FixtureRequest) -> Random:
     """The check's own random numbers; repeatable from the run's seed."""
     return run.random(_check_id(request.node))
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Oracle:
+    """Who tells what is right."""
+    return find_oracle()
 
 
 @pytest.fixture(scope="module")

@@ -31,8 +31,10 @@ from grader.checks.positions import Position, random_position
 from grader.checks.trees import board_at, most_visited
 from grader.errors import CouldNotGrade, StudentFault
 from grader.exact import PolicyValue, network_agent, searching_agent
+from grader.network_weights import fresh_weights, random_weights, read_sizes
 from grader.run import FAILED, PARTIAL, Run
-from grader.trusted_network import forward, fresh_weights, random_weights, read_sizes
+from grader.trusted_network import forward
+from grader.trusted_oracle import search_answers
 from grader.trusted_search import Evaluation, search
 from grader.worker_client import Worker
 from training.exact import ChooseMoves, Line, play_all_replies
@@ -230,7 +232,8 @@ def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
     differences = []
     for reply, position in zip(chosen, positions, strict=True):
         visits = _visits(reply)
-        differences.append(Search(visits, position, evaluate, n_playout, 5.0).smallest_difference())
+        answers = search_answers(position, evaluate, n_playout, 5.0)
+        differences.append(Search(visits, position, n_playout, 5.0, answers).smallest_difference())
     mean = float(np.mean(differences))
     if mean > OBEDIENCE:
         raise StudentFault(
