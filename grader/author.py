@@ -40,7 +40,7 @@ def replay_command(options: argparse.Namespace, announce: Announce) -> int:
 
 def release_command(options: argparse.Namespace) -> int:
     """Build the student kit, as a folder and as a .zip."""
-    return release.main(options.out)
+    return release.main(options.out, seed=options.seed)
 
 
 def trust_command(options: argparse.Namespace, announce: Announce) -> int:
@@ -68,6 +68,7 @@ def add_commands(commands: Any, announce: Announce) -> None:
 
     release = commands.add_parser("release", help="build the student kit and search it for leaks")
     release.add_argument("out", type=Path, metavar="OUT", help="folder for the kit and its .zip")
+    release.add_argument("--seed", type=int, help="make a kit again (default: its checks' cases are drawn afresh)")
     release.set_defaults(run=release_command)
 
     course = argparse.ArgumentParser(add_help=False)

@@ -1,15 +1,18 @@
 """The kit that students get: the files that `[release]` of assignment.toml allows, as a folder and as the same in a .zip.
 
-Before anything is written the kit is searched for what must not leave: markers and lines of the solution, copies of an
-instructor's file, paths to the instructor's folder, links, caches and binaries, files that the allow-list does not name.
-The same tree gives the same bytes: names are sorted, times and modes are fixed, and the .zip is not compressed, because
-what a compressor writes depends on its version.
+Beside these it holds what is made for each release: the bank of expected values that a student's checks compare with
+(`grader.bank`). Before anything is written the kit is searched for what must not leave: markers and lines of the solution,
+copies of an instructor's file, paths to the instructor's folder, links, caches and binaries, files that the allow-list does
+not name.
+The same tree and seed give the same bytes on one machine: names are sorted, times and modes are fixed, and the .zip is not
+compressed, because what a compressor writes depends on its version.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 import sys
 import tempfile
@@ -20,11 +23,14 @@ from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
 from grader.assignment import ROOT, Assignment, load_assignment, matches
+from grader.bank import CASES, make_bank
+from grader.checks.oracle import BANK
 from grader.errors import UsageError
 from grader.stubs import BEGIN, END, RESEMBLING, make_stub
 from grader.submission import IGNORED_FOLDERS
 
 README = "README.txt"
+BANK_PATH = BANK.relative_to(ROOT).as_posix()
 MARKER = re.compile(r"\b(?:BEGIN|START|END|STOP)[\W_]*SOLU?T|\bSOLUTION[\W_]*(?:BEGIN|START|END|STOP)S?\b", re.IGNORECASE)
 INSTRUCTOR_PATH = re.compile(r"""\binstructor[/\\]|["']instructor["']""")
 CACHES = IGNORED_FOLDERS | {"tmp", "results", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
@@ -152,6 +158,8 @@ def find_leaks(kit: Kit, secrets: Secrets, assignment: Assignment) -> list[str]:
 
 
 def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignment) -> Iterator[str]:
+    if path == BANK_PATH:
+        return
     if path != README and not matches(path, assignment.kit):
         yield "not named by release.kit in assignment.toml"
     if CACHES.intersection(PurePosixPath(path).parts) or path.endswith(BYTECODE):
@@ -188,8 +196,7 @@ def write_kit(files: Mapping[str, bytes], name: str, out: Path) -> tuple[Path, P
     """
     folder, archive = out / name, out / f"{name}.zip"
     for path in (folder, archive):
-        if path.exists() or path.is_symlink():
-            raise UsageError(f"expected no {path.name} in {out}; remove it first, or name another folder")
+        _expect_nothing_at(path)
     try:
         out.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=".release-", dir=out))
@@ -209,6 +216,11 @@ def write_kit(files: Mapping[str, bytes], name: str, out: Path) -> tuple[Path, P
     return folder, archive
 
 
+def _expect_nothing_at(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"expected no {path.name} in {path.parent}; remove it first, or name another folder")
+
+
 def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
     for relative in sorted(files):
         path = folder / relative
@@ -221,14 +233,25 @@ def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
         os.utime(path, (FIXED_TIME_S, FIXED_TIME_S))
 
 
-def main(out: Path, root: Path = ROOT) -> int:
-    """Build the kit; 1 and a sentence for each leak, with nothing written, if there is one."""
+def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = CASES, jobs: int | None = None) -> int:
+    """Build the kit; 1 and a sentence for each leak, with nothing written, if there is one.
+
+    Args:
+        seed: of the bank's cases; None draws one.
+        cases: of each family in the bank.
+        jobs: processes that make the bank; as many as there are cores by default.
+    """
     assignment = load_assignment(root / "assignment.toml")
     kit = collect_kit(assignment, root)
     if leaks := find_leaks(kit, read_secrets(assignment, root), assignment):
         print("\n".join(leaks), file=sys.stderr)
         print(f"Nothing was written, because of {len(leaks)} leak{'' if len(leaks) == 1 else 's'}.", file=sys.stderr)
         return 1
+    for path in (out / assignment.id, out / f"{assignment.id}.zip"):
+        _expect_nothing_at(path)
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    kit.files[BANK_PATH] = make_bank(seed, cases, jobs or len(os.sched_getaffinity(0)))
     folder, archive = write_kit(kit.files, assignment.id, out)
     print(f"{len(kit.files)} files, {sum(map(len, kit.files.values())) / 1e6:.1f} MB, no leak: {folder} and {archive}")
+    print(f"The expected values that its checks compare with were drawn by seed {seed}; --seed {seed} makes this kit again.")
     return 0

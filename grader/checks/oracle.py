@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol, TypeVar
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -73,7 +74,7 @@ class Bank:
         try:
             with np.load(path, allow_pickle=False) as file:
                 return cls(file)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, BadZipFile) as error:
             raise CouldNotGrade(f"{path} cannot be read ({error}); unpack the assignment again") from error
 
     def ask(self, family: str, draw: Callable[[Random], Case], rng: Random) -> tuple[Case, Answers]:
