@@ -59,6 +59,24 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class Likeness:
+    """From which share in [0, 1] of common fingerprints on two sources are too much alike (`grader.likeness`).
+
+    Attributes:
+        submission: of a submission and a source that was handed out.
+        example: of a submission and one of `examples`, sources from which a student is told to begin.
+        pair: of two submissions.
+        kit: of a file of the kit and one that must not leave.
+    """
+
+    submission: float
+    example: float
+    examples: tuple[str, ...]
+    pair: float
+    kit: float
+
+
+@dataclass(frozen=True)
 class Assignment:
     """Everything `assignment.toml` says."""
 
@@ -70,8 +88,11 @@ class Assignment:
     protected: tuple[str, ...]
     framework: tuple[str, ...]
     reports: tuple[str, ...]
+    decides: dict[str, tuple[str, ...]]
     kit: tuple[str, ...]
     kit_readme: str
+    answers: tuple[str, ...]
+    likeness: Likeness
     engine_folder: str
     engine_header: str
     compile_command: tuple[str, ...]
@@ -133,8 +154,11 @@ PLACES = {
     "protected": "files.protected",
     "framework": "files.framework",
     "reports": "files.reports",
+    "decides": "files.decides",
     "kit": "release.kit",
     "kit_readme": "release.readme",
+    "answers": "release.answers",
+    "likeness": "likeness",
     "engine_folder": "engine.folder",
     "engine_header": "engine.header",
     "compile_command": "engine.compile",

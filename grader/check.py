@@ -14,6 +14,7 @@ from typing import Any
 
 from grader.assignment import ROOT, Assignment, Check, load_assignment
 from grader.grading import Announce, grade
+from grader.handed_out import find_resemblances
 from grader.run import AWAITING_MARKS, PASSED
 from grader.sandbox import find_sandbox
 from grader.submission import Submission, read_submission
@@ -69,6 +70,8 @@ def main(only: str | None, asked: Collection[str], announce: Announce, root: Pat
     submission = read_submission(root, assignment)
     for note in submission.notes:
         announce(note)
+    for resemblance in find_resemblances(submission, assignment):
+        announce(f"{resemblance.sentence}: when it is graded, a person decides what counts.")
     results = grade(root, replace(assignment, checks=checks), PROFILE, root / OUT, find_sandbox(), announce=announce)
     passed = sum(check["status"] == PASSED for check in results["checks"])
     announce(f"{passed} of {len(checks)} checks passed in {results['seconds']:.0f} s.")

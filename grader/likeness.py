@@ -10,6 +10,7 @@ lexers for highlighting have had patterns that take hours for some inputs.
 
 from __future__ import annotations
 
+import keyword
 import re
 import zlib
 from collections.abc import Iterable
@@ -20,23 +21,30 @@ import numpy as np
 GRAM, WINDOW = 16, 8
 MAX_BYTES = 1 << 20
 """Of a source, what lies beyond is not compared."""
-KEYWORDS = frozenset(
-    "and as assert async await break case catch class const continue def del do elif else enum except finally for from global "
-    "goto if import in is lambda namespace new nonlocal not operator or pass private public raise return sizeof static struct "
-    "switch template this throw try typedef union using virtual void while with yield".split()
+KEYWORDS = frozenset(keyword.kwlist) | frozenset(
+    """
+    auto bool break case catch char class const continue default delete do double else enum false float for goto if int long
+    namespace new operator private public return short signed sizeof static struct switch template this throw true try typedef
+    typename union unsigned using virtual void while
+    """.split()  # noqa: SIM905 (a list of one word a line says no more)
 )
-TOKEN = re.compile(
-    r"""
-      (?P<skipped> \s+ | //[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/)? | \#[^\n]* )
-    | (?P<text> \"{3}(?:[^"\\]|\\.|"(?!""))*(?:\"{3})? | '{3}(?:[^'\\]|\\.|'(?!''))*(?:'{3})?
-              | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'? )
-    | (?P<number> \.?\d(?:[eEpP][+-]|[\w.'])* )
-    | (?P<word> [^\W\d]\w* )
-    | (?P<sign> . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-PYTHON_SIGN = re.compile(r"//")
+SOURCES = (".py", ".cpp", ".cc", ".h", ".hpp")
+COMMENTS = {True: r"\#[^\n]*", False: r"//[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/)?"}
+TOKEN = {
+    python: re.compile(
+        rf"""
+          (?P<skipped> \s+ | {comment} )
+        | (?P<text> \"{{3}}(?:[^"\\]|\\.|"(?!""))*(?:\"{{3}})? | '{{3}}(?:[^'\\]|\\.|'(?!''))*(?:'{{3}})?
+                  | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'? )
+        | (?P<number> \.?\d(?:[eEpP][+-]|[\w.'])* )
+        | (?P<word> [^\W\d]\w* )
+        | (?P<sign> . )
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+    for python, comment in COMMENTS.items()
+}
+"""By whether the text is Python, and else C++."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +78,18 @@ class Fingerprints:
         return cls(np.unique(np.concatenate([np.empty(0, np.uint64), *(each.hashes for each in several)])))
 
 
+def is_source(path: str) -> bool:
+    """Whether a file is Python or C++, by its name."""
+    return path.endswith(SOURCES)
+
+
 def tokens(text: str, python: bool) -> list[str]:
     """The tokens that count: keywords and signs as they are, other names, numbers and texts by their kind."""
     found = []
-    if python:
-        text = PYTHON_SIGN.sub("/", text)  # not the beginning of a comment there
-    for match in TOKEN.finditer(text):
-        kind = match.lastgroup
-        if kind == "skipped":
-            continue
-        token = match[0]
-        found.append(token if kind == "sign" or (kind == "word" and token in KEYWORDS) else str(kind))
+    for match in TOKEN[python].finditer(text):
+        kind, token = str(match.lastgroup), match[0]
+        if kind != "skipped":
+            found.append(token if kind == "sign" or token in KEYWORDS else kind)
     return found
 
 

@@ -26,6 +26,8 @@ from grader.assignment import ROOT, Assignment, load_assignment, matches
 from grader.bank import CASES, make_bank
 from grader.checks.oracle import BANK
 from grader.errors import UsageError
+from grader.handed_out import LEAST, answers_below, sources_below, stub_fingerprints
+from grader.likeness import Fingerprints, fingerprints, is_source
 from grader.stubs import BEGIN, END, RESEMBLING, make_stub
 from grader.submission import IGNORED_FOLDERS
 
@@ -59,11 +61,13 @@ class Secrets:
         files: content -> path of every instructor's file that is not empty.
         lines: line of the solution, stripped -> where it stands.
         stubs: relative path -> the stub that the reference gives.
+        sources: path -> fingerprints of each source of the reference, and of each that answers a part, without the stubs'.
     """
 
     files: dict[bytes, str]
     lines: dict[str, str]
     stubs: dict[str, bytes]
+    sources: dict[str, Fingerprints]
 
 
 def collect_kit(assignment: Assignment, root: Path) -> Kit:
@@ -137,7 +141,11 @@ def read_secrets(assignment: Assignment, root: Path) -> Secrets:
     shared = folder / "shared_lines.txt"
     if shared.is_file():
         public.update(line.strip() for line in shared.read_text(encoding="utf-8").splitlines())
-    return Secrets(contents, {line: where for line, where in hidden.items() if line not in public}, stubs)
+    secret = {line: where for line, where in hidden.items() if line not in public}
+    answers = [*sources_below(root, [f"{reference.relative_to(root).as_posix()}/**/*"]), *answers_below(root, assignment)]
+    given = stub_fingerprints(stubs)
+    sources = {path: fingerprints((root / path).read_bytes(), path).without(given) for path in answers}
+    return Secrets(contents, secret, stubs, sources)
 
 
 def _region_lines(text: str) -> Iterator[str]:
@@ -175,6 +183,8 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
     if b"\0" in content:
         yield "a binary file"
         return
+    if is_source(path) and (likest := likest_secret(path, content, secrets)) and likest[0] >= assignment.likeness.kit:
+        yield f"has {likest[0]:.0%} in common with {likest[1]}"
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
         if MARKER.search(line) or (path.endswith(".py") and RESEMBLING.search(line)):
             yield f"line {number} looks like a marker of the solution, {_quoted(line)}"
@@ -182,6 +192,18 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
             yield f"line {number} stands in the solution ({secrets.lines[line.strip()]}), {_quoted(line)}"
         if INSTRUCTOR_PATH.search(line):
             yield f"line {number} leads to the instructor's folder, {_quoted(line)}"
+
+
+def likest_secret(path: str, content: bytes, secrets: Secrets) -> tuple[float, str] | None:
+    """The share in [0, 1] that a source of the kit, but for what stubs give, has in common with the nearest source that must
+    not leave, and that source; None for sources that are too short to tell."""
+    own = fingerprints(content, path).without(stub_fingerprints(secrets.stubs))
+    shares = [
+        (max(own.share_in(secret), secret.share_in(own)), where)
+        for where, secret in secrets.sources.items()
+        if path.endswith(".py") == where.endswith(".py") and min(len(own), len(secret)) >= LEAST
+    ]
+    return max(shares, default=None)
 
 
 def _quoted(line: str) -> str:

@@ -20,10 +20,12 @@ import pytest
 from grader.assignment import Check
 from grader.checks.oracle import Oracle, find_oracle, knows_answers
 from grader.errors import CouldNotGrade, StudentFault
+from grader.handed_out import Resemblance, find_resemblances
 from grader.run import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Run, Verdict
 from grader.worker_client import Worker
 
 RUN = pytest.StashKey[Run]()
+RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
 # A kit has no search of the grader's, by which `test_training` judges.
 collect_ignore = ["test_own_training.py" if knows_answers() else "test_training.py"]
 
@@ -126,6 +128,19 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None]) -> Verdic
         seconds=round(time.time() - call.start, 2),
         evidence=evidence,
     )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """CouldNotGrade for what was handed out and not written; in a kit a student is told, and checked all the same."""
+    if not knows_answers():
+        return
+    resemblances = item.config.stash.get(RESEMBLANCES, None)
+    if resemblances is None:
+        run = item.config.stash[RUN]
+        resemblances = item.config.stash[RESEMBLANCES] = find_resemblances(run.submission, run.assignment)
+    found = [one for one in resemblances if _check_id(item).split(".")[0] in one.checks]
+    if found:
+        raise CouldNotGrade(f"{'; '.join(one.sentence for one in found)}")
 
 
 @pytest.fixture(scope="session")

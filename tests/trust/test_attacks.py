@@ -33,7 +33,7 @@ from grader.__main__ import Screen
 from grader.assignment import load_assignment
 from grader.checks import test_training
 from grader.checks.test_training import correlation
-from grader.run import FOLDER_VARIABLE
+from grader.run import AWAITING_MARKS, FOLDER_VARIABLE
 from grader.sandbox import LEVELS, WITH_NAMESPACES, find_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,6 +101,14 @@ def lay_attack(name, folder):
     for old, new in told.get("renamed", {}).items():
         (folder / old).rename(folder / new)
     shutil.copytree(SUBMISSIONS / name, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("expected.toml"))
+    for paste in told.get("pasted", []):
+        text, target = (ROOT / paste["from"]).read_text(encoding="utf-8"), folder / paste["to"]
+        for old, new in paste["changed"]:
+            assert old in text, f"{paste['from']} does not hold {old!r}"
+            text = text.replace(old, new)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        own = SUBMISSIONS / name / paste["to"]
+        target.write_text(text + (own.read_text(encoding="utf-8") if own.is_file() else ""), encoding="utf-8")
     return pack(folder, told["archive"]) if "archive" in told else folder
 
 
@@ -252,6 +260,9 @@ def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch,
         "neighbours altered": digest(neighbour) != before["neighbour"],
         "told a secret": "SECRET" in page + (tmp_path / "out" / name / "results.json").read_text(encoding="utf-8"),
         "could not grade": sorted(set(results["could_not_grade"]) - set(told.get("doubt", []))),
+        "does not say": ""
+        if all(told.get("says", "") in m for _, status, m in said if status != AWAITING_MARKS)
+        else told["says"],
     }
     faults = {fault: seen for fault, seen in faults.items() if seen}
     TABLE.append((name, told["stopped_by"], max(0.0, gained), left, ", ".join(faults)))
