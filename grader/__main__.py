@@ -54,7 +54,16 @@ def grade_command(options: argparse.Namespace) -> int:
         started = time.monotonic()
         screen(f"{names[number - 1]} ({number} of {len(options.paths)}), profile {options.profile}")
         try:
-            results = grade(path, assignment, options.profile, options.out, sandbox, seed=options.seed, announce=screen)
+            results = grade(
+                path,
+                assignment,
+                options.profile,
+                options.out,
+                sandbox,
+                seed=options.seed,
+                looked_at=options.looked_at,
+                announce=screen,
+            )
         except (UsageError, OSError) as error:
             print(on_screen(f"{path}: {error}"), file=sys.stderr)
             code = 2
@@ -106,6 +115,11 @@ def parser() -> argparse.ArgumentParser:
     grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: drawn afresh)")
     grading.add_argument("--sandbox", choices=LEVELS, help="force a level (default: the strongest that works)")
     grading.add_argument("--allow-weak-sandbox", action="store_true", help="grade also at a level too weak for submissions")
+    grading.add_argument(
+        "--looked-at",
+        action="store_true",
+        help="grade also what resembles a source that was handed out: a person has looked at it, and it counts",
+    )
     grading.set_defaults(run=grade_command)
 
     checking = commands.add_parser("check", help="run the quick checks on this folder and say what to do first")

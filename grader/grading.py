@@ -69,6 +69,7 @@ def grade(
     sandbox: Sandbox,
     *,
     seed: int | None = None,
+    looked_at: bool = False,
     announce: Announce = print,
 ) -> dict[str, Any]:
     """Grade one submission into `out/<name>/`, or continue a run that was killed there.
@@ -78,6 +79,7 @@ def grade(
         assignment: with the checks that are to be run, all or some.
         profile: a name of the assignment's profiles.
         seed: of positions and games; None draws a fresh one.
+        looked_at: whether a person has cleared what `grader.handed_out` finds in it.
         announce: is given a line for each verdict and, in place, the progress of a long check.
 
     Returns:
@@ -87,7 +89,7 @@ def grade(
         UsageError: the submission cannot be read, or the machine lacks a compiler.
     """
     submission = read_submission(path, assignment)
-    return grade_submission(submission, assignment, profile, out, sandbox, seed=seed, announce=announce)
+    return grade_submission(submission, assignment, profile, out, sandbox, seed=seed, looked_at=looked_at, announce=announce)
 
 
 def grade_submission(
@@ -98,6 +100,7 @@ def grade_submission(
     sandbox: Sandbox,
     *,
     seed: int | None = None,
+    looked_at: bool = False,
     decided: Sequence[Verdict] = (),
     announce: Announce = print,
 ) -> dict[str, Any]:
@@ -108,7 +111,7 @@ def grade_submission(
     """
     require_compiler(assignment)
     folder = (out / submission.name).resolve()
-    _prepare(folder, submission, assignment, profile, sandbox, seed, decided, announce)
+    _prepare(folder, submission, assignment, profile, sandbox, seed, looked_at, decided, announce)
     for opponent in assignment.opponents:
         build_opponent(opponent, assignment)
     run = Run(folder)
@@ -130,6 +133,7 @@ def _prepare(
     profile: str,
     sandbox: Sandbox,
     seed: int | None,
+    looked_at: bool,
     decided: Sequence[Verdict],
     announce: Announce,
 ) -> None:
@@ -139,6 +143,7 @@ def _prepare(
         "profile": profile,
         "sandbox": sandbox.level,
         "taken_over": [verdict.id for verdict in decided],
+        "looked_at": looked_at,
     }
     earlier = _read_json(folder / "run.json")
     unfinished = not (folder / "results.json").exists()
@@ -270,6 +275,7 @@ def _add_up(run: Run, assignment: Assignment, submission: Submission, code: int,
         "digest": submission.digest,
         "profile": run.profile.name,
         "seed": run.seed,
+        "looked_at": run.looked_at,
         "points": round(sum(check.points for check in program), 2),
         "max_points": round(sum(check.max_points for check in checks), 2),
         "max_program_points": round(sum(check.max_points for check in program), 2),

@@ -89,8 +89,9 @@ def _included(submission: Submission, assignment: Assignment) -> list[Resemblanc
         for name in INCLUDE.findall(text) if not path.endswith(".py") else ():
             for folder in (posixpath.dirname(path), assignment.engine_folder, ""):
                 place = posixpath.normpath(posixpath.join(folder, name))
-                header = posixpath.basename(place) == assignment.engine_header
-                if matches(place, assignment.protected) and not header and place not in submission.files:
+                if place in submission.files:
+                    break  # the compiler looks beside the file first
+                if matches(place, assignment.protected) and posixpath.basename(place) != assignment.engine_header:
                     found.append(Resemblance(place, (path,), 1.0, True, checks_of([path], assignment)))
                     break
     return found
@@ -104,6 +105,12 @@ def _given(assignment: Assignment, root: Path) -> Mapping[str, Fingerprints]:
         for path in {*sources_below(root, assignment.kit), *answers_below(root, assignment)}
         if path not in assignment.stubs and posixpath.basename(path) != assignment.engine_header
     }
+
+
+def common_to_all(assignment: Assignment, root: Path = ROOT) -> Fingerprints:
+    """What every student has: the stubs and all other sources of the kit."""
+    kit = sources_below(root, assignment.kit)
+    return Fingerprints.union(fingerprints((root / path).read_bytes(), path) for path in kit)
 
 
 def stub_fingerprints(stubs: Mapping[str, bytes]) -> Fingerprints:

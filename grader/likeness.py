@@ -19,15 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 
 GRAM, WINDOW = 16, 8
-MAX_BYTES = 1 << 20
-"""Of a source, what lies beyond is not compared."""
-KEYWORDS = frozenset(keyword.kwlist) | frozenset(
+CPP_KEYWORDS = frozenset(
     """
     auto bool break case catch char class const continue default delete do double else enum false float for goto if int long
     namespace new operator private public return short signed sizeof static struct switch template this throw true try typedef
     typename union unsigned using virtual void while
     """.split()  # noqa: SIM905 (a list of one word a line says no more)
 )
+KEYWORDS = {True: frozenset(keyword.kwlist), False: CPP_KEYWORDS}
 SOURCES = (".py", ".cpp", ".cc", ".h", ".hpp")
 COMMENTS = {True: r"\#[^\n]*", False: r"//[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/)?"}
 TOKEN = {
@@ -89,14 +88,17 @@ def tokens(text: str, python: bool) -> list[str]:
     for match in TOKEN[python].finditer(text):
         kind, token = str(match.lastgroup), match[0]
         if kind != "skipped":
-            found.append(token if kind == "sign" or token in KEYWORDS else kind)
+            found.append(token if kind == "sign" or token in KEYWORDS[python] else kind)
     return found
 
 
 def fingerprints(content: bytes, path: str) -> Fingerprints:
-    """Of a source's first MAX_BYTES; the end of the path says its language."""
-    text = content[:MAX_BYTES].decode("utf-8", "replace")
-    codes = np.array([zlib.crc32(token.encode()) for token in tokens(text, path.endswith(".py"))], dtype=np.uint64)
+    """Of a source; the end of its path says in which language it is."""
+    found, known = tokens(content.decode("utf-8", "replace"), path.endswith(".py")), dict[str, int]()
+    for token in found:
+        if token not in known:
+            known[token] = zlib.crc32(token.encode("utf-8", "surrogatepass"))
+    codes = np.array([known[token] for token in found], dtype=np.uint64)
     if len(codes) < GRAM:
         return Fingerprints(np.empty(0, np.uint64))
     grams = np.lib.stride_tricks.sliding_window_view(codes, GRAM)

@@ -62,6 +62,7 @@ class Run:
         data = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         self.data: dict[str, Any] = data
         self.seed: int = data["seed"]
+        self.looked_at: bool = data.get("looked_at", False)
         self.workspace = folder / "workspace"
         self.assignment: Assignment = load_assignment()
         self.profile: Profile = self.assignment.profile(data["profile"])
