@@ -11,6 +11,9 @@ CPP := Minimax Minimax/mcts_baselines Minimax/suite instructor/reference/Minimax
 LAID_OUT := $(wildcard $(foreach folder,$(CPP),$(folder)/*.cpp $(folder)/*.h))
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
+# The reference in a tree of its own, as a student's would be; and with all of training/, of which a student gets the least.
+LAY_OUT = $(RUN) -m grader workspace instructor/reference build/reference && cp -r training build/reference/
+
 .PHONY: grade test format trust suite engines stubs train play supervised export export_run matches alphago selfplay fit clean tools
 
 grade: $(VENV)/run.stamp engines
@@ -43,23 +46,22 @@ engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES
 stubs: $(VENV)/run.stamp
 	$(RUN) -m grader stubs
 
-# The reference in a tree of its own, as a student's would be.
 train: $(VENV)/run.stamp
-	$(RUN) -m grader workspace instructor/reference build/reference
+	$(LAY_OUT)
 	cd build/reference && ../../$(RUN) train.py $(ARGS)
 
 play: $(VENV)/run.stamp
-	$(RUN) -m grader workspace instructor/reference build/reference
+	$(LAY_OUT)
 	cd build/reference && ../../$(RUN) human_play.py $(ARGS)
 
 # Supervised training over games of build/teacher, weights with a manifest out of it, matches between networks, AlphaGo's
 # stages (docs/training.md), runs of self-play below. The current folder is this one, the network is the reference's.
 supervised export export_run matches alphago: $(VENV)/run.stamp
-	$(RUN) -m grader workspace instructor/reference build/reference
+	$(LAY_OUT)
 	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.$@ $(ARGS)
 
 selfplay: $(VENV)/run.stamp
-	$(RUN) -m grader workspace instructor/reference build/reference
+	$(LAY_OUT)
 	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.run $(ARGS)
 
 clean:

@@ -18,6 +18,7 @@ import sys
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -379,11 +380,13 @@ def main():
     parser.add_argument("--seed", type=int, help="repeat a training (default: drawn and printed)")
     parser.add_argument("--init-model", metavar="FILE", help="weights to go on from")
     parser.add_argument(
-        "--fast", action="store_true", help="self-play by training/ in place of the own search: same games, sooner"
+        "--fast", action="store_true", help="self-play by training/ in place of the own search, where training/ has it"
     )
     options = parser.parse_args()
     if options.games is not None and options.games < 1:
         parser.error(f"expected --games of at least 1; got {options.games}")
+    if options.fast and find_spec("training.fast") is None:
+        parser.error("expected the fast self-play of training/ for --fast; this tree has none: leave --fast out")
     if options.init_model and not os.path.isfile(options.init_model):
         parser.error(f"expected weights at {options.init_model}; nothing is there")
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed

@@ -48,7 +48,7 @@ def grade_command(options: argparse.Namespace) -> int:
     require_strong(sandbox, options.paths, assignment, options.allow_weak_sandbox)
     screen = Screen()
     screen(sandbox.sentence)
-    order = Order(assignment, options.profile, options.out, sandbox, options.seed, options.again)
+    order = Order(assignment, options.profile, options.out, sandbox, options.seed, options.again, options.looked_at)
     rows = grade_class(options.paths, order, screen, complain)
     screen("")
     for line in table(rows):
@@ -105,6 +105,11 @@ def parser() -> argparse.ArgumentParser:
     grading.add_argument("--again", action="store_true", help="grade also what is finished; the earlier result is kept")
     grading.add_argument("--sandbox", choices=LEVELS, help="force a level (default: the strongest that works)")
     grading.add_argument("--allow-weak-sandbox", action="store_true", help="grade also at a level too weak for submissions")
+    grading.add_argument(
+        "--looked-at",
+        action="store_true",
+        help="grade also what resembles a source that was handed out: a person has looked at it, and it counts",
+    )
     grading.set_defaults(run=grade_command)
 
     checking = commands.add_parser("check", help="run the quick checks on this folder and say what to do first")

@@ -29,19 +29,6 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A folder of a submission.
-
-    Attributes:
-        needs: patterns; where no file fits one, nothing of the part was handed in.
-        checks: of the part, by id or the beginning of it up to a dot.
-    """
-
-    needs: tuple[str, ...]
-    checks: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class MatchProfile:
     """A match against the baseline: `move_s` is what engines are told, `limit_s` what the referee enforces."""
 
@@ -72,6 +59,24 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class Likeness:
+    """From which share in [0, 1] of common fingerprints on two sources are too much alike (`grader.likeness`).
+
+    Attributes:
+        submission: of a submission and a source that was handed out.
+        example: of a submission and one of `examples`, sources from which a student is told to begin.
+        pair: of two submissions.
+        kit: of a file of the kit and one that must not leave.
+    """
+
+    submission: float
+    example: float
+    examples: tuple[str, ...]
+    pair: float
+    kit: float
+
+
+@dataclass(frozen=True)
 class Assignment:
     """Everything `assignment.toml` says."""
 
@@ -83,9 +88,12 @@ class Assignment:
     protected: tuple[str, ...]
     framework: tuple[str, ...]
     reports: tuple[str, ...]
-    parts: dict[str, Part]
+    decides: dict[str, tuple[str, ...]]
+    parts: dict[str, tuple[str, ...]]
     kit: tuple[str, ...]
     kit_readme: str
+    answers: tuple[str, ...]
+    likeness: Likeness
     engine_folder: str
     engine_header: str
     compile_command: tuple[str, ...]
@@ -147,9 +155,12 @@ PLACES = {
     "protected": "files.protected",
     "framework": "files.framework",
     "reports": "files.reports",
+    "decides": "files.decides",
     "parts": "parts",
     "kit": "release.kit",
     "kit_readme": "release.readme",
+    "answers": "release.answers",
+    "likeness": "likeness",
     "engine_folder": "engine.folder",
     "engine_header": "engine.header",
     "compile_command": "engine.compile",
@@ -209,11 +220,11 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
         )
     if unknown := sorted(set(assignment.shares) - {check.id for check in assignment.checks}):
         raise UsageError(f"{path}: score.shares names {', '.join(unknown)}, which is no check of the assignment")
-    for part, told in assignment.parts.items():
-        if unknown := [
-            name for name in told.checks if not any(f"{check.id}.".startswith(f"{name}.") for check in assignment.checks)
-        ]:
-            raise UsageError(f"{path}: parts.{part} names {', '.join(unknown)}, which is no check of the assignment")
+    for place, names in assignment.decides.items():
+        if unknown := [name for name in names if not any(f"{check.id}.".startswith(f"{name}.") for check in assignment.checks)]:
+            raise UsageError(f"{path}: files.decides.{place} names {', '.join(unknown)}, which is no check of the assignment")
+    if undecided := sorted(set(assignment.parts) - set(assignment.decides)):
+        raise UsageError(f"{path}: expected the checks of each part in files.decides, which lacks {', '.join(undecided)}")
     if beyond := [i for i, shares in assignment.shares.items() if any(share >= 1 for share in shares.values())]:
         raise UsageError(f"{path}: expected shares below 1 in score.shares; {', '.join(beyond)} has another one")
     if lacking := [name for name in LIMITS if name not in assignment.limits]:

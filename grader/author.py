@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from grader import gradebook, handout, notebook, release, replay, stubs, trust
+from grader import class_likeness, gradebook, handout, notebook, release, replay, stubs, trust
 from grader.errors import UsageError
 from grader.grading import Announce
 from grader.sandbox import LEVELS
@@ -40,7 +40,12 @@ def replay_command(options: argparse.Namespace, announce: Announce) -> int:
 
 def release_command(options: argparse.Namespace) -> int:
     """Build the student kit, as a folder and as a .zip."""
-    return release.main(options.out)
+    return release.main(options.out, seed=options.seed)
+
+
+def likeness_command(options: argparse.Namespace, announce: Announce) -> int:
+    """List submissions that are nearly the same."""
+    return class_likeness.main(options.submissions, options.out, announce)
 
 
 def trust_command(options: argparse.Namespace, announce: Announce) -> int:
@@ -68,6 +73,7 @@ def add_commands(commands: Any, announce: Announce) -> None:
 
     release = commands.add_parser("release", help="build the student kit and search it for leaks")
     release.add_argument("out", type=Path, metavar="OUT", help="folder for the kit and its .zip")
+    release.add_argument("--seed", type=int, help="make a kit again (default: its checks' cases are drawn afresh)")
     release.set_defaults(run=release_command)
 
     course = argparse.ArgumentParser(add_help=False)
@@ -90,6 +96,11 @@ def add_commands(commands: Any, announce: Announce) -> None:
     replaying.add_argument("--sandbox", choices=LEVELS, help="another level than the recorded one")
     replaying.add_argument("--allow-weak-sandbox", action="store_true", help="repeat also at a level too weak for submissions")
     replaying.set_defaults(run=lambda options: replay_command(options, announce))
+
+    likeness = commands.add_parser("likeness", help="list submissions of a class that are nearly the same")
+    likeness.add_argument("submissions", nargs="+", type=Path, metavar="SUBMISSION")
+    likeness.add_argument("--out", type=Path, metavar="FILE", help="JSON file for the same list")
+    likeness.set_defaults(run=lambda options: likeness_command(options, announce))
 
     trusting = commands.add_parser("trust", help="grade the samples whose outcome is known (instructor/submissions)")
     trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples whose name fits, such as 'pure-*'")

@@ -14,6 +14,7 @@ from typing import Any
 
 from grader.assignment import ROOT, Assignment, Check, load_assignment
 from grader.grading import Announce, grade_submission
+from grader.handed_out import find_resemblances
 from grader.run import AWAITING_MARKS, PASSED
 from grader.sandbox import find_sandbox
 from grader.submission import Submission, read_submission
@@ -69,6 +70,8 @@ def main(only: str | None, asked: Collection[str], announce: Announce, root: Pat
     submission = read_submission(root, assignment, at_the_top=True)
     for note in submission.notes:
         announce(note)
+    for resemblance in find_resemblances(submission, assignment):
+        announce(f"{resemblance.sentence}: when it is graded, a person decides what counts.")
     chosen = replace(assignment, checks=checks)
     results = grade_submission(submission, chosen, PROFILE, root / OUT, find_sandbox(), announce=announce)
     passed = sum(check["status"] == PASSED for check in results["checks"])

@@ -30,6 +30,7 @@ class Order:
     Attributes:
         seed: of positions and games; None draws a fresh one for each.
         again: whether what is finished is graded once more.
+        looked_at: whether a person has cleared what `grader.handed_out` finds in them.
     """
 
     assignment: Assignment
@@ -38,6 +39,7 @@ class Order:
     sandbox: Sandbox
     seed: int | None = None
     again: bool = False
+    looked_at: bool = False
 
 
 def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complain: Announce) -> list[Row]:
@@ -71,8 +73,13 @@ def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complai
 def _grade(submission: Submission, order: Order, announce: Announce, complain: Announce) -> Row:
     """Grade a submission that was read, unless it is finished."""
     folder = order.out / submission.name
-    identity = run_identity(submission, order.assignment, order.profile, order.sandbox)
+    identity = run_identity(submission, order.assignment, order.profile, order.sandbox, looked_at=True)
     results = finished_results(folder, identity)
+    # What a person has cleared stays cleared.
+    looked_at = order.looked_at or results is not None
+    if not looked_at:
+        identity["looked_at"] = False
+        results = finished_results(folder, identity)
     remarks = _remarks(submission, order.assignment)
     if results and not order.again:
         return _finished(results, submission, order, remarks, announce, complain)
@@ -87,6 +94,7 @@ def _grade(submission: Submission, order: Order, announce: Announce, complain: A
         order.out,
         order.sandbox,
         seed=order.seed,
+        looked_at=looked_at,
         decided=absent_verdicts(submission, order.assignment),
         keeps_earlier=True,
         announce=announce,
@@ -126,7 +134,7 @@ def _remarks(submission: Submission, assignment: Assignment) -> list[str]:
     """What a person should know of a submission that is graded: files that were expected in a part that is there."""
     absent = absent_parts(submission, assignment)
     missing = [path for path in assignment.stubs if path not in submission.files and path.split("/")[0] not in absent]
-    needed = [path for path in missing if any(path in part.needs for part in assignment.parts.values())]
+    needed = [path for path in missing if any(path in needs for needs in assignment.parts.values())]
     return [f"without {', '.join(needed)}"] if needed else []
 
 

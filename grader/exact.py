@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from Board.game_board import Board
-from grader.trusted_network import forward, load_weights, read_sizes
+from grader.network_weights import load_weights, read_sizes
+from grader.trusted_network import forward
 from grader.trusted_search import Evaluation, most_visited, search_many
 from training.exact import ChooseMoves, Line, RememberedBoard, Size, play_all_replies
 

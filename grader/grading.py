@@ -65,6 +65,7 @@ def grade(
     sandbox: Sandbox,
     *,
     seed: int | None = None,
+    looked_at: bool = False,
     announce: Announce = print,
 ) -> dict[str, Any]:
     """Grade one submission into `out/<name>/`, or continue a run that was killed there.
@@ -74,6 +75,7 @@ def grade(
         assignment: with the checks that are to be run, all or some.
         profile: a name of the assignment's profiles.
         seed: of positions and games; None draws a fresh one.
+        looked_at: whether a person has cleared what `grader.handed_out` finds in it.
         announce: is given a line for each verdict and, in place, the progress of a long check.
 
     Returns:
@@ -83,17 +85,25 @@ def grade(
         UsageError: the submission cannot be read, or the machine lacks a compiler.
     """
     submission = read_submission(path, assignment)
-    decided = absent_verdicts(submission, assignment)
-    return grade_submission(submission, assignment, profile, out, sandbox, seed=seed, decided=decided, announce=announce)
+    return grade_submission(
+        submission,
+        assignment,
+        profile,
+        out,
+        sandbox,
+        seed=seed,
+        looked_at=looked_at,
+        decided=absent_verdicts(submission, assignment),
+        announce=announce,
+    )
 
 
 def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verdict]:
     """A verdict for each check of a part of which nothing was handed in: a person has to look, since 0 may be wrong."""
     found = []
     for part, sentence in absent_parts(submission, assignment).items():
-        names = assignment.parts[part].checks
         for check in assignment.checks:
-            if any(f"{check.id}.".startswith(f"{name}.") for name in names):
+            if any(f"{check.id}.".startswith(f"{name}.") for name in assignment.decides[part]):
                 found.append(
                     Verdict(
                         id=check.id,
@@ -116,6 +126,7 @@ def grade_submission(
     sandbox: Sandbox,
     *,
     seed: int | None = None,
+    looked_at: bool = False,
     decided: Sequence[Verdict] = (),
     keeps_earlier: bool = False,
     announce: Announce = print,
@@ -136,6 +147,7 @@ def grade_submission(
             profile,
             sandbox,
             seed=seed,
+            looked_at=looked_at,
             decided=decided,
             keeps_earlier=keeps_earlier,
             announce=announce,
@@ -257,6 +269,7 @@ def _add_up(run: Run, assignment: Assignment, submission: Submission, code: int,
         "digest": submission.digest,
         "profile": run.profile.name,
         "seed": run.seed,
+        "looked_at": run.looked_at,
         "points": round(sum(check.points for check in program), 2),
         "max_points": round(sum(check.max_points for check in checks), 2),
         "max_program_points": round(sum(check.max_points for check in program), 2),

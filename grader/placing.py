@@ -102,7 +102,7 @@ def _candidates(paths: Iterable[str], assignment: Assignment) -> dict[str, dict[
 
 def _choose(part: str, places: dict[str, Found], contents: Contents, assignment: Assignment) -> str:
     """The folder that is the part: one with what makes the part, outside of others, and without a rival."""
-    needs = assignment.parts[part].needs
+    needs = assignment.parts[part]
     able = [place for place, files in places.items() if any(matches(path, needs) for path in files)] or list(places)
     folders = set(able)
     able = [place for place in able if not folders.intersection(_with_parents(_parent(place)))]

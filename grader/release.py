@@ -1,15 +1,18 @@
 """The kit that students get: the files that `[release]` of assignment.toml allows, as a folder and as the same in a .zip.
 
-Before anything is written the kit is searched for what must not leave: markers and lines of the solution, copies of an
-instructor's file, paths to the instructor's folder, links, caches and binaries, files that the allow-list does not name.
-The same tree gives the same bytes: names are sorted, times and modes are fixed, and the .zip is not compressed, because
-what a compressor writes depends on its version.
+Beside these it holds what is made for each release: the bank of expected values that a student's checks compare with
+(`grader.bank`). Before anything is written the kit is searched for what must not leave: markers and lines of the solution,
+copies of an instructor's file, paths to the instructor's folder, links, caches and binaries, files that the allow-list does
+not name.
+The same tree and seed give the same bytes on one machine: names are sorted, times and modes are fixed, and the .zip is not
+compressed, because what a compressor writes depends on its version.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import secrets
 import shutil
 import sys
 import tempfile
@@ -21,10 +24,15 @@ from pathlib import Path, PurePosixPath
 
 from grader.archive import IGNORED_FOLDERS
 from grader.assignment import ROOT, Assignment, load_assignment, matches
+from grader.bank import CASES, make_bank
+from grader.checks.oracle import BANK
 from grader.errors import UsageError
+from grader.handed_out import LEAST, answers_below, sources_below, stub_fingerprints
+from grader.likeness import Fingerprints, fingerprints, is_source
 from grader.stubs import BEGIN, END, RESEMBLING, make_stub
 
 README = "README.txt"
+BANK_PATH = BANK.relative_to(ROOT).as_posix()
 MARKER = re.compile(r"\b(?:BEGIN|START|END|STOP)[\W_]*SOLU?T|\bSOLUTION[\W_]*(?:BEGIN|START|END|STOP)S?\b", re.IGNORECASE)
 INSTRUCTOR_PATH = re.compile(r"""\binstructor[/\\]|["']instructor["']""")
 CACHES = IGNORED_FOLDERS | {"tmp", "results", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
@@ -53,11 +61,13 @@ class Secrets:
         files: content -> path of every instructor's file that is not empty.
         lines: line of the solution, stripped -> where it stands.
         stubs: relative path -> the stub that the reference gives.
+        sources: path -> fingerprints of each source of the reference, and of each that answers a part, without the stubs'.
     """
 
     files: dict[bytes, str]
     lines: dict[str, str]
     stubs: dict[str, bytes]
+    sources: dict[str, Fingerprints]
 
 
 def collect_kit(assignment: Assignment, root: Path) -> Kit:
@@ -131,7 +141,11 @@ def read_secrets(assignment: Assignment, root: Path) -> Secrets:
     shared = folder / "shared_lines.txt"
     if shared.is_file():
         public.update(line.strip() for line in shared.read_text(encoding="utf-8").splitlines())
-    return Secrets(contents, {line: where for line, where in hidden.items() if line not in public}, stubs)
+    secret = {line: where for line, where in hidden.items() if line not in public}
+    answers = [*sources_below(root, [f"{reference.relative_to(root).as_posix()}/**/*"]), *answers_below(root, assignment)]
+    given = stub_fingerprints(stubs)
+    sources = {path: fingerprints((root / path).read_bytes(), path).without(given) for path in answers}
+    return Secrets(contents, secret, stubs, sources)
 
 
 def _region_lines(text: str) -> Iterator[str]:
@@ -152,6 +166,8 @@ def find_leaks(kit: Kit, secrets: Secrets, assignment: Assignment) -> list[str]:
 
 
 def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignment) -> Iterator[str]:
+    if path == BANK_PATH:
+        return
     if path != README and not matches(path, assignment.kit):
         yield "not named by release.kit in assignment.toml"
     if CACHES.intersection(PurePosixPath(path).parts) or path.endswith(BYTECODE):
@@ -167,6 +183,8 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
     if b"\0" in content:
         yield "a binary file"
         return
+    if is_source(path) and (likest := likest_secret(path, content, secrets)) and likest[0] >= assignment.likeness.kit:
+        yield f"has {likest[0]:.0%} in common with {likest[1]}"
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
         if MARKER.search(line) or (path.endswith(".py") and RESEMBLING.search(line)):
             yield f"line {number} looks like a marker of the solution, {_quoted(line)}"
@@ -174,6 +192,18 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
             yield f"line {number} stands in the solution ({secrets.lines[line.strip()]}), {_quoted(line)}"
         if INSTRUCTOR_PATH.search(line):
             yield f"line {number} leads to the instructor's folder, {_quoted(line)}"
+
+
+def likest_secret(path: str, content: bytes, secrets: Secrets) -> tuple[float, str] | None:
+    """The share in [0, 1] that a source of the kit, but for what stubs give, has in common with the nearest source that must
+    not leave, and that source; None for sources that are too short to tell."""
+    own = fingerprints(content, path).without(stub_fingerprints(secrets.stubs))
+    shares = [
+        (max(own.share_in(secret), secret.share_in(own)), where)
+        for where, secret in secrets.sources.items()
+        if path.endswith(".py") == where.endswith(".py") and min(len(own), len(secret)) >= LEAST
+    ]
+    return max(shares, default=None)
 
 
 def _quoted(line: str) -> str:
@@ -188,8 +218,7 @@ def write_kit(files: Mapping[str, bytes], name: str, out: Path) -> tuple[Path, P
     """
     folder, archive = out / name, out / f"{name}.zip"
     for path in (folder, archive):
-        if path.exists() or path.is_symlink():
-            raise UsageError(f"expected no {path.name} in {out}; remove it first, or name another folder")
+        _expect_nothing_at(path)
     try:
         out.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=".release-", dir=out))
@@ -209,6 +238,11 @@ def write_kit(files: Mapping[str, bytes], name: str, out: Path) -> tuple[Path, P
     return folder, archive
 
 
+def _expect_nothing_at(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"expected no {path.name} in {path.parent}; remove it first, or name another folder")
+
+
 def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
     for relative in sorted(files):
         path = folder / relative
@@ -221,14 +255,25 @@ def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
         os.utime(path, (FIXED_TIME_S, FIXED_TIME_S))
 
 
-def main(out: Path, root: Path = ROOT) -> int:
-    """Build the kit; 1 and a sentence for each leak, with nothing written, if there is one."""
+def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = CASES, jobs: int | None = None) -> int:
+    """Build the kit; 1 and a sentence for each leak, with nothing written, if there is one.
+
+    Args:
+        seed: of the bank's cases; None draws one.
+        cases: of each family in the bank.
+        jobs: processes that make the bank; as many as there are cores by default.
+    """
     assignment = load_assignment(root / "assignment.toml")
     kit = collect_kit(assignment, root)
     if leaks := find_leaks(kit, read_secrets(assignment, root), assignment):
         print("\n".join(leaks), file=sys.stderr)
         print(f"Nothing was written, because of {len(leaks)} leak{'' if len(leaks) == 1 else 's'}.", file=sys.stderr)
         return 1
+    for path in (out / assignment.id, out / f"{assignment.id}.zip"):
+        _expect_nothing_at(path)
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    kit.files[BANK_PATH] = make_bank(seed, cases, jobs or len(os.sched_getaffinity(0)))
     folder, archive = write_kit(kit.files, assignment.id, out)
     print(f"{len(kit.files)} files, {sum(map(len, kit.files.values())) / 1e6:.1f} MB, no leak: {folder} and {archive}")
+    print(f"The expected values that its checks compare with were drawn by seed {seed}; --seed {seed} makes this kit again.")
     return 0

@@ -147,6 +147,7 @@ def main(
         out,
         sandbox,
         seed=results["seed"],
+        looked_at=results.get("looked_at", False),
         decided=[
             *(verdict for verdict in recorded.values() if verdict.id not in asked),
             *(verdict for verdict in absent_verdicts(submission, assignment) if verdict.id in asked),

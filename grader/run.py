@@ -63,6 +63,7 @@ class Run:
         data = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         self.data: dict[str, Any] = data
         self.seed: int = data["seed"]
+        self.looked_at: bool = data["identity"].get("looked_at", False)
         self.workspace = folder / "workspace"
         self.assignment: Assignment = load_assignment()
         self.profile: Profile = self.assignment.profile(data["profile"])
@@ -147,8 +148,14 @@ def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:
     return total.hexdigest()
 
 
-def run_identity(submission: Submission, assignment: Assignment, profile: str, sandbox: Sandbox) -> dict[str, Any]:
-    """What must be the same for a killed run to be continued and not begun anew."""
+def run_identity(
+    submission: Submission, assignment: Assignment, profile: str, sandbox: Sandbox, *, looked_at: bool = False
+) -> dict[str, Any]:
+    """What must be the same for a killed run to be continued and a finished one not to be repeated.
+
+    Args:
+        looked_at: whether a person has cleared what `grader.handed_out` finds in the submission.
+    """
     return {
         "submission": submission.name,
         "digest": submission.digest,
@@ -156,4 +163,5 @@ def run_identity(submission: Submission, assignment: Assignment, profile: str, s
         "sandbox": sandbox.level,
         "grader": grader_digest(assignment),
         "checks": [check.id for check in assignment.checks],
+        "looked_at": looked_at,
     }

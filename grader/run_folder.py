@@ -42,6 +42,7 @@ WORDS = {
     "sandbox": "confinement",
     "grader": "grader",
     "checks": "checks",
+    "looked_at": "word of the person who looked at it",
 }
 Announce = Callable[[str], None]
 
@@ -102,6 +103,7 @@ def prepare(
     sandbox: Sandbox,
     *,
     seed: int | None,
+    looked_at: bool,
     decided: Sequence[Verdict],
     keeps_earlier: bool,
     announce: Announce,
@@ -110,12 +112,13 @@ def prepare(
 
     Args:
         seed: of positions and games; None draws a fresh one, or continues with that of an unfinished run.
+        looked_at: whether a person has cleared what `grader.handed_out` finds in it.
         decided: verdicts that are taken over.
         keeps_earlier: whether what was decided there before stays beside the new run; else it is removed.
     """
     _finish_move(folder)
     data = {
-        "identity": run_identity(submission, assignment, profile, sandbox),
+        "identity": run_identity(submission, assignment, profile, sandbox, looked_at=looked_at),
         "profile": profile,
         "sandbox": sandbox.level,
         "taken_over": [verdict.id for verdict in decided],

@@ -96,11 +96,11 @@ def read_submission(path: Path, assignment: Assignment, *, at_the_top: bool = Fa
 def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, str]:
     """Part -> what was expected and what was seen in its place, of each part of which nothing was handed in."""
     found = {}
-    for part, told in assignment.parts.items():
-        if not any(matches(path, told.needs) for path in submission.files):
+    for part, needs in assignment.parts.items():
+        if not any(matches(path, needs) for path in submission.files):
             named = {path.rpartition("/")[2].casefold() for path, _ in submission.ignored}
             file = f" {part} is a file there, not a folder." if part.casefold() in named else ""
-            found[part] = f"Nothing of {part}/ was found: expected {_words(told.needs)}; {_seen(submission)}.{file}"
+            found[part] = f"Nothing of {part}/ was found: expected {_words(needs)}; {_seen(submission)}.{file}"
     return found
 
 

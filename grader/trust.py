@@ -3,10 +3,11 @@
 Each kind of sample lies in `instructor/submissions/`: mutants are the reference with one typical bug (`mutants.toml`), which
 must fail exactly the checks named there, with a message that names the misconception; variants are right solutions that
 differ from the reference (`variants/NAME/` over it), and the reference itself, which must get full marks or the share that
-their `expected.toml` names. A sample is graded like any submission, by the checks that its files can fell (`checks.toml`);
-what is decided stays decided until the sample or the grader changes. Checks that take minutes are left out unless they are
-asked for. A check that accuses right solutions by bad luck shows it with some seeds only: `--seeds` tries several, and a
-second table then says of each check how often it was wrong, with the upper end of the 95 % interval.
+their `expected.toml` names. A sample is graded like any submission, by the checks that its files can decide
+(`files.decides` of assignment.toml); what is decided stays decided until the sample or the grader changes. Checks that take
+minutes are left out unless they are asked for. A check that accuses right solutions by bad luck shows it with some seeds only:
+`--seeds` tries several, and a second table then says of each check how often it was wrong, with the upper end of the 95 %
+interval.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any
 from grader.assignment import ROOT, Assignment, Check, load_assignment
 from grader.errors import UsageError
 from grader.grading import Announce, grade
+from grader.handed_out import checks_of
 from grader.run import AWAITING_MARKS, PASSED, run_identity
 from grader.sandbox import Sandbox, find_sandbox
 from grader.submission import read_submission
@@ -163,11 +165,7 @@ def checks_for(
     sample: Sample, assignment: Assignment, *, long: bool = False, root: Path = ROOT
 ) -> tuple[list[Check], list[str]]:
     """The checks to run on a sample, and the ids of those that its files can fell but that take too long."""
-    places = _read_toml(root / SAMPLES / "checks.toml")
-    groups: set[str] = set()
-    for path in (*sample.files, *sample.without) or ("",):
-        fitting = [groups for place, groups in places.items() if f"{path}/".startswith(f"{place}/")]
-        groups.update(fitting[0] if fitting else {check.id.split(".")[0] for check in assignment.checks})
+    groups = set(checks_of(sample.files.keys() | set(sample.without) or {""}, assignment))
     able = [check for check in assignment.checks if check.id.split(".")[0] in groups]
     slow = {i for ids in assignment.long_checks.values() for i in ids}
     left_out = [check.id for check in able if not long and check.id in slow and check.id not in sample.expected]

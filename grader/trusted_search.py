@@ -1,5 +1,7 @@
 """The grader's own AlphaZero search, against which a student's is held (Silver et al. 2017, Methods, "Select").
 
+Students get no copy of this module (`grader.checks.oracle`).
+
 Each playout walks down by the largest `Q + c_puct * P * sqrt(N_parent) / (1 + N)`, evaluates the leaf, expands it, and backs
 the value up. Q is the mean value of a node seen by the player who moved into it, so the sign turns once, in `_backup`.
 Deterministic: the first of equal children in order of moves is taken, or the last.
@@ -48,14 +50,23 @@ class Node:
 
 
 def playouts(
-    board: Board, n_playout: int, c_puct: float, reading: Reading = Reading(), rule: Rule | None = None
+    board: Board,
+    n_playout: int,
+    c_puct: float,
+    reading: Reading = Reading(),
+    rule: Rule | None = None,
+    root: Node | None = None,
 ) -> Generator[Board, Evaluation, Node]:
     """The search as a dialogue: yields each leaf's position, is sent its evaluation, returns the root.
 
     So that one search can be run alone or many side by side, with their leaves evaluated in one batch.
+
+    Args:
+        root: of a search that is to go on, None for a new one.
     """
-    root = Node(1.0)
-    root.board = board.copy()
+    if root is None:
+        root = Node(1.0)
+        root.board = board.copy()
     for _ in range(n_playout):
         node, path = root, [root]
         while node.children:

@@ -4,54 +4,97 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, log, sqrt
-from typing import Any
 
-from grader.checks.trees import board_at, difference
+import numpy as np
+
+from grader.checks.oracle import Answers
+from grader.checks.positions import Position
+from grader.checks.trees import difference
 from grader.errors import CouldNotGrade, StudentFault
-from grader.trusted_search import Node, Reading, Rule, search
 
 # The largest share of a root's visits that may go elsewhere than in the nearest of the right variants. Searches that follow the
 # formula differ from it in the order of equal moves alone.
 AGREEMENT_TOLERANCE = 0.03
-READINGS = (Reading(), Reading(count_parent_itself=False), Reading(count_parent_itself=False, last_of_equals=True))
 # The bonus alone selects: values in [-1, 1] decide where two bonuses differ by less than 1 in 10^4. Of 80 visits two may then
 # go elsewhere than in any right search, so that the order of equal moves does not matter.
 HUGE_C_PUCT = 1e6
 WIDE_BOARDS, WIDE_PLAYOUTS = ((10, 10), (9, 11)), 80
 
 
+RIGHT = "right"
+"""The answer of visits [readings, 2, W*H] by move: after the playouts asked for, and after one more."""
+
+UNVISITED_FIRST = "moves without a visit come before all others, as if their value were +infinity; by the formula their Q is 0"
+LOGARITHM = "the bonus is that of UCB1, with the logarithm of N_parent in place of its square root"
+HALVED = "Q enters the selection halved, as from results between 0 and 1; it lies in [-1, 1]"
+PARENTS_Q = "moves without a visit take their Q from the parent; by the formula it is 0"
+SLIPS = {
+    "wrong player": "the values are seen by the wrong player",
+    "smallest value": "the child with the smallest value is selected",
+    "no value": "Q has no part in the selection",
+    "half of the value": HALVED,
+    "value from 0 to 1": HALVED,
+    "sum of values": "the sum of a move's values stands where their mean Q belongs",
+    "unvisited first": UNVISITED_FIRST,
+    "parent's value, turned": PARENTS_Q,
+    "parent's value": PARENTS_Q,
+    "unvisited lost": "moves without a visit count as lost; by the formula their Q is 0",
+    "no bonus": "the exploration bonus has no part in the selection",
+    "no c_puct": "c_puct has no part in the bonus",
+    "no prior": "the prior has no part in the bonus",
+    "no square root": "the square root is missing in the bonus",
+    "root of the quotient": "the square root in the bonus is taken of N_parent / (1 + n), not of N_parent alone",
+    "root of own visits": "the square root in the bonus is of the child's own visits",
+    "not divided": "the bonus is not divided by 1 + n",
+    "divided by n": "the bonus is divided by n in place of 1 + n",
+    "UCB1": LOGARITHM,
+    "UCB1 doubled": LOGARITHM,
+    "UCB1 with prior": LOGARITHM,
+    "UCB1 doubled with prior": LOGARITHM,
+    "logarithm under the root of 1 + n": LOGARITHM,
+    "root of the logarithm over 1 + n": LOGARITHM,
+    "root of the logarithm": LOGARITHM,
+    "logarithm": LOGARITHM,
+}
+"""Slip in the selection -> how the sentence about it ends."""
+
+
+def slip_name(slip: str) -> str:
+    """The answer of visits [2, W*H] that a search with this slip gives; not every case has one."""
+    return f"slip: {slip}"
+
+
 @dataclass(frozen=True)
 class Search:
-    """A student's search, and what the reference needs to repeat it.
+    """A student's search, and what right ones make of the same case.
 
     Attributes:
         seen: visits of the root's children by move.
-        evaluate: as of `trusted_search.search`.
+        expected: see `RIGHT` and `slip_name`.
     """
 
     seen: dict[int, float]
-    position: dict[str, Any]
-    evaluate: Callable[..., Any]
+    position: Position
     n_playout: int
     c_puct: float
+    expected: Answers
 
     def smallest_difference(self) -> float:
-        """To the nearest of the right readings."""
-        return min(self.difference(reading=reading) for reading in READINGS)
+        """To the nearest of the right readings of the formula."""
+        return min(self._difference(visits) for visits in self.expected[RIGHT])
 
-    def difference(self, *, reading: Reading = READINGS[0], rule: Rule | None = None) -> float:
-        """To the reference's visits. The root may be expanded before the first playout, which then visits a child."""
-        n_playout = self.n_playout + (sum(self.seen.values()) == self.n_playout)
-        root = search(
-            board_at(self.position),
-            self.evaluate,
-            n_playout,
-            self.c_puct,
-            reading=reading,
-            rule=rule,
-        )
-        return difference(self.seen, {move: child.visits for move, child in root.children.items()})
+    def explained(self, slip: str) -> bool:
+        """Whether a search with that slip visits the same moves."""
+        return self.difference_to(slip) <= AGREEMENT_TOLERANCE
+
+    def difference_to(self, slip: str) -> float:
+        """To a search with that slip."""
+        return self._difference(self.expected[slip_name(slip)])
+
+    def _difference(self, visits: np.ndarray) -> float:
+        """To visits [2, W*H]. The root may be expanded before the first playout, which then visits a child."""
+        row = visits[int(sum(self.seen.values()) == self.n_playout)]
+        return difference(self.seen, {int(move): float(row[move]) for move in np.flatnonzero(row)})
 
 
 def expect_agreement(
@@ -93,73 +136,11 @@ def _disagreement(searches: Sequence[Search]) -> StudentFault:
 
 def _likely_slip(searches: Sequence[Search]) -> str:
     """The slips that come nearest to all the searches, as the end of a sentence; empty if none explains them."""
+    known = [one for one in searches if slip_name(next(iter(SLIPS))) in one.expected]
     fits: dict[str, float] = {}
-    for number, (sentence, _) in enumerate(_slips(1.0)):
-        worst = 0.0
-        for one in searches:
-            worst = max(worst, one.difference(rule=_slips(one.c_puct)[number][1]))
-            if worst > AGREEMENT_TOLERANCE:
-                break
-        else:
+    for slip, sentence in SLIPS.items():
+        if known and all(one.explained(slip) for one in known):
+            worst = max(one.difference_to(slip) for one in known)
             fits[sentence] = min(worst, fits.get(sentence, worst))
     nearest = [sentence for sentence, worst in fits.items() if worst <= min(fits.values())]
     return f" It looks as if {', or as if '.join(nearest)}." if fits else ""
-
-
-UNVISITED_FIRST = "moves without a visit come before all others, as if their value were +infinity; by the formula their Q is 0"
-LOGARITHM = "the bonus is that of UCB1, with the logarithm of N_parent in place of its square root"
-HALVED = "Q enters the selection halved, as from results between 0 and 1; it lies in [-1, 1]"
-PARENTS_Q = "moves without a visit take their Q from the parent; by the formula it is 0"
-
-
-def _slips(c: float) -> list[tuple[str, Rule]]:
-    """Sentences with a selection value that has that slip; p is the parent, n the child."""
-
-    def bonus(p: Node, n: Node) -> float:
-        return c * n.prior * sqrt(p.visits) / (1 + n.visits)
-
-    def ucb1(weight: float, with_prior: bool) -> Rule:
-        return lambda p, n: (
-            n.mean_value + (c * n.prior if with_prior else c) * sqrt(weight * log(p.visits) / n.visits) if n.visits else inf
-        )
-
-    return [
-        ("the values are seen by the wrong player", lambda p, n: -n.mean_value + bonus(p, n)),
-        ("the child with the smallest value is selected", lambda p, n: -n.mean_value - bonus(p, n)),
-        ("Q has no part in the selection", bonus),
-        (HALVED, lambda p, n: n.mean_value / 2 + bonus(p, n)),
-        (HALVED, lambda p, n: (1 + n.mean_value) / 2 * (n.visits > 0) + bonus(p, n)),
-        ("the sum of a move's values stands where their mean Q belongs", lambda p, n: n.mean_value * n.visits + bonus(p, n)),
-        (UNVISITED_FIRST, lambda p, n: n.mean_value + bonus(p, n) if n.visits else inf),
-        (PARENTS_Q, lambda p, n: (n.mean_value if n.visits else -p.mean_value) + bonus(p, n)),
-        (PARENTS_Q, lambda p, n: (n.mean_value if n.visits else p.mean_value) + bonus(p, n)),
-        (
-            "moves without a visit count as lost; by the formula their Q is 0",
-            lambda p, n: (n.mean_value if n.visits else -1) + bonus(p, n),
-        ),
-        ("the exploration bonus has no part in the selection", lambda p, n: n.mean_value),
-        ("c_puct has no part in the bonus", lambda p, n: n.mean_value + bonus(p, n) / c),
-        ("the prior has no part in the bonus", lambda p, n: n.mean_value + c * sqrt(p.visits) / (1 + n.visits)),
-        ("the square root is missing in the bonus", lambda p, n: n.mean_value + bonus(p, n) * sqrt(p.visits)),
-        (
-            "the square root in the bonus is taken of N_parent / (1 + n), not of N_parent alone",
-            lambda p, n: n.mean_value + bonus(p, n) * sqrt(1 + n.visits),
-        ),
-        (
-            "the square root in the bonus is of the child's own visits",
-            lambda p, n: n.mean_value + c * n.prior * sqrt(n.visits) / (1 + n.visits),
-        ),
-        ("the bonus is not divided by 1 + n", lambda p, n: n.mean_value + bonus(p, n) * (1 + n.visits)),
-        (
-            "the bonus is divided by n in place of 1 + n",
-            lambda p, n: n.mean_value + c * n.prior * sqrt(p.visits) / (n.visits or 1),
-        ),
-        (LOGARITHM, ucb1(1, with_prior=False)),
-        (LOGARITHM, ucb1(2, with_prior=False)),
-        (LOGARITHM, ucb1(1, with_prior=True)),
-        (LOGARITHM, ucb1(2, with_prior=True)),
-        (LOGARITHM, lambda p, n: n.mean_value + c * sqrt(log(p.visits) / (1 + n.visits))),
-        (LOGARITHM, lambda p, n: n.mean_value + c * n.prior * sqrt(log(p.visits) / (1 + n.visits))),
-        (LOGARITHM, lambda p, n: n.mean_value + c * n.prior * sqrt(log(p.visits)) / (1 + n.visits)),
-        (LOGARITHM, lambda p, n: n.mean_value + c * n.prior * log(p.visits) / (1 + n.visits)),
-    ]

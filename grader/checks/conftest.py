@@ -18,11 +18,16 @@ from typing import Any
 import pytest
 
 from grader.assignment import Check
+from grader.checks.oracle import Oracle, find_oracle, knows_answers
 from grader.errors import CouldNotGrade, StudentFault
+from grader.handed_out import Resemblance, find_resemblances
 from grader.run import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Run, Verdict
 from grader.worker_client import Worker
 
 RUN = pytest.StashKey[Run]()
+RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
+# A kit has no search of the grader's, by which `test_training` judges.
+collect_ignore = ["test_own_training.py" if knows_answers() else "test_training.py"]
 
 
 @dataclass
@@ -125,6 +130,19 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None]) -> Verdic
     )
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """CouldNotGrade for what was handed out and not written; in a kit a student is told, and checked all the same."""
+    run = item.config.stash[RUN]
+    if not knows_answers() or run.looked_at:
+        return
+    resemblances = item.config.stash.get(RESEMBLANCES, None)
+    if resemblances is None:
+        resemblances = item.config.stash[RESEMBLANCES] = find_resemblances(run.submission, run.assignment)
+    found = [one for one in resemblances if _check_id(item).split(".")[0] in one.checks]
+    if found:
+        raise CouldNotGrade(f"{'; '.join(one.sentence for one in found)}")
+
+
 @pytest.fixture(scope="session")
 def run(pytestconfig: pytest.Config) -> Run:
     """The grading run: assignment, profile, workspace, sandbox, seed."""
@@ -141,6 +159,12 @@ def verdict(run: Run, request: pytest.FixtureRequest) -> Ruling:
 def rng(run: Run, request: pytest.FixtureRequest) -> Random:
     """The check's own random numbers; repeatable from the run's seed."""
     return run.random(_check_id(request.node))
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Oracle:
+    """Who tells what is right."""
+    return find_oracle()
 
 
 @pytest.fixture(scope="module")

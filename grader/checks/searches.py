@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -11,9 +13,11 @@ import numpy as np
 from Board.game_board import Board
 from grader.checks.agreement import HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, Search
 from grader.checks.conftest import Ruling
+from grader.checks.oracle import Oracle
 from grader.checks.positions import (
     Position,
     block_position,
+    certain_position,
     drawn_position,
     random_position,
     wide_win_position,
@@ -57,21 +61,76 @@ def player_under(seed: int) -> dict[str, Any]:
     return {"kind": "mcts_alphaZero", "c_puct": C_PUCT, "evaluator": {"kind": "hash", "seed": seed}}
 
 
-def hash_evaluate(seed: int) -> Callable[[Board], tuple[Any, float]]:
-    """The trusted side of that evaluator."""
+@dataclass(frozen=True)
+class SearchCase:
+    """A search that is asked of a student, under the evaluator of a hash.
 
-    def evaluate(board: Board) -> tuple[Any, float]:
+    Attributes:
+        seed: of the evaluator.
+        values: what a rollout must give, by the moves from the position; for pure MCTS in place of the hash's values.
+    """
+
+    position: Position
+    seed: int
+    n_playout: int
+    c_puct: float = C_PUCT
+    values: dict[tuple[int, ...], float] | None = field(default=None, repr=False)
+
+    def evaluate(self, board: Board) -> tuple[Any, float]:
+        """Priors of the legal moves and the value for the side to move, as the student's search is told them."""
         legal = list(board.availables)
-        priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
+        priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, self.seed)
+        if self.values is not None:
+            value = self.value_of(board) or 0.0
         return zip(legal, priors, strict=True), value
 
-    return evaluate
+    def value(self, board: Board) -> float:
+        """The value alone."""
+        return self.evaluate(board)[1]
+
+    def value_of(self, board: Board) -> float | None:
+        """What every rollout from there gives; None where rollouts may differ."""
+        return (self.values or {}).get(tuple(board.states)[len(self.position["moves"]) :])
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What repeats it, as evidence."""
+        return {**self.position, "seed": self.seed, "n_playout": self.n_playout, "c_puct": self.c_puct}
 
 
-def hash_value(seed: int) -> Callable[[Board], float]:
-    """Its value alone, by the side to move."""
-    evaluate = hash_evaluate(seed)
-    return lambda board: evaluate(board)[1]
+SIZES = ((3, 3, 3), (3, 3, 3), (4, 3, 3), (5, 5, 4), (6, 6, 4), (6, 5, 4))
+CERTAIN = 16  # searches of pure MCTS
+
+
+def draw_search(rng: Random, size: tuple[int, int, int]) -> SearchCase:
+    """A search on a small board."""
+    position = random_position(rng, *size, rng.randrange(0, 6))
+    return SearchCase(position, rng.randrange(2**31), rng.choice((100, 200, 400)))
+
+
+def draw_certain(rng: Random, number: int) -> SearchCase:
+    """The search of a late position in which no rollout is open; in some it also counts who begins a rollout."""
+    position, values = certain_position(rng, mover=(1, 2)[number % 2] if number < 6 else None)
+    return SearchCase(position, rng.randrange(2**31), rng.choice((40, 150, 300)), (1.0, 5.0)[number // 2 % 2], values)
+
+
+def draw_wide(rng: Random, size: tuple[int, int]) -> SearchCase:
+    """A search with fewer playouts than there are moves, in which the bonus outweighs all values, rolled out or not."""
+    position = random_position(rng, *size, 5, rng.randrange(4))
+    return SearchCase(position, rng.randrange(2**31), WIDE_PLAYOUTS, HUGE_C_PUCT)
+
+
+SEARCHES: dict[str, Callable[[Random], SearchCase]] = {
+    **{f"search {number}": partial(draw_search, size=size) for number, size in enumerate(SIZES)},
+    **{f"certain {number}": partial(draw_certain, number=number) for number in range(CERTAIN)},
+    **{f"wide {number}": partial(draw_wide, size=size) for number, size in enumerate(WIDE_BOARDS)},
+}
+"""Families of cases, as an oracle knows them; each check of agreement takes one case of each of its own."""
+
+
+def families(kind: str) -> list[str]:
+    """The names of those that begin with `kind`."""
+    return [name for name in SEARCHES if name.startswith(f"{kind} ")]
 
 
 def tree_positions(rng: Random) -> list[tuple[Position, int]]:
@@ -98,17 +157,19 @@ def expect_priors(tree: Tree, position: Position, seed: int) -> None:
                 )
 
 
-def wide_searches(worker: Worker, verdict: Ruling, rng: Random, kind: str) -> list[Search]:
-    """Searches with fewer playouts than there are moves, in which the bonus outweighs all values, rolled out or not."""
-    searches = []
-    for width, height in WIDE_BOARDS:
-        position, seed = random_position(rng, width, height, 5, rng.randrange(4)), rng.randrange(2**31)
-        player = {**player_under(seed), "kind": kind, "c_puct": HUGE_C_PUCT}
-        verdict.evidence.setdefault("wide", []).append({**position, "seed": seed})
-        reply = call(worker, "search", position=position, n_playout=WIDE_PLAYOUTS, **player)
-        visits = Tree.from_reply(reply["tree"]).root_visits
-        searches.append(Search(visits, position, hash_evaluate(seed), WIDE_PLAYOUTS, HUGE_C_PUCT))
-    return searches
+def searches_of(
+    worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle, kind: str, family: str
+) -> list[tuple[Search, SearchCase, Tree]]:
+    """A student's search of each kind in a group of families (see `SEARCHES`), with the answers that it is held against."""
+    found = []
+    for name in families(family):
+        case, answers = oracle.ask(name, SEARCHES[name], rng)
+        verdict.evidence.setdefault(family, []).append(case.record)
+        player = {**player_under(case.seed), "kind": kind, "c_puct": case.c_puct}
+        reply = call(worker, "search", position=case.position, n_playout=case.n_playout, **player)
+        tree = Tree.from_reply(reply["tree"])
+        found.append((Search(tree.root_visits, case.position, case.n_playout, case.c_puct, answers), case, tree))
+    return found
 
 
 def chooses_at_random(worker: Worker, rng: Random, kind: str) -> bool:

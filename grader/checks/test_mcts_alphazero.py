@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from grader.checks.agreement import Search, expect_agreement
+from grader.checks.agreement import expect_agreement
 from grader.checks.conftest import Ruling
+from grader.checks.oracle import Oracle
 from grader.checks.positions import Position, random_position
 from grader.checks.searches import (
     C_PUCT,
     EMPTY_3X3,
+    SearchCase,
     call,
     chooses_at_random,
     expect_priors,
     expect_reuse,
     expect_tactics,
-    hash_evaluate,
-    hash_value,
     player_under,
+    searches_of,
     tree_positions,
-    wide_searches,
 )
 from grader.checks.trees import (
     Tree,
@@ -66,7 +66,7 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         expect_visits_add_up(tree, n_playout)
         expect_legal_children(tree, position)
         expect_priors(tree, position, seed)
-        remark = expect_values_add_up(tree, position, hash_value(seed))
+        remark = expect_values_add_up(tree, position, SearchCase(position, seed, n_playout).value)
         expect_finished_games_to_end(tree, position)
     verdict.seen = f"Four trees, all nodes. {remark}"
     if finished:
@@ -77,7 +77,7 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
 
 
 @pytest.mark.points("mcts_alphazero.agreement")
-def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
     """The visits of the root's children.
 
     Accepts:
@@ -87,15 +87,9 @@ def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
         Of equal moves the first or the last is selected (reference, search-clean-priors-kept)
     """
     verdict.expected = "Under a fixed evaluator the root's children are visited as by the reference."
-    searches = []
-    for width, height, n_in_row in ((3, 3, 3), (3, 3, 3), (4, 3, 3), (5, 5, 4), (6, 6, 4), (6, 5, 4)):
-        position = random_position(rng, width, height, n_in_row, rng.randrange(0, 6))
-        seed, n_playout = rng.randrange(2**31), rng.choice((100, 200, 400))
-        verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
-        reply = call(worker, "search", position=position, n_playout=n_playout, **player_under(seed))
-        seen = Tree.from_reply(reply["tree"]).root_visits
-        searches.append(Search(seen, position, hash_evaluate(seed), n_playout, C_PUCT))
-    wide = wide_searches(worker, verdict, rng, KIND)
+    searches, wide = (
+        [search for search, _, _ in searches_of(worker, verdict, rng, oracle, KIND, family)] for family in ("search", "wide")
+    )
     worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
     verdict.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from Board.game_board import Board
-from grader.checks.agreement import Search, expect_agreement
+from grader.checks.agreement import expect_agreement
 from grader.checks.conftest import Ruling
-from grader.checks.positions import certain_position, draw_share, random_position
+from grader.checks.oracle import Oracle
+from grader.checks.positions import draw_share, random_position
 from grader.checks.searches import (
     C_PUCT,
     call,
@@ -23,8 +23,8 @@ from grader.checks.searches import (
     expect_priors,
     expect_reuse,
     expect_tactics,
+    searches_of,
     tree_positions,
-    wide_searches,
 )
 from grader.checks.trees import (
     Tree,
@@ -36,7 +36,6 @@ from grader.checks.trees import (
     undecided_share,
 )
 from grader.errors import StudentFault
-from grader.plain import hash_priors_and_value
 from grader.worker_client import Worker
 
 KIND = "mcts_pure"
@@ -44,7 +43,6 @@ ROLLOUTS = "Mind who is to move where a rollout begins, and who sees its result.
 # At least 100 of the 150 playouts roll out from a node of their own. By Hoeffding's inequality for the two shares, an honest
 # difference exceeds 0.4 in fewer than 1 in 10^6 runs.
 RANDOM_GAMES, MORE_UNDECIDED = 100, 0.4
-POSITIONS = 16
 SHORT_SEARCHES = 4  # in which moves with one visit have the largest Q
 
 
@@ -107,7 +105,7 @@ def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
 
 
 @pytest.mark.points("mcts_pure.agreement")
-def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
     """The visits of the root's children where rollouts do not matter.
 
     Accepts:
@@ -118,37 +116,14 @@ def test_agreement(worker: Worker, verdict: Ruling, rng: Random) -> None:
         A tiny number keeps the square root above 0 (pure-shares-by-move)
     """
     verdict.expected = "Where rollouts do not matter, the root's children are visited as by the reference."
-    searches, trees = [], []
-    for number in range(POSITIONS):
-        # In some positions it also counts who begins a rollout: first player 1, then player 2.
-        position, values = certain_position(rng, mover=(1, 2)[number % 2] if number < 6 else None)
-        seed, n_playout, c_puct = rng.randrange(2**31), rng.choice((40, 150, 300)), (1.0, 5.0)[number // 2 % 2]
-        verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout, "c_puct": c_puct})
-        tree = Tree.from_reply(_search(worker, position, seed, n_playout, c_puct)["tree"])
-        start = len(position["moves"])
-
-        def value_of(board: Board, start: int = start, values: Any = values) -> float | None:
-            return values.get(tuple(board.states)[start:])
-
-        searches.append(Search(tree.root_visits, position, _evaluate(seed, value_of), n_playout, c_puct))
-        trees.append((tree, position, value_of))
-    for tree, position, value_of in trees:
-        expect_legal_children(tree, position)
-        expect_values_add_up(tree, position, value_of, hint=f"Each rollout can end in one way only here. {ROLLOUTS}")
-    wide = wide_searches(worker, verdict, rng, KIND)
+    certain = searches_of(worker, verdict, rng, oracle, KIND, "certain")
+    for _, case, tree in certain:
+        expect_legal_children(tree, case.position)
+        expect_values_add_up(tree, case.position, case.value_of, hint=f"Each rollout can end in one way only here. {ROLLOUTS}")
+    searches = [search for search, _, _ in certain]
+    wide = [search for search, _, _ in searches_of(worker, verdict, rng, oracle, KIND, "wide")]
     worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
     verdict.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
-
-
-def _evaluate(seed: int, value_of: Any) -> Any:
-    """The trusted side of the hash priors, with the value that a rollout must have, or 0."""
-
-    def evaluate(board: Board) -> Any:
-        legal = list(board.availables)
-        priors, _ = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
-        return zip(legal, priors, strict=True), value_of(board) or 0.0
-
-    return evaluate
 
 
 @pytest.mark.points("mcts_pure.tactics")

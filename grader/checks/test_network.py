@@ -6,8 +6,7 @@ policy_value_fn_random alone, which are handed out, are checked on square ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -15,13 +14,15 @@ import numpy as np
 import pytest
 
 from grader.checks.conftest import Ruling
+from grader.checks.oracle import Heads, Oracle
 from grader.checks.positions import Position, random_position
 from grader.checks.trees import board_at
 from grader.errors import StudentFault
-from grader.trusted_network import expected_layout, forward, random_weights
+from grader.network_weights import expected_layout, random_weights
 from grader.worker_client import Worker
 
 SHAPES = ((3, 3, 1), (5, 4, 2), (11, 11, 19))  # width, height, residual blocks
+SHAPES_OF_OUTPUTS = ((3, 3, 1), (5, 4, 2), (4, 6, 1))
 OUTPUT_TOLERANCE = 1e-4
 # A single one of the eight symmetries that is undone wrongly stays unseen in (7/8)^96 = 3 of 10^6 runs; wrong order, which
 # goes for two of them, in (6/8)^96 = 10^-12.
@@ -39,7 +40,7 @@ def random_states(rng: Random, width: int, height: int, count: int) -> np.ndarra
 
 
 @pytest.mark.points("network.layers")
-def test_layers(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_layers(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
     """The keys and shapes of the state_dict, and that each entry acts on the outputs.
 
     Accepts:
@@ -61,20 +62,21 @@ def test_layers(worker: Worker, verdict: Ruling, rng: Random) -> None:
             raise StudentFault(f"The layer names differ {where}: {'; '.join(names)}.")
         for key, shape in expected.items():
             verdict.expect(seen[key] == shape, f"{key} has shape {seen[key]} {where}; expected {shape}.")
-    _expect_every_layer_counts(worker, rng)
+    _expect_every_layer_counts(worker, rng, oracle)
     verdict.seen = "All keys and shapes are as in the table, and the outputs depend on each of them."
 
 
-def _expect_every_layer_counts(worker: Worker, rng: Random) -> None:
+def _expect_every_layer_counts(worker: Worker, rng: Random, oracle: Oracle) -> None:
     """StudentFault unless each entry acts on the outputs: a table of names alone is no network.
 
-    Through the model's state_dict, since loading a file is another check's matter. A head can be dead (ReLU), so weights are
-    drawn until each entry acts on the right network; those of a wrong one, which is network.outputs' affair, get some draws.
+    Through the model's state_dict, since loading a file is another check's matter. In the cases that an oracle gives each
+    entry acts on the right network; those of a wrong one, which is network.outputs' affair, get some draws.
     """
     without_effect = {key for key in expected_layout(3, 3, 1) if not key.endswith("num_batches_tracked")}
     for _ in range(4):
-        weights, changed, states = _weights_that_all_count(rng)
-        worker.call("net_create", width=3, height=3, block=1, weights=weights, by_file=False)
+        case, _ = oracle.ask("layers", LayersCase, rng)
+        states, changed = case.states, case.changed
+        worker.call("net_create", width=3, height=3, block=1, weights=case.weights, by_file=False)
         before = _both_heads(worker.call("net_forward", states=states), len(states))
         after = worker.call("net_forward_changed", changes=changed, states=states)
         without_effect &= {
@@ -87,23 +89,23 @@ def _expect_every_layer_counts(worker: Worker, rng: Random) -> None:
     )
 
 
-def _weights_that_all_count(rng: Random) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]:
-    """Weights on 3x3, another value of each entry that changes what the handout's network gives, and the states for it."""
-    numbers = np.random.default_rng(rng.randrange(2**31))
-    while True:
-        weights, states = random_weights(3, 3, 1, rng.randrange(2**31)), random_states(rng, 3, 3, 8)
-        changed = {
+class LayersCase:
+    """Weights on 3x3, states, and another value of each entry that acts on the outputs.
+
+    A head can be dead (ReLU): a case is one if each of the changes changes what the handout's network gives.
+    """
+
+    def __init__(self, rng: Random) -> None:
+        numbers = np.random.default_rng(rng.randrange(2**31))
+        self.weights, self.states = random_weights(3, 3, 1, rng.randrange(2**31)), random_states(rng, 3, 3, 8)
+        self.changed = {
             key: w + numbers.uniform(0.2, 0.6, w.shape).astype(np.float32)
-            for key, w in weights.items()
+            for key, w in self.weights.items()
             if not key.endswith("num_batches_tracked")
         }
-        before = np.hstack(forward(weights, states))
-        after = [np.hstack(forward({**weights, key: other}, states)) for key, other in changed.items()]
-        if all(np.abs(heads - before).max() > 1e-3 for heads in after):
-            return weights, changed, states
 
 
-def _both_heads(heads: Sequence[np.ndarray], count: int) -> np.ndarray:
+def _both_heads(heads: Heads, count: int) -> np.ndarray:
     """[count, 10]: both heads in one row a state of 3x3."""
     log_probs, value = heads
     if log_probs.shape != (count, 9) or value.size != count:
@@ -137,8 +139,20 @@ def test_load(worker: Worker, verdict: Ruling, rng: Random) -> None:
     verdict.seen = f"{len(weights)} entries were loaded as they are."
 
 
+class OutputsCase:
+    """Weights and states for which both heads are compared."""
+
+    def __init__(self, rng: Random, shape: tuple[int, int, int]) -> None:
+        self.width, self.height, self.block = shape
+        self.weights = random_weights(*shape, rng.randrange(2**31))
+        self.states = random_states(rng, self.width, self.height, 8)
+
+
+OUTPUTS = {f"outputs {w}x{h}": partial(OutputsCase, shape=(w, h, block)) for w, h, block in SHAPES_OF_OUTPUTS}
+
+
 @pytest.mark.points("network.outputs")
-def test_outputs(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_outputs(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
     """Both heads of forward and of policy_value, on boards that are not square, batch norm in eval mode.
 
     Accepts:
@@ -152,12 +166,11 @@ def test_outputs(worker: Worker, verdict: Ruling, rng: Random) -> None:
     """
     verdict.expected = "For the same weights the same log probabilities, probabilities and values, to 1e-4."
     worst = 0.0
-    for width, height, block in ((3, 3, 1), (5, 4, 2), (4, 6, 1)):
-        weights = random_weights(width, height, block, rng.randrange(2**31))
-        states = random_states(rng, width, height, 8)
-        log_probs, value = forward(weights, states, width=width, height=height)
-        worker.call("net_create", width=width, height=height, block=block, weights=weights)
-        where = f"on {width}x{height} (width x height)"
+    for family, draw in OUTPUTS.items():
+        case, answers = oracle.ask(family, draw, rng)
+        states, log_probs, value = case.states, answers["log_probs"], answers["value"]
+        worker.call("net_create", width=case.width, height=case.height, block=case.block, weights=case.weights)
+        where = f"on {case.width}x{case.height} (width x height)"
         seen_policy, seen_value = worker.call("net_forward", states=states)
         worst = max(
             worst,
@@ -212,7 +225,7 @@ def _slip(seen: np.ndarray, expected: np.ndarray) -> str:
 
 
 @pytest.mark.points("network.legal_moves")
-def test_legal_moves(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_legal_moves(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
     """On square boards alone: the two functions are handed out, and those of earlier years are right on no others.
 
     Accepts:
@@ -242,7 +255,7 @@ def test_legal_moves(worker: Worker, verdict: Ruling, rng: Random) -> None:
             abs(seen_value - value) <= OUTPUT_TOLERANCE,
             f"policy_value_fn's value is {seen_value:.4f}; the network says {value:.4f}.",
         )
-    _expect_symmetries(worker, verdict, rng)
+    _expect_symmetries(worker, verdict, rng, oracle)
     verdict.seen = (
         f"Three positions, all legal moves, all probabilities; and {SYMMETRY_DRAWS} times one through random symmetries."
     )
@@ -272,39 +285,31 @@ def _same_priors(pairs: list[Pair], probs: np.ndarray) -> bool:
     return any(np.allclose(priors, expected / scale, rtol=0, atol=OUTPUT_TOLERANCE) for scale in (1.0, expected.sum() or 1.0))
 
 
-@dataclass(frozen=True)
 class SymmetryCase:
-    """A position on a square board and weights, such that any symmetry undone wrongly shows.
+    """A position on a square board and weights; a case is one if any symmetry undone wrongly shows in the right network.
 
     Attributes:
         turned: the position's planes [9, H, W] through each of the eight symmetries.
         moved_to: of each symmetry, [W*H]: the move of the board that lies at each move of the turned board.
     """
 
-    weights: dict[str, np.ndarray]
-    position: Position
-    turned: list[np.ndarray]
-    moved_to: list[np.ndarray]
-
-    @classmethod
-    def draw(cls, rng: Random) -> SymmetryCase:
-        """A position that differs from all its images, and weights by which the right network tells them apart."""
+    def __init__(self, rng: Random) -> None:
         points = np.arange(SYMMETRY_SIDE**2).reshape(SYMMETRY_SIDE, SYMMETRY_SIDE)
         # Moves count rows from the bottom, states from the top.
-        moved_to = [turn(points[::-1])[::-1].reshape(-1) for turn in SYMMETRIES]
-        while True:
-            weights = random_weights(SYMMETRY_SIDE, SYMMETRY_SIDE, 1, rng.randrange(2**31))
-            position = random_position(rng, SYMMETRY_SIDE, SYMMETRY_SIDE, SYMMETRY_SIDE, 6)
-            board = board_at(position)
-            state = np.asarray(board.current_state(), dtype=np.float32)
-            case = cls(weights, position, [np.ascontiguousarray(turn(state)) for turn in SYMMETRIES], moved_to)
-            log_probs, values = forward(weights, np.stack(case.turned))
-            undone = [[case.undo(other, row)[board.availables] for other in range(8)] for row in np.exp(log_probs)]
-            right = np.array([undone[k][k] for k in range(8)])
-            wrong = [undone[k][other] for k in range(8) for other in range(8) if other != k]
-            apart = min(float(np.abs(right - each).max(axis=1).min()) for each in wrong)
-            if apart > 20 * OUTPUT_TOLERANCE and np.abs(values + values.T).min() > 20 * OUTPUT_TOLERANCE:
-                return case
+        self.moved_to = [turn(points[::-1])[::-1].reshape(-1) for turn in SYMMETRIES]
+        self.weights = random_weights(SYMMETRY_SIDE, SYMMETRY_SIDE, 1, rng.randrange(2**31))
+        self.position = random_position(rng, SYMMETRY_SIDE, SYMMETRY_SIDE, SYMMETRY_SIDE, 6)
+        state = np.asarray(board_at(self.position).current_state(), dtype=np.float32)
+        self.turned = [np.ascontiguousarray(turn(state)) for turn in SYMMETRIES]
+
+    def tells_apart(self, probs: np.ndarray, values: np.ndarray) -> bool:
+        """Whether these outputs, [8, W*H] and [8, 1], of the turned boards tell each symmetry from the others."""
+        legal = board_at(self.position).availables
+        undone = [[self.undo(other, row)[legal] for other in range(8)] for row in probs]
+        right = np.array([undone[k][k] for k in range(8)])
+        wrong = [undone[k][other] for k in range(8) for other in range(8) if other != k]
+        apart = min(float(np.abs(right - each).max(axis=1).min()) for each in wrong)
+        return bool(apart > 20 * OUTPUT_TOLERANCE and np.abs(values + values.T).min() > 20 * OUTPUT_TOLERANCE)
 
     def undo(self, symmetry: int, probs: np.ndarray) -> np.ndarray:
         """Probabilities [W*H] of the turned board's moves as those of the board's."""
@@ -313,9 +318,9 @@ class SymmetryCase:
         return back
 
 
-def _expect_symmetries(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def _expect_symmetries(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
     """policy_value_fn_random must be what the network says of the turned board, its moves turned back."""
-    case = SymmetryCase.draw(rng)
+    case, _ = oracle.ask("symmetries", SymmetryCase, rng)
     worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
     probs, values = _answers(worker, case.turned, SYMMETRY_SIDE**2)
     accepted = [case.undo(symmetry, row) for symmetry, row in enumerate(probs)]

@@ -14,9 +14,10 @@ import pytest
 
 from grader.checks.conftest import Ruling
 from grader.checks.objectives import BIASES, HANDOUT, OBJECTIVES, Outputs, Reading, Targets, l2_terms, read_loss
+from grader.checks.oracle import Answers, Heads, Oracle
 from grader.checks.test_network import random_states
 from grader.errors import StudentFault
-from grader.trusted_network import forward, random_weights
+from grader.network_weights import random_weights
 from grader.worker_client import Worker
 
 WIDTH, HEIGHT, BLOCK = 4, 4, 1
@@ -28,7 +29,13 @@ STEPS, BEGINNINGS = 60, 5
 
 
 class Batch:
-    """Random weights, different states and targets, and what the loss of the handout is on them."""
+    """Random weights, different states and targets.
+
+    Attributes:
+        right: what the handout's network of these weights gives for the states, as an oracle tells it.
+    """
+
+    right: Answers
 
     def __init__(self, rng: Random) -> None:
         numbers = np.random.default_rng(rng.randrange(2**31))
@@ -56,8 +63,15 @@ class Batch:
 
 
 @pytest.fixture
-def batch(rng: Random) -> Batch:
-    return Batch(rng)
+def batch(rng: Random, oracle: Oracle) -> Batch:
+    return ask_for_batch(rng, oracle)
+
+
+def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
+    """A batch with what the handout's network gives for it."""
+    batch, right = oracle.ask("batch", Batch, rng)
+    batch.right = right
+    return batch
 
 
 def train(worker: Worker, batch: Batch, lr: float) -> tuple[tuple[float, float], dict[str, np.ndarray]]:
@@ -81,10 +95,14 @@ def change(before: dict[str, np.ndarray], after: dict[str, np.ndarray], key: str
     return after[key].astype(float) - before[key].astype(float)
 
 
-def right_outputs(weights: dict[str, np.ndarray], batch: Batch, train_mode: bool = True) -> Outputs:
-    """What the handout's network of these weights gives for the batch."""
-    log_probs, value = forward(weights, batch.states, width=WIDTH, height=HEIGHT, train_mode=train_mode)
-    return Outputs(log_probs.astype(float), value[:, 0].astype(float))
+def right_outputs(batch: Batch, train_mode: bool = True) -> Outputs:
+    """What the handout's network of the batch's weights gives for it."""
+    mode = "train" if train_mode else "eval"
+    return _outputs((batch.right[f"{mode} log_probs"], batch.right[f"{mode} value"]))
+
+
+def _outputs(heads: Heads) -> Outputs:
+    return Outputs(heads[0].astype(float), heads[1][:, 0].astype(float))
 
 
 def possible_outputs(worker: Worker, batch: Batch) -> list[Outputs]:
@@ -93,7 +111,7 @@ def possible_outputs(worker: Worker, batch: Batch) -> list[Outputs]:
     Also what the student's own network gives, since a wrong one is network.outputs' affair, and both in eval mode, which is
     train_step.train_mode's.
     """
-    outputs = [right_outputs(batch.weights, batch, train_mode) for train_mode in (True, False)]
+    outputs = [right_outputs(batch, train_mode) for train_mode in (True, False)]
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     for train_mode in (True, False):
         log_probs, value = worker.call("net_forward", states=batch.states, train_mode=train_mode)
@@ -241,7 +259,7 @@ def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
 
 
 @pytest.mark.points("train_step.overfits")
-def test_overfits(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, oracle: Oracle) -> None:
     """From fresh weights, as the student's own code draws them.
 
     A loss with a slip is train_step.loss' matter: then the steps have to learn what that loss asks for.
@@ -262,7 +280,7 @@ def test_overfits(worker: Worker, verdict: Ruling, batch: Batch) -> None:
     objective = reading.objective if reading is not None else HANDOUT
     smallest, also_learnt = float("inf"), ""
     for _ in range(BEGINNINGS):
-        for start, end in _learn(worker, batch):
+        for start, end in _learn(worker, batch, oracle):
             share = objective.share_left(start, end, batch.targets)
             if share < smallest:
                 smallest = share
@@ -299,22 +317,24 @@ def _expect_fresh_gradients(worker: Worker, verdict: Ruling, batch: Batch) -> fl
     return loss
 
 
-def _learn(worker: Worker, batch: Batch) -> Iterator[tuple[Outputs, Outputs]]:
+def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outputs, Outputs]]:
     """Train a fresh network on the batch: what it gives before and after.
 
-    By its weights alone, computed here, since what train_step says of its loss is only its word. Then what the network itself
-    gives, as a wrong one is network.outputs' affair, in a process that knows nothing but the weights.
+    By its weights alone, as the oracle computes them where it can, since what train_step says of its loss is only its word.
+    Then what the network itself gives, as a wrong one is network.outputs' affair, in a process that knows nothing but the
+    weights.
     """
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
     before, own_before = worker.call("net_weights"), _own_outputs(worker, batch)
     batch.step(worker, lr=1e-3, steps=STEPS)
     after = worker.call("net_weights")
     try:
-        by_weights = right_outputs(before, batch), right_outputs(after, batch)
+        by_weights = [oracle.outputs(w, batch.states, width=WIDTH, height=HEIGHT, train_mode=True) for w in (before, after)]
     except (ValueError, RuntimeError):
-        by_weights = None  # not the handout's layers, which is another check's matter
-    if by_weights is not None:
-        yield by_weights
+        by_weights = []  # not the handout's layers, which is another check's matter
+    known = [_outputs(heads) for heads in by_weights if heads is not None]
+    if len(known) == 2:
+        yield known[0], known[1]
     worker.close()
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=after)
     own_after = _own_outputs(worker, batch)

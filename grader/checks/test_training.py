@@ -19,7 +19,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,17 +26,19 @@ import pytest
 from Board.game_board import Board
 from grader.checks.agreement import Search
 from grader.checks.conftest import Ruling
-from grader.checks.positions import Position, random_position
-from grader.checks.trees import board_at, most_visited
+from grader.checks.own_search import CALL_LIMIT_S, choose, own_agent, visits_of
+from grader.checks.positions import random_position
+from grader.checks.trees import board_at
 from grader.errors import CouldNotGrade, StudentFault
 from grader.exact import PolicyValue, network_agent, searching_agent
+from grader.network_weights import fresh_weights, random_weights, read_sizes
 from grader.run import FAILED, PARTIAL, Run
-from grader.trusted_network import forward, fresh_weights, random_weights, read_sizes
+from grader.trusted_network import forward
+from grader.trusted_oracle import search_answers
 from grader.trusted_search import Evaluation, search
 from grader.worker_client import Worker
-from training.exact import ChooseMoves, Line, play_all_replies
+from training.exact import play_all_replies
 
-CALL_LIMIT_S = 600.0
 NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25
 BLOCK = 1  # of train.py's network on 3x3
 SELF_PLAY_PLAYOUTS = 50  # no tree is kept between moves, which about doubles train.py's 25
@@ -227,61 +228,18 @@ def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
         log_probs, values = forward(weights, leaf.current_state()[np.newaxis])
         return [(move, float(np.exp(log_probs[0, move]))) for move in leaf.availables], float(values[0, 0])
 
-    chosen = _choose(worker, positions, n_playout)
+    chosen = choose(worker, positions, n_playout)
     differences = []
     for reply, position in zip(chosen, positions, strict=True):
-        visits = _visits(reply)
-        differences.append(Search(visits, position, evaluate, n_playout, 5.0).smallest_difference())
+        visits = visits_of(reply)
+        answers = search_answers(position, evaluate, n_playout, 5.0)
+        differences.append(Search(visits, position, n_playout, 5.0, answers).smallest_difference())
     mean = float(np.mean(differences))
     if mean > OBEDIENCE:
         raise StudentFault(
             f"Under a network with random weights {mean:.0%} of the player's visits went to other moves than a search of "
             f"{n_playout} playouts makes of that network: it does not play by the network."
         )
-
-
-def _visits(reply: dict[str, Any]) -> dict[int, float]:
-    """Of the root's moves; StudentFault unless the move played is the most visited."""
-    moves, visits = reply["moves"].reshape(-1), reply["visits"].reshape(-1)
-    if len(moves) != len(visits) or not len(moves) or not np.isfinite(visits).all():
-        raise StudentFault("The root's moves and visits could not be read from _children and _n_visits.")
-    found = dict(zip(map(int, moves), map(float, visits), strict=True))
-    if reply["move"] not in most_visited(found):
-        raise StudentFault(f"The player answered {reply['move']}, which is not the most visited move of its tree.")
-    return found
-
-
-def _choose(worker: Worker, positions: list[Position], n_playout: int) -> list[dict[str, Any]]:
-    chosen = worker.call(
-        "choose",
-        limit_s=CALL_LIMIT_S,
-        positions=positions,
-        kind="mcts_alphaZero",
-        n_playout=n_playout,
-        c_puct=5.0,
-        evaluator={"kind": "network"},
-    )
-    if len(chosen) != len(positions):
-        raise StudentFault(f"{len(chosen)} answers came for {len(positions)} positions.")
-    return chosen
-
-
-def own_agent(worker: Worker, n_playout: int) -> ChooseMoves:
-    """The student's own search over the network that the worker holds."""
-
-    def choose(lines: Any) -> list[int]:
-        chosen = _choose(worker, [position_of(line) for line in lines], n_playout)
-        for line, reply in zip(lines, chosen, strict=True):
-            if reply["move"] not in set(range(9)) - set(line):
-                raise StudentFault(f"The player answered {reply['move']} after moves {list(line)}, which is no empty point.")
-            _visits(reply)
-        return [reply["move"] for reply in chosen]
-
-    return choose
-
-
-def position_of(line: Line) -> dict[str, Any]:
-    return {"width": 3, "height": 3, "n_in_row": 3, "moves": list(line)}
 
 
 @pytest.mark.points("training.never_loses")

@@ -5,47 +5,46 @@ from random import Random
 
 import pytest
 
-from grader.checks.agreement import (
-    HUGE_C_PUCT,
-    READINGS,
-    WIDE_BOARDS,
-    WIDE_PLAYOUTS,
-    Search,
-    _slips,
-    expect_agreement,
-)
+from grader.checks.agreement import HUGE_C_PUCT, SLIPS, WIDE_BOARDS, WIDE_PLAYOUTS, Search, expect_agreement
 from grader.checks.positions import random_position
-from grader.checks.searches import call, hash_evaluate
+from grader.checks.searches import SearchCase, call
 from grader.checks.trees import board_at
 from grader.errors import CouldNotGrade, StudentFault
+from grader.trusted_oracle import READINGS, answers_of
 from grader.trusted_search import search
+from grader.trusted_slips import rules
 
 C_PUCT = 5.0
 
 
-def searches(rule=None, reading=READINGS[0], sizes=((3, 3, 3), (4, 3, 3), (5, 4, 4)), n_playout=120, c_puct=C_PUCT):
+def searches(rule=None, reading=READINGS[0], sizes=((3, 3, 3), (4, 3, 3), (5, 4, 4)), n_playout=120, c_puct=C_PUCT, further=0):
     """Searches of a student who selects by this rule, or by the right one."""
     rng, found = Random(3), []
     for size in sizes:
-        position, seed = random_position(rng, *size, 2), rng.randrange(2**31)
-        board, evaluate = board_at(position), hash_evaluate(seed)
-        root = search(board, evaluate, n_playout, c_puct, reading=reading, rule=rule)
+        case = SearchCase(random_position(rng, *size, 2), rng.randrange(2**31), n_playout, c_puct)
+        root = search(board_at(case.position), case.evaluate, n_playout + further, c_puct, reading=reading, rule=rule)
         visits = {move: float(child.visits) for move, child in root.children.items()}
-        found.append(Search(visits, position, evaluate, n_playout, c_puct))
+        found.append(Search(visits, case.position, n_playout, c_puct, answers_of(case)))
     return found
 
 
-@pytest.mark.parametrize("number", range(len(_slips(C_PUCT))))
-def test_a_slip_in_the_selection_is_named(number):
-    sentence, rule = _slips(C_PUCT)[number]
+def test_every_slip_has_a_rule_and_a_sentence():
+    assert list(rules(C_PUCT)) == list(SLIPS)
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_the_selection_is_named(slip):
+    sentence = SLIPS[slip]
     with pytest.raises(StudentFault) as caught:
-        expect_agreement(searches(rule))
+        expect_agreement(searches(rules(C_PUCT)[slip]))
     assert f"It looks as if {sentence}." in str(caught.value) or f"or as if {sentence}" in str(caught.value)
 
 
 @pytest.mark.parametrize("reading", READINGS, ids=str)
 def test_whatever_the_formula_leaves_open_is_right(reading):
     assert expect_agreement(searches(reading=reading)) == 0
+    # The root is expanded before the first playout, which then visits a child.
+    assert expect_agreement(searches(reading=reading, further=1)) == 0
 
 
 def at_random_where_all_bonuses_are_0(c_puct, rng):
@@ -66,8 +65,9 @@ def test_a_right_search_that_cannot_be_repeated_could_not_be_graded():
         expect_agreement(ordinary, wide, lambda: True)
     with pytest.raises(StudentFault, match="of the visits went to other moves"):
         expect_agreement(ordinary, wide, lambda: False)
+    slipped = searches(rules(C_PUCT)["logarithm"])
     with pytest.raises(StudentFault, match="logarithm"):
-        expect_agreement(searches(_slips(C_PUCT)[-1][1]), wide=searches(_slips(C_PUCT)[-1][1]), chooses_at_random=lambda: True)
+        expect_agreement(slipped, wide=slipped, chooses_at_random=lambda: True)
 
 
 def test_a_rule_that_is_no_known_slip_is_told_by_its_visits_alone():

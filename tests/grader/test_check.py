@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from grader import trust
 from grader.__main__ import main
 from grader.assignment import load_assignment
 from grader.check import choose_checks, what_to_do_first
@@ -60,6 +61,48 @@ def test_one_failing_check_is_what_to_do_first(kit):
     first, _ = done.stdout.split("What to do first:\n")[1].splitlines()
     assert first.startswith("  mcts_pure.tree: ") and first.endswith("See section 5.1 of docs/handout.md.")
     assert "--match" not in done.stdout  # one who names a part has chosen
+
+
+@pytest.mark.parametrize("name", ["no-square-root", "pure-ucb1", "no-permute", "value-broadcast"])
+def test_a_slip_is_named_by_the_answers_that_the_kit_holds(kit, name):
+    (mutant,) = trust.load_samples(("mutants",), name)
+    shutil.copytree(REFERENCE, kit.folder, dirs_exist_ok=True)
+    for path, content in mutant.files.items():
+        (kit.folder / path).write_bytes(content)
+    check = next(iter(mutant.expected))
+    done = kit("check", "--only", check)
+    status, sentence = lines_of(done)[check]
+    assert (done.returncode, status) == (1, "failed") and mutant.says in sentence
+
+
+def test_what_the_kit_leaves_out_is_said_in_a_sentence(kit):
+    for command in (["-m", "training.run", "tictactoe"], ["-m", "training.matches"], ["train.py", "--fast"]):
+        done = subprocess.run([sys.executable, *command], cwd=kit.folder, capture_output=True, text=True)
+        *usage, sentence = done.stderr.splitlines()
+        assert done.returncode == 2 and done.stdout == "" and sentence.endswith(("section 5.5).", "leave --fast out"))
+        assert not usage or usage[0].startswith("usage: ")
+
+
+def test_the_lines_that_a_network_loses_are_counted_under_the_own_search(kit):
+    command = [sys.executable, "-m", "training.losing_lines", "model/3_3_3.model"]
+    done = subprocess.run(command, cwd=kit.folder, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "section 5." in done.stderr
+    shutil.copytree(REFERENCE, kit.folder, dirs_exist_ok=True)
+    done = subprocess.run([*command, "--playouts", "30", "2"], cwd=kit.folder, capture_output=True, text=True)
+    counted = [line.split() for line in done.stdout.splitlines() if line.split()[0] in ("30", "2")]
+    assert done.returncode == 1 and counted[0][1] == "0" and int(counted[1][1]) > 0
+    done = subprocess.run([*command[:-1], "gone.model"], cwd=kit.folder, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("losing_lines: expected weights at gone.model")
+
+
+def test_what_was_handed_out_is_named_beforehand_and_checked_all_the_same(kit):
+    (kit.folder / "Minimax/mine.cpp").write_text('#include "AIController.h"\n#include "baseline.cpp"\n')
+    done = kit("check", "--only", "minimax.build")
+    assert "Minimax/mine.cpp includes Minimax/baseline.cpp" in done.stdout and "a person decides what counts" in done.stdout
+    shutil.copyfile(kit.folder / "Minimax/baseline.cpp", kit.folder / "Minimax/mine.cpp")
+    done = kit("check", "--only", "minimax.build")
+    assert "Minimax/mine.cpp has 100% in common with Minimax/baseline.cpp" in done.stdout
+    assert lines_of(done)["minimax.build"][0] == "passed"
 
 
 def test_a_match_that_lasts_is_played_in_the_kit(kit):

@@ -1,21 +1,35 @@
 """The student kit: the same bytes each time, no leak, and nothing written when there is one."""
 
+import io
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from grader import release
 from grader.assignment import load_assignment, matches
+from grader.bank import FAMILIES, make_bank
+from grader.checks.agreement import slip_name
+from grader.checks.oracle import Bank
+from grader.errors import CouldNotGrade
 from grader.release import collect_kit, find_leaks, read_secrets
+from grader.trusted_oracle import answers_of
 from grader.workspace import framework_files
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = "instructor/reference/AlphaZero/mcts_pure.py"
+
+
+def release_kit(out, root, seed=1):
+    """A release with a small bank of expected values."""
+    return release.main(out, root, seed=seed, cases=2, jobs=1)
 
 
 @pytest.fixture
@@ -39,8 +53,8 @@ def everything_in(folder):
 # ----------------------------------------------------------------------------------------------------- the kit
 
 
-def test_two_releases_are_equal_byte_for_byte_whatever_the_times_and_modes(tree, tmp_path, monkeypatch):
-    assert release.main(tmp_path / "one", tree) == 0
+def test_two_releases_of_one_seed_are_equal_byte_for_byte_whatever_the_times_and_modes(tree, tmp_path, monkeypatch):
+    assert release_kit(tmp_path / "one", tree) == 0
     for i, path in enumerate(sorted(tree.rglob("*"))):
         if path.is_file():
             path.chmod(0o600 if i % 2 else 0o755)
@@ -48,7 +62,7 @@ def test_two_releases_are_equal_byte_for_byte_whatever_the_times_and_modes(tree,
     monkeypatch.setenv("TZ", "Asia/Shanghai")
     previous = os.umask(0o077)
     try:
-        assert release.main(tmp_path / "two", tree) == 0
+        assert release_kit(tmp_path / "two", tree) == 0
     finally:
         os.umask(previous)
     archive = (tmp_path / "one" / "gomoku.zip").read_bytes()
@@ -59,8 +73,47 @@ def test_two_releases_are_equal_byte_for_byte_whatever_the_times_and_modes(tree,
     assert stamps == {(release.FIXED_TIME_S, "0o100644"), (release.FIXED_TIME_S, "0o40755")}
 
 
+def test_each_release_draws_other_cases_for_its_checks_and_says_by_which_seed(tree, tmp_path, capsys):
+    seeds = []
+    for name in ("one", "two"):
+        assert release_kit(tmp_path / name, tree, seed=None) == 0
+        seeds += re.findall(r"--seed (\d+) makes this kit again", capsys.readouterr().out)
+    assert release_kit(tmp_path / "again", tree, seed=int(seeds[0])) == 0
+    one, two, again = (everything_in(tmp_path / name / "gomoku") for name in ("one", "two", "again"))
+    assert one == again and {path for path in one if one[path] != two[path]} == {release.BANK_PATH}
+
+
+def test_the_bank_is_the_same_whoever_makes_it_and_holds_no_object():
+    bank = make_bank(5, cases=2)
+    assert bank == make_bank(5, cases=2, jobs=2) != make_bank(6, cases=2)
+    with np.load(io.BytesIO(bank), allow_pickle=False) as file:
+        assert {file[name].dtype.kind for name in file} <= set("uf")
+        assert {len(file[name]) for name in file} == {2} and {name.split("/")[0] for name in file} == set(FAMILIES)
+
+
+def test_the_bank_says_of_a_case_what_the_grader_says(tmp_path):
+    (tmp_path / "bank.npz").write_bytes(make_bank(5, cases=2))
+    bank = Bank.read(tmp_path / "bank.npz")
+    for family, draw in FAMILIES.items():
+        case, answers = bank.ask(family, draw, random.Random(3))
+        right = answers_of(case)
+        for name in set(answers) - {"seeds"}:
+            size = right[name].shape[-1]
+            assert np.array_equal(answers[name][..., :size], right[name]) and not answers[name][..., size:].any()
+    explained = {family for family in FAMILIES if slip_name("UCB1") in bank.ask(family, FAMILIES[family], random.Random(1))[1]}
+    assert {family.split()[0] for family in explained} == {"certain", "search"}
+
+
+def test_a_bank_that_is_missing_or_damaged_is_said_to_be(tmp_path):
+    with pytest.raises(CouldNotGrade, match="unpack the assignment again"):
+        Bank.read(tmp_path / "gone.npz")
+    (tmp_path / "cut.npz").write_bytes(make_bank(5, cases=1)[:500])
+    with pytest.raises(CouldNotGrade, match="unpack the assignment again"):
+        Bank.read(tmp_path / "cut.npz")
+
+
 def test_the_zip_holds_the_folder_in_order_of_names_and_nothing_lies_beside_them(tree, tmp_path):
-    assert release.main(tmp_path / "out", tree) == 0
+    assert release_kit(tmp_path / "out", tree) == 0
     assert sorted(os.listdir(tmp_path / "out")) == ["gomoku", "gomoku.zip"]
     with zipfile.ZipFile(tmp_path / "out" / "gomoku.zip") as archive:
         names = archive.namelist()
@@ -78,7 +131,10 @@ def test_the_kit_of_this_tree_has_no_leak_and_holds_what_a_student_needs():
     needed |= {name for name in framework_files(assignment) if not name.startswith("model/")}
     assert needed <= set(kit.files)
     hidden = ("instructor", "tests", "bench", "grader/stubs", "grader/release", "grader/author", "grader/notebook", "Makefile")
-    assert [name for name in kit.files if name.startswith(hidden)] == []
+    answers = ("grader/trusted", "grader/bank.py", "grader/exact", "grader/checks/test_training.py")
+    assert [name for name in kit.files if name.startswith((*hidden, *answers))] == []
+    training = {name for name in kit.files if name.startswith("training/")}
+    assert training == {"training/__init__.py", "training/exact.py", "training/losing_lines.py"}
     # What a student's README is called is no report of the student's.
     assert not any(matches(name, assignment.reports) for name in kit.files)
 
@@ -173,7 +229,7 @@ LEAKS = {
 def test_a_planted_leak_is_found_in_a_sentence_and_nothing_is_written(tree, tmp_path, capsys, leak):
     plant, words = LEAKS[leak]
     plant(tree)
-    assert release.main(tmp_path / "out", tree) == 1
+    assert release_kit(tmp_path / "out", tree) == 1
     said = capsys.readouterr()
     assert any(words in line and line.endswith(".") for line in said.err.splitlines()), said.err
     assert said.err.splitlines()[-1].startswith("Nothing was written, because of ") and " 1 leaks" not in said.err
@@ -193,7 +249,7 @@ def test_a_file_that_the_list_does_not_name_is_a_leak():
 
 def sentence(tree, out, capsys):
     with pytest.raises(release.UsageError) as caught:
-        release.main(out, tree)
+        release_kit(out, tree)
     assert "\n" not in str(caught.value) and capsys.readouterr().out == ""
     return str(caught.value)
 

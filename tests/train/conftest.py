@@ -2,6 +2,7 @@
 
 import io
 import runpy
+import shutil
 import sys
 from pathlib import Path
 
@@ -17,10 +18,12 @@ OF_A_WORKSPACE = ("AlphaZero", "unwritten")
 
 @pytest.fixture(scope="session")
 def workspace(tmp_path_factory):
-    """The framework with the reference over it."""
+    """The framework with the reference over it, and all of training/, as `make train` lays it out."""
     assignment = load_assignment()
     submission = read_submission(ROOT / "instructor" / "reference", assignment)
-    return build_workspace(assignment, submission, tmp_path_factory.mktemp("workspace") / "reference")
+    place = build_workspace(assignment, submission, tmp_path_factory.mktemp("workspace") / "reference")
+    shutil.copytree(ROOT / "training", place / "training", dirs_exist_ok=True)
+    return place
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from grader.exact import network_agent
-from grader.trusted_network import load_weights
+from grader.network_weights import load_weights
 from training.exact import play_all_games, play_all_replies, remembered, searching_player_agent
 
 MODEL = Path(__file__).resolve().parents[2] / "model"

@@ -23,7 +23,10 @@ def workspace(tmp_path_factory):
     assignment = load_assignment()
     submission = read_submission(folder / "submission", assignment)
     assert b"assert actin_fc == self.action_fc_test" in submission.files["AlphaZero/policy_value_net_torch.py"]
-    return build_workspace(assignment, submission, folder / "workspace")
+    shutil.copytree(
+        ROOT / "training", build_workspace(assignment, submission, folder / "workspace") / "training", dirs_exist_ok=True
+    )
+    return folder / "workspace"
 
 
 def test_self_play_updates_and_evaluation(run_file, tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from grader.trusted_network import load_weights, random_weights, read_sizes
+from grader.network_weights import load_weights, random_weights, read_sizes
 from train import TrainPipeline
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -28,12 +28,12 @@ import numpy as np
 import pytest
 import torch
 
-from grader import grading, trusted_network
+from grader import grading, network_weights, trusted_network
 from grader.__main__ import Screen
 from grader.assignment import load_assignment
 from grader.checks import test_training
 from grader.checks.test_training import correlation
-from grader.run import FOLDER_VARIABLE
+from grader.run import AWAITING_MARKS, FOLDER_VARIABLE
 from grader.sandbox import LEVELS, WITH_NAMESPACES, find_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +104,14 @@ def lay_attack(name, folder):
     for old, new in told.get("renamed", {}).items():
         (folder / old).rename(folder / new)
     shutil.copytree(SUBMISSIONS / name, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("expected.toml"))
+    for paste in told.get("pasted", []):
+        text, target = (ROOT / paste["from"]).read_text(encoding="utf-8"), folder / paste["to"]
+        for old, new in paste["changed"]:
+            assert old in text, f"{paste['from']} does not hold {old!r}"
+            text = text.replace(old, new)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        own = SUBMISSIONS / name / paste["to"]
+        target.write_text(text + (own.read_text(encoding="utf-8") if own.is_file() else ""), encoding="utf-8")
     return pack(folder, told["archive"]) if "archive" in told else folder
 
 
@@ -255,6 +263,9 @@ def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch,
         "neighbours altered": digest(neighbour) != before["neighbour"],
         "told a secret": "SECRET" in page + (tmp_path / "out" / name / "results.json").read_text(encoding="utf-8"),
         "could not grade": sorted(set(results["could_not_grade"]) - set(told.get("doubt", []))),
+        "does not say": ""
+        if all(told.get("says", "") in m for _, status, m in said if status != AWAITING_MARKS)
+        else told["says"],
     }
     faults = {fault: seen for fault, seen in faults.items() if seen}
     TABLE.append((name, told["stopped_by"], max(0.0, gained), left, ", ".join(faults)))
@@ -274,16 +285,16 @@ def test_weights_that_run_code_are_refused_and_not_run(tmp_path):
     path.write_bytes(content_of({"pickle": True}))
     for _ in range(2):
         with pytest.raises(ValueError, match="expected a bare state_dict"):
-            trusted_network.load_weights(path)
+            network_weights.load_weights(path)
     assert not Path("/tmp/gomoku-attack-pickle").exists()
 
 
 def test_weights_over_the_cap_are_refused_unread(tmp_path, monkeypatch):
-    monkeypatch.setattr(trusted_network, "MAX_WEIGHTS_BYTES", 1 << 16)
+    monkeypatch.setattr(network_weights, "MAX_WEIGHTS_BYTES", 1 << 16)
     path = tmp_path / "weights.model"
     torch.save({"x": torch.zeros(1 << 20, dtype=torch.uint8)}, path)
     with pytest.raises(ValueError, match="at most"):
-        trusted_network.load_weights(path)
+        network_weights.load_weights(path)
 
 
 class Trained:
@@ -300,8 +311,8 @@ class Trained:
 def test_published_weights_are_no_training_of_others_and_moved_ones_are():
     from random import Random
 
-    beginning = trusted_network.fresh_weights(3, 3, 1, 1)
-    published = trusted_network.load_weights(ROOT / "model" / "3_3_3.model")
+    beginning = network_weights.fresh_weights(3, 3, 1, 1)
+    published = network_weights.load_weights(ROOT / "model" / "3_3_3.model")
     assert "do not resemble" in test_training._doubt(Trained(published), beginning, published, Random(1))
     numbers = np.random.default_rng(1)
     moved = {key: (w + 0.5 * w.std() * numbers.normal(size=w.shape)).astype(w.dtype) for key, w in beginning.items()}

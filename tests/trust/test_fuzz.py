@@ -21,6 +21,7 @@ import pytest
 
 from grader.assignment import load_assignment
 from grader.checks.conftest import Ruling
+from grader.checks.oracle import find_oracle
 from grader.errors import StudentFault, UsageError
 from grader.plain import decode, encode
 from grader.sandbox import ProcessLimits, find_sandbox
@@ -217,7 +218,7 @@ def test_fuzzed_replies_are_values_of_their_layout_or_the_students_fault(tmp_pat
 )
 def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_path, monkeypatch):
     """Whatever values a worker gives, a check fails or passes; it never could not be graded."""
-    numbers = random.Random(f"{SEED}{module}")
+    numbers, oracle = random.Random(f"{SEED}{module}"), find_oracle()
     checks = importlib.import_module(f"grader.checks.{module}")
     tests = [item for name, item in vars(checks).items() if name.startswith("test_") and inspect.isfunction(item)]
 
@@ -243,8 +244,9 @@ def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_pat
                 ),
                 "rng": rng,
                 "run": None,
+                "oracle": oracle,
             }
             if "batch" in inspect.signature(test).parameters:
-                given["batch"] = checks.Batch(rng)
+                given["batch"] = checks.ask_for_batch(rng, oracle)
             with contextlib.suppress(StudentFault):
                 test(**{name: given[name] for name in inspect.signature(test).parameters})

@@ -1,0 +1,2 @@
+#include "AIController.h"
+#include "baseline.cpp"

@@ -1,0 +1,235 @@
+"""What a submission repeats of what was handed out is named; right solutions are not; neither are near-copies missed."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader import class_likeness, trust
+from grader.__main__ import main
+from grader.assignment import load_assignment
+from grader.errors import UsageError
+from grader.handed_out import find_resemblances
+from grader.likeness import GRAM, WINDOW, fingerprints, is_source, tokens
+from grader.release import collect_kit, find_leaks, likest_secret, read_secrets
+from grader.submission import Submission, read_submission
+from grader.workspace import framework_files
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "instructor" / "reference"
+BASELINE = (ROOT / "Minimax/baseline.cpp").read_text()
+SAMPLE = (ROOT / "Minimax/sample.cpp").read_text()
+HEADER = '#include "AIController.h"\n'
+
+
+def made(files):
+    """A submission of these files."""
+    return Submission("s", {path: text.encode() for path, text in files.items()}, reports=(), ignored=(), notes=())
+
+
+def found(assignment, files):
+    return [(one.source, one.included) for one in find_resemblances(made(files), assignment)]
+
+
+def renamed(text):
+    """The same program with other names, numbers, comments and layout."""
+    text = re.sub(r"//[^\n]*", "// mine", text)
+    text = re.sub(r"\b(board|side|move|cells?|run|best|score|depth|stones?)\b", r"the_\1", text)
+    return re.sub(r"\b\d+\b", "7", text).replace("    ", "\t")
+
+
+# ------------------------------------------------------------------------------------------------------- tokens
+
+
+def test_names_numbers_comments_and_layout_do_not_count():
+    one = "int f(int a) { /* add */ return a + 12; } // end"
+    other = "int  g(int bcd)\n{\n  return bcd+0x7F;\n}"
+    assert tokens(one, python=False) == tokens(other, python=False)
+    assert tokens("a = 7 // 2  # half", python=True) == tokens("b=9//4", python=True)
+    assert tokens("#define X 1", python=False)[0] == "#" and tokens('"""a "b" c"""', python=True) == ["text"]
+
+
+def test_every_shared_run_leaves_a_fingerprint_wherever_it_stands():
+    shared = " ".join(["if (a == b) { c[d] += e ? f : g; } else while (h) { i->j(k); }"] * 2)
+    assert len(tokens(shared, python=False)) >= GRAM + WINDOW - 1
+    for filling in range(12):
+        around = fingerprints(f"{'x + ' * filling} {shared} {'- y' * filling}".encode(), "a.cpp")
+        assert around.common(fingerprints(f"return 1; {shared};".encode(), "b.h")) > 0
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.cpp"])
+@pytest.mark.parametrize("piece", ["/*", "'''", '"""', '"\\', "'", "#", "//", "((((", "\\\n", "1e+", "\x00", "a" * 50])
+def test_hostile_text_is_read_to_its_end(path, piece):
+    """Patterns that go back over the text would need hours for these."""
+    fingerprints((piece * (1 << 20))[: 1 << 20].encode(), path)
+
+
+def test_what_is_too_short_or_nothing_has_no_fingerprint():
+    assert len(fingerprints(b"", "a.py")) == len(fingerprints(b"int x;", "a.cpp")) == 0
+    assert fingerprints(b"", "a.py").share_in(fingerprints(BASELINE.encode(), "b.cpp")) == 0
+
+
+# --------------------------------------------------------------------------------------- what was handed out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#include "baseline.cpp"',
+        '#include "../Minimax/baseline.cpp"',
+        "#include <Minimax/../baseline.cpp>",
+        '  # /* my own */ include "./baseline.cpp"',
+        '#inc\\\nlude "baseline.cpp"',
+        '%:include "baseline.cpp"',
+    ],
+)
+def test_an_included_opponent_is_named_however_it_is_written(assignment, line):
+    assert found(assignment, {"Minimax/mine.cpp": f"{HEADER}{line}\n"}) == [("Minimax/baseline.cpp", True)]
+
+
+def test_another_handed_out_source_is_named_too_and_the_header_is_not(assignment):
+    assert found(assignment, {"Minimax/mine.cpp": '#include "mcts_baselines/mcts.cpp"'}) == [
+        ("Minimax/mcts_baselines/mcts.cpp", True)
+    ]
+    assert found(assignment, {"Minimax/mine.cpp": HEADER, "Minimax/deep/more.cpp": '#include "../AIController.h"'}) == []
+    # A file of one's own may have the name; what stands in it counts.
+    assert found(assignment, {"Minimax/own/baseline.cpp": "int x;", "Minimax/own/mine.cpp": '#include "baseline.cpp"'}) == []
+
+
+def test_an_include_that_is_not_seen_finds_nothing_to_include(assignment):
+    assert [path for path in framework_files(assignment) if path.endswith(".cpp")] == []
+
+
+def test_a_source_that_is_nearly_repeated_is_named_whatever_is_changed_or_added(assignment):
+    more = (REFERENCE / "Minimax/search.cpp").read_text() + (REFERENCE / "Minimax/threats.cpp").read_text()
+    half = len(BASELINE) // 2
+    for files in (
+        {"Minimax/mine.cpp": renamed(BASELINE)},
+        {"Minimax/mine.cpp": BASELINE, "Minimax/more.cpp": more},
+        {"Minimax/a.cpp": BASELINE[:half], "Minimax/b.hpp": BASELINE[half:]},
+        {"Minimax/mine.cpp": BASELINE[: 2 * half * 7 // 10]},
+    ):
+        assert ("Minimax/baseline.cpp", False) in found(assignment, files)
+
+
+def test_the_example_may_be_begun_from_and_not_be_handed_in(assignment):
+    assert found(assignment, {"Minimax/mine.cpp": SAMPLE.replace("random", "mine")}) == [("Minimax/sample.cpp", False)]
+    own = (REFERENCE / "Minimax/threats.cpp").read_text()
+    assert found(assignment, {"Minimax/mine.cpp": SAMPLE + own}) == []
+
+
+def test_python_that_answers_a_part_is_named_with_the_checks_that_it_decides(assignment):
+    pasted = (ROOT / "grader/trusted_search.py").read_text().replace("mean_value", "_Q")
+    (one,) = find_resemblances(made({"AlphaZero/mcts_pure.py": pasted}), assignment)
+    assert one.source == "grader/trusted_search.py" and one.share == 1 and one.checks == ("mcts_pure",)
+    assert one.sentence.startswith("AlphaZero/mcts_pure.py has 100% in common with grader/trusted_search.py")
+
+
+def test_the_stubs_are_nobodys_copy(assignment):
+    stubs = {path: (ROOT / path).read_text() for path in assignment.stubs}
+    assert found(assignment, stubs) == []
+
+
+def test_no_right_solution_comes_near(assignment, tmp_path):
+    for sample in trust.load_samples(("variants",)):
+        trust.lay_out(sample, tmp_path / sample.name)
+        assert find_resemblances(read_submission(tmp_path / sample.name, assignment), assignment) == [], sample.name
+
+
+def test_the_checks_of_that_part_wait_and_count_once_a_person_has_looked(submission, graded, tmp_path):
+    copied = submission("copied", {"Minimax": None, "Minimax/mine.cpp": HEADER + '#include "baseline.cpp"\n'})
+    checks, results = graded(copied)
+    waiting = {check_id for check_id in checks if check_id.startswith("minimax.")}
+    assert set(results["could_not_grade"]) == waiting
+    for check_id in waiting:
+        assert "Minimax/mine.cpp includes Minimax/baseline.cpp" in checks[check_id]["message"]
+        assert (checks[check_id]["points"], checks[check_id]["status"]) == (0, "could_not_grade")
+    assert "This is not a zero" in (tmp_path / "out/copied/report.html").read_text()
+
+
+# --------------------------------------------------------------------------------------------------- the release
+
+
+def test_no_file_of_the_kit_is_like_what_must_not_leave(assignment):
+    kit, secrets = collect_kit(assignment, ROOT), read_secrets(assignment, ROOT)
+    sources = {path: content for path, content in kit.files.items() if is_source(path)}
+    shares = [likest_secret(path, content, secrets) for path, content in sources.items()]
+    assert sum(share is not None for share in shares) > 60
+    assert max(share for share, _ in filter(None, shares)) < assignment.likeness.kit * 0.75
+
+
+@pytest.mark.parametrize(
+    ("path", "secret"),
+    [
+        ("grader/plain.py", "grader/trusted_search.py"),
+        ("grader/text.py", "training/tree.py"),
+        ("Minimax/sample.cpp", "instructor/reference/Minimax/threats.cpp"),
+        ("Board/__init__.py", "instructor/reference/AlphaZero/mcts_alphaZero.py"),
+    ],
+)
+def test_a_rewritten_answer_does_not_leave(assignment, path, secret):
+    kit, secrets = collect_kit(assignment, ROOT), read_secrets(assignment, ROOT)
+    text = (ROOT / secret).read_text()
+    lines = (line for line in text.splitlines() if "SOLUTION" not in line)
+    kit.files[path] += "\n".join(lines).replace("self", "this").replace("board", "game").replace("    ", "\t").encode()
+    assert [leak for leak in find_leaks(kit, secrets, assignment) if f"in common with {secret}" in leak]
+
+
+# ----------------------------------------------------------------------------------------------------- the class
+
+
+@pytest.fixture
+def class_folder(tmp_path):
+    """Three submissions: the reference, an engine variant, and a copy of that one with other names and more code."""
+    for name in ("engine-slow-start", "engine-always-swaps"):
+        (sample,) = trust.load_samples(("variants",), name)
+        for path, content in sample.files.items():
+            (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / path).write_bytes(content)
+    shutil.copytree(REFERENCE, tmp_path / "reference")
+    shutil.copytree(tmp_path / "engine-slow-start", tmp_path / "copier")
+    for path in (tmp_path / "copier").rglob("*.cpp"):
+        path.write_text(renamed(path.read_text()))
+    shutil.copyfile(REFERENCE / "Minimax/patterns.cpp", tmp_path / "copier/Minimax/extra.cpp")
+    return tmp_path
+
+
+def test_near_copies_of_a_class_are_listed_and_others_are_not(class_folder, capsys):
+    names = ("engine-slow-start", "engine-always-swaps", "copier")
+    out = class_folder / "pairs.json"
+    assert main(["likeness", *(str(class_folder / name) for name in names), "--out", str(out)]) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 2 and "engine  engine-slow-start  copier" in said[0]
+    (pair,) = json.loads(out.read_text())
+    assert (pair["first"], pair["second"], pair["part"]) == ("engine-slow-start", "copier", "engine") and pair["share"] > 0.8
+
+
+def test_submissions_that_have_nothing_in_common_are_no_pair(class_folder, capsys):
+    assert main(["likeness", str(class_folder / "engine-slow-start"), str(class_folder / "engine-always-swaps")]) == 0
+    assert "2 submissions, 0 pairs" in capsys.readouterr().out
+
+
+def test_one_that_cannot_be_read_is_named_and_the_others_are_compared(class_folder):
+    said = []
+    (class_folder / "broken.zip").write_bytes(b"PK")
+    paths = [class_folder / name for name in ("broken.zip", "engine-slow-start", "copier")]
+    assert class_likeness.main(paths, None, said.append) == 1
+    assert said[0].startswith(f"{paths[0]} was left out: ")
+    with pytest.raises(UsageError, match="at least two"):
+        class_likeness.main(paths[:2], None, said.append)
+
+
+def test_what_everyone_was_given_is_no_likeness(tmp_path):
+    for name in ("one", "two"):
+        shutil.copytree(ROOT / "AlphaZero", tmp_path / name / "AlphaZero", ignore=shutil.ignore_patterns("__pycache__"))
+        (tmp_path / name / "Minimax").mkdir()
+        (tmp_path / name / "Minimax/mine.cpp").write_text(SAMPLE)
+    assert class_likeness.main([tmp_path / "one", tmp_path / "two"], None, lambda line: None) == 0
+
+
+def test_the_places_that_decide_checks_name_checks_that_there_are():
+    assignment = load_assignment()
+    parts = {check.id.split(".")[0] for check in assignment.checks}
+    assert {part for checks in assignment.decides.values() for part in checks} == parts

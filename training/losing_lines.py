@@ -1,0 +1,65 @@
+"""Does a trained network lose under your own search? `python -m training.losing_lines WEIGHTS` plays every line of replies.
+
+It asks what train.py asks at the end of a training (handout 5.5), of any 3x3 network: your AlphaZero player in play, over the
+weights of a file, as first and as second player. One number of playouts proves little, since the count of losing lines does
+not fall steadily with it; hence several.
+Exit codes: 0 no losing line, 1 some, 2 the call was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+
+from training.exact import play_all_games, remembered, searching_player_agent
+from unwritten import first_unwritten
+from weights import WeightsError, load_network
+
+PLAYOUTS = (100, 400)
+C_PUCT = 5
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the losing lines of a 3x3 network at each number of playouts."""
+    parser = argparse.ArgumentParser(prog="python -m training.losing_lines", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("weights")
+    parser.add_argument("--playouts", type=int, nargs="+", default=PLAYOUTS)
+    options = parser.parse_args(arguments)
+    if min(options.playouts) < 2:
+        parser.error(f"expected at least 2 playouts; got {min(options.playouts)}")
+    try:
+        losing = _print_table(options.weights, options.playouts)
+    except NotImplementedError as error:
+        print(f"losing_lines: {first_unwritten(error)}.", file=sys.stderr)
+        return 2
+    except WeightsError as error:
+        print(f"losing_lines: {error}", file=sys.stderr)
+        return 2
+    return 1 if losing else 0
+
+
+def _print_table(path: str, playouts: list[int]) -> int:
+    import torch
+
+    from AlphaZero.mcts_alphaZero import MCTSPlayer
+
+    torch.set_num_threads(1)  # on a small network several only wait for each other
+    net = load_network(path, 3, 3)
+    evaluate = remembered(net.policy_value_fn)
+    print("playouts   losing lines   as first   as second")
+    losing = 0
+    for n_playout in playouts:
+        handles = net.action_fc_test, net.evaluation_fc2_test
+        new_player = partial(MCTSPlayer, evaluate, *handles, c_puct=C_PUCT, n_playout=n_playout, is_selfplay=0)
+        result = play_all_games(searching_player_agent(new_player))
+        first, second = result.first, result.second
+        losing += result.losing_lines
+        print(f"{n_playout:8} {result.losing_lines:14} {first.losses:10} {second.losses:11}", flush=True)
+        for line in [*first.losing_lines[:2], *second.losing_lines[:2]]:
+            print(f"           for example {line}")
+    return losing
+
+
+if __name__ == "__main__":
+    sys.exit(main())
