@@ -54,7 +54,7 @@ def test_an_interrupted_match_sums_up_what_it_has_and_ends_its_engines(engines):
         assert process.stdout.readline().startswith(b"Seed ")  # all is imported and the match begins
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=90)
     finally:
         process.kill()
     assert process.returncode == 130 and b"Interrupted after" in err and b"Number of plays" in out
