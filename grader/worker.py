@@ -280,6 +280,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------- network
 
 
+SYMMETRIES = 8  # of a square board
 HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test: a network may refuse any others
 
 
@@ -404,22 +405,24 @@ def train_start(weights: dict[str, np.ndarray]) -> None:
     STATE["pipeline"], STATE["net"] = pipeline, pipeline.average_net
 
 
-def train_games(games: int) -> list[list[float]]:
-    """Self-play games, each followed by its updates: [loss, entropy] a game, NaN before the first update."""
-    done = []
-    for _ in range(games):
-        losses = STATE["pipeline"].step()
-        done.append([number(value) for value in losses] if losses else [float("nan")] * 2)
-    return done
-
-
-def train_learn(states: np.ndarray, probs: np.ndarray, winners: np.ndarray) -> None:
-    """Learn from one game that was played elsewhere, as `train_games` does from one of its own."""
+def train_play() -> dict[str, np.ndarray]:
+    """One game of self-play as `watched_training.Game` holds it."""
     pipeline = STATE["pipeline"]
-    pipeline.data_buffer.extend(pipeline.get_equi_data(zip(states, probs, winners.tolist(), strict=True)))
-    pipeline.games_played += 1
-    if len(pipeline.data_buffer) >= pipeline.batch_size:
-        pipeline.policy_update()
+    pipeline.data_buffer.clear()
+    pipeline.collect_selfplay_data()
+    # Its samples come in all symmetries, the one that was played first.
+    states, probs, winners = zip(*list(pipeline.data_buffer)[::SYMMETRIES], strict=True)
+    return {"states": np.stack(states), "probs": np.stack(probs).astype(float), "winners": np.array(winners, dtype=float)}
+
+
+def train_steps(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float) -> list[dict[str, np.ndarray]]:
+    """One training step for each of the batches, given as train.py gives them; the weights after each."""
+    pipeline, weights = STATE["pipeline"], []
+    for batch in zip(states, probs, winners, strict=True):
+        pipeline.policy_value_net.train_step(tuple(batch[0]), tuple(batch[1]), batch[2], lr)
+        pipeline.update_average()
+        weights.append(as_arrays(copy.deepcopy(pipeline.policy_value_net.model.state_dict())))
+    return weights
 
 
 # ------------------------------------------------------------------------------------------------- exchange
@@ -427,7 +430,7 @@ def train_learn(states: np.ndarray, probs: np.ndarray, winners: np.ndarray) -> N
 SEARCHES = (search, choose, self_play, advance)
 OF_THE_NETWORK = (model_layout, net_create, net_weights, net_forward, net_forward_changed, net_policy_value)
 OF_POSITIONS = (net_policy_value_fn, net_random_symmetries)
-STEPS = (net_train, net_gradients, train_start, train_games, train_learn)
+STEPS = (net_train, net_gradients, train_start, train_play, train_steps)
 OPERATIONS: dict[str, Callable[..., Any]] = {
     each.__name__: each for each in (*SEARCHES, *OF_THE_NETWORK, *OF_POSITIONS, *STEPS)
 }

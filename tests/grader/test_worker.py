@@ -333,7 +333,7 @@ def test_every_operation_has_a_layout_of_its_reply():
         ("net_weights", {"conv2d_1.weight": [0.5]}),
         ("net_weights", [1]),
         ("net_policy_value", [encode(np.zeros(1))] * 3),
-        ("train_games", [[0.5, "much"]]),
+        ("train_play", {"states": [], "probs": [], "winners": []}),
         ("train_start", 3),
     ],
 )
