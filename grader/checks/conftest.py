@@ -19,7 +19,7 @@ import pytest
 
 from grader.assignment import Check
 from grader.errors import CouldNotGrade, StudentFault
-from grader.run import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Run, Verdict
+from grader.run import COULD_NOT_GRADE, FAILED, OVERRUN, PARTIAL, PASSED, Run, Verdict
 from grader.worker_client import Worker
 
 RUN = pytest.StashKey[Run]()
@@ -73,13 +73,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if check_id in found:
             raise pytest.UsageError(f"{check_id} is decided by two tests: {found[check_id].nodeid}, {item.nodeid}")
         found[check_id] = item
-    decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE}
+    decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE or OVERRUN in verdict.evidence}
     items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i in run.asked and i not in decided]
 
 
 def _check_id(item: pytest.Item) -> str:
     marker = item.get_closest_marker("points")
     return marker.args[0] if marker and marker.args else ""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.config.stash[RUN].begin(_check_id(item))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -52,9 +52,8 @@ SAME_OUTPUTS = 1e-3
 LARGE_LAYER = 500  # entries, from which a correlation says something
 KINSHIP = 0.2  # least correlation of trained layers with what they began as; after 150 games it is 0.82, 0 of others' weights
 OBEDIENCE = 0.4  # largest share of visits that may go elsewhere than a right search sends them under a senseless network
-FOLLOWING = (
-    0.08  # least correlation of steps with their targets' rests: right ones 0.2 to 0.4, those that ignore them 0 +- 0.02
-)
+# Least correlation of steps with their targets' rests: of right ones 0.25 to 0.45, of those that ignore them 0 +- 0.02.
+FOLLOWING = 0.1
 ENOUGH_WATCHED = 25  # steps, from which that says something
 OTHER_MOVE = 0.1  # share of a root's visits; right searches that differ in more of them play another search
 SEARCH_CHECKS = "mcts_alphazero."
@@ -115,7 +114,8 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
             beginning = fresh_weights(3, 3, BLOCK, seed)
             worker.call("train_start", limit_s=CALL_LIMIT_S, weights=beginning)
             training, numbers = WatchedTraining(worker, beginning, Random(seed)), np.random.default_rng(seed)
-            while games < profile.max_games and best.worst > 0:
+            # Also after the last line is lost no more, until enough steps were seen.
+            while games < profile.max_games and (best.worst > 0 or training.watched < ENOUGH_WATCHED):
                 more = min(profile.check_every, profile.max_games - games)
                 for _ in range(more):
                     game = self_play(worker, numbers) if trusted_search else _own_game(worker)
@@ -123,12 +123,13 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
                 games += more
                 weights = {key: value.copy() for key, value in training.average.items()}
                 outcome = Outcome(games=games, seed=seed, trusted_search=trusted_search, curve=curve, weights=weights)
-                outcome.watched, outcome.following = training.watched, training.following
                 outcome.doubt = _doubt(worker, beginning, weights, rng)
                 outcome.losing = {n: _losing_lines(worker, outcome, n) for n in profile.playouts}
                 outcome.seconds = time.monotonic() - started
                 curve.append((games, outcome.worst))
                 best = min(best, outcome, key=lambda each: each.worst)
+                if best.curve is curve:
+                    best.watched, best.following = training.watched, training.following
                 run.progress(
                     f"training, attempt {attempt + 1} of {profile.seeds}: {games} of at most {profile.max_games} games, "
                     f"{outcome.worst} losing lines, at most {(profile.max_games - games) * outcome.seconds / games:.0f} s left"
@@ -268,7 +269,7 @@ def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
 def _visits(reply: dict[str, Any]) -> dict[int, float]:
     """Of the root's moves; StudentFault unless the move played is the most visited."""
     moves, visits = reply["moves"].reshape(-1), reply["visits"].reshape(-1)
-    if len(moves) != len(visits) or not len(moves) or not np.isfinite(visits).all():
+    if len(moves) != len(visits) or not 0 < len(moves) <= 9 or not np.isfinite(visits).all():
         raise StudentFault("The root's moves and visits could not be read from _children and _n_visits.")
     found = dict(zip(map(int, moves), map(float, visits), strict=True))
     if reply["move"] not in most_visited(found):
