@@ -176,7 +176,7 @@ def gradients(
     """Of the sum of log_probs * along_log_probs [N, A] and values * along_values [N], in train mode, on a square board.
 
     Returns:
-        Key -> float64, for every parameter.
+        Key -> float32, for every parameter.
     """
     import torch
 
@@ -188,7 +188,7 @@ def gradients(
     along = torch.as_tensor(along_log_probs).float(), torch.as_tensor(along_values).float()
     total = (log_probs * along[0]).sum() + (values.reshape(-1) * along[1]).sum()
     found = torch.autograd.grad(total, list(parameters.values()))
-    return {key: gradient.double().numpy() for key, gradient in zip(parameters, found, strict=True)}
+    return {key: gradient.numpy() for key, gradient in zip(parameters, found, strict=True)}
 
 
 def _tensors(weights: StateDict, width: int | None, height: int | None) -> tuple[dict[str, torch.Tensor], int]:

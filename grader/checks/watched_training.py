@@ -13,7 +13,6 @@ beta_1 is 0.9); each weight is measured by how large its own gradients usually a
 
 from __future__ import annotations
 
-from collections import deque
 from random import Random
 from typing import NamedTuple
 
@@ -32,7 +31,7 @@ LEARN_RATE, GAME_BATCH_NUM = 1e-3, 2000
 AVERAGING = 0.98
 
 MOMENTUM = 0.9
-WATCHED_SHARE = 0.5  # of the steps, drawn: a gradient takes about as long as a step
+WATCHED_SHARE = 1 / 3  # of the steps, drawn: a gradient takes about as long as a step
 USUAL = 0.9  # share of the former squares in what a weight's gradients usually are
 SYMMETRIES = Symmetries(SIZE, SIZE)
 
@@ -73,31 +72,43 @@ class Samples:
     """The latest samples, each with the number of its state: equal states have equal numbers."""
 
     def __init__(self) -> None:
-        self._samples: deque[tuple[np.ndarray, np.ndarray, float, int]] = deque(maxlen=BUFFER_SIZE)
+        self._states: list[np.ndarray] = []
+        self._probs = np.zeros((BUFFER_SIZE, POINTS))
+        self._winners = np.zeros(BUFFER_SIZE)
+        self._state_numbers = np.zeros(BUFFER_SIZE, dtype=np.int64)
         self._numbers: dict[bytes, int] = {}
+        self._oldest = 0  # where the next sample goes once all places are taken
 
     def __len__(self) -> int:
-        return len(self._samples)
+        return len(self._states)
 
     def extend(self, game: Game) -> None:
         for state, probs, winner in zip(*game, strict=True):
+            place = len(self)
+            if place < BUFFER_SIZE:
+                self._states.append(state)
+            else:
+                place, self._oldest = self._oldest, (self._oldest + 1) % BUFFER_SIZE
+                self._states[place] = state
+            self._probs[place], self._winners[place] = probs, winner
             number = self._numbers.setdefault(state.astype(np.float32).tobytes(), len(self._numbers))
-            self._samples.append((state, probs, float(winner), number))
+            self._state_numbers[place] = number
 
     def draw(self, numbers: np.random.Generator) -> tuple[Game, np.ndarray]:
-        """A batch, and which samples of the buffer it is made of."""
+        """A batch, and the places of its samples."""
         drawn = numbers.choice(len(self), BATCH_SIZE, replace=False)
-        states, probs, winners, _ = zip(*(self._samples[i] for i in drawn), strict=True)
-        return Game(np.stack(states), np.stack(probs), np.array(winners, dtype=np.float32)), drawn
+        states = np.stack([self._states[place] for place in drawn])
+        return Game(states, self._probs[drawn], self._winners[drawn].astype(np.float32)), drawn
 
     def rests(self, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the targets of these samples keep without the mean of their states' targets: probs [N, 9], winners [N]."""
-        _, all_probs, all_winners, all_states = zip(*self._samples, strict=True)
-        probs, winners, states = np.stack(all_probs), np.array(all_winners), np.array(all_states)
-        counts = np.maximum(1, np.bincount(states))
-        mean_winners = np.bincount(states, winners) / counts
-        mean_probs = np.stack([np.bincount(states, column) / counts for column in probs.T], axis=1)
-        return probs[drawn] - mean_probs[states[drawn]], winners[drawn] - mean_winners[states[drawn]]
+        states = self._state_numbers[: len(self)]
+        probs, winners = self._probs[drawn].copy(), self._winners[drawn].copy()
+        for number in np.unique(states[drawn]):
+            equal, here = np.flatnonzero(states == number), states[drawn] == number
+            probs[here] -= self._probs[equal].mean(axis=0)
+            winners[here] -= self._winners[equal].mean()
+        return probs, winners
 
 
 class WatchedTraining:
@@ -172,13 +183,12 @@ class WatchedTraining:
         count = len(winners)
         # d/dW of mean (z - v)^2 - mean sum pi log p, as far as it comes from the rests.
         pulls = gradients(before, batch.states, -probs / count, -2 * winners / count)
-        pairs = []
+        parts = []
         for key, pull in pulls.items():
-            usual = self._usual.get(key, pull**2)
-            self._usual[key] = USUAL * usual + (1 - USUAL) * pull**2
-            added = (after[key].astype(float) - before[key]) - MOMENTUM * (before[key].astype(float) - earlier[key])
-            pairs.append((-added.reshape(-1), pull.reshape(-1), np.sqrt(self._usual[key]).reshape(-1)))
-        added, pull, scale = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+            self._usual[key] = USUAL * self._usual.get(key, pull**2) + (1 - USUAL) * pull**2
+            added = (after[key] - before[key]) - MOMENTUM * (before[key] - earlier[key])
+            parts.append((-added.reshape(-1), pull.reshape(-1), np.sqrt(self._usual[key]).reshape(-1)))
+        added, pull, scale = (np.concatenate(part).astype(np.float32) for part in zip(*parts, strict=True))
         expected = pull / (scale + 1e-3 * scale.max() + 1e-12)
         length = float(np.linalg.norm(added) * np.linalg.norm(expected))
         if not np.isfinite(length):
