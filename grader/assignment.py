@@ -30,30 +30,46 @@ class Check:
 
 @dataclass(frozen=True)
 class MatchProfile:
-    """A match against the baseline: `move_s` is what engines are told, `limit_s` what the referee enforces."""
+    """A match against the baseline: `move_s` is what engines are told, `limit_s` what the referee enforces.
+
+    The match as a whole must be over within `minutes` (see `grader.budget`).
+    """
 
     games: int
     move_s: float
     limit_s: float
+    minutes: float
 
 
 @dataclass(frozen=True)
 class TrainingProfile:
-    """How long the 3x3 training may last and how its result is judged; `max_games` counts self-play games a seed."""
+    """How long the 3x3 training may last and how its result is judged; `max_games` counts self-play games a seed.
+
+    Each of its checks must be decided within `minutes` (see `grader.budget`).
+    """
 
     seeds: int
     max_games: int
     check_every: int
     playouts: tuple[int, ...]
     own_playouts: int
+    minutes: float
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What `--profile NAME` stands for; `call_limit_s` bounds one call into a student's Python."""
+    """What `--profile NAME` stands for.
+
+    Attributes:
+        call_limit_s: bounds one call into a student's Python.
+        check_minutes: bounds a check that is neither the match nor the training, see `grader.budget`.
+        budget_minutes: bounds all the checks of a submission.
+    """
 
     name: str
     call_limit_s: float
+    check_minutes: float
+    budget_minutes: float
     match: MatchProfile
     training: TrainingProfile
 
@@ -121,6 +137,13 @@ class Assignment:
             return found
         parts = dict.fromkeys(check.id.split(".")[0] for check in self.checks)
         raise UsageError(f"expected a check such as {self.checks[0].id} or a part among {', '.join(parts)}; got {name!r}")
+
+    def deadlines_s(self, profile: Profile) -> dict[str, float]:
+        """Check -> seconds that it may take."""
+        long = {"match": profile.match.minutes, "training": profile.training.minutes}
+        minutes = dict.fromkeys((check.id for check in self.checks), profile.check_minutes)
+        minutes |= {i: long[part] for part, ids in self.long_checks.items() for i in ids if part in long}
+        return {check: 60 * limit for check, limit in minutes.items()}
 
     def profile(self, name: str) -> Profile:
         """The profile of that name; UsageError names the ones there are."""

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module, metadata
@@ -22,11 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from grader.assignment import ROOT, Assignment
+from grader.budget import Budget
 from grader.confine import die_with_parent
 from grader.engine_build import build_opponent, require_compiler
 from grader.errors import UsageError
 from grader.report import write_report
-from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FOLDER_VARIABLE, Run, Verdict
+from grader.run import AWAITING_MARKS, COULD_NOT_GRADE, FOLDER_VARIABLE, OVERRUN, Run, Verdict
 from grader.run_folder import RESULTS, SCRATCH, Announce, held, prepare, write_json
 from grader.sandbox import Sandbox
 from grader.seal import seal
@@ -167,46 +168,84 @@ def grade_submission(
 
 
 def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[int, str]:
-    """Run pytest over the checks; returns its exit code and the end of its log."""
+    """Run pytest over the checks; returns its exit code and the end of its log.
+
+    A check that takes too long is ended with all that it started, and pytest goes on with the next one.
+    """
     command = [sys.executable, "-m", "pytest", str(CHECKS), "-q", "-p", "no:cacheprovider", "--no-header"]
     command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={CHECKS}", "--import-mode=importlib"]
     environment = {**os.environ, FOLDER_VARIABLE: str(run.folder), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     # What the checks leave when they are killed is removed with the run's folder or by the next start.
     environment["TMPDIR"] = str(run.folder / SCRATCH)
     environment.pop("PYTEST_ADDOPTS", None)
-    log_path = run.folder / "checks.log"
-    with open(log_path, "ab") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=partial(_die_with, os.getpid()),
-        )
-        try:
-            told: set[str] = set()
-            while process.poll() is None:
-                time.sleep(POLL_S)
-                _announce_new(run, assignment, told, announce)
+    profile = assignment.profile(run.data["profile"])
+    budget = Budget(60 * profile.budget_minutes, assignment.deadlines_s(profile))
+    log_path, told = run.folder / "checks.log", set[str]()
+    while True:
+        with open(log_path, "ab") as log:
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=partial(_die_with, os.getpid()),
+            )
+        overrun = _wait(process, run, budget, lambda: _announce_new(run, assignment, told, announce))
+        if overrun:
+            _set_aside(run, assignment, budget, overrun)
             _announce_new(run, assignment, told, announce)
-        except KeyboardInterrupt:
-            # The checks end their workers and engines themselves when they are interrupted.
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                pass
-            raise
-        finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait()
-    return process.returncode, log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
+        if not overrun or budget.spent:
+            return process.returncode, log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
+
+
+def _wait(process: subprocess.Popen[bytes], run: Run, budget: Budget, on_look: Callable[[], None]) -> str:
+    """Wait for the checks, and end them once their time is up; returns why, see `Budget.overrun`."""
+    overrun = ""
+    budget.watch(process.pid)
+    try:
+        while process.poll() is None and not overrun:
+            time.sleep(POLL_S)
+            on_look()
+            overrun = budget.overrun(run.current)
+    except KeyboardInterrupt:
+        # The checks end their workers and engines themselves when they are interrupted.
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            pass
+        raise
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+    on_look()
+    return overrun
+
+
+def _set_aside(run: Run, assignment: Assignment, budget: Budget, overrun: str) -> None:
+    """Record that the check which was running took too long; all that are left if nothing is left of the budget."""
+    verdicts = run.verdicts
+    undecided = [check for check in assignment.checks if check.id in run.asked]
+    left = [check for check in undecided if check.id not in verdicts or verdicts[check.id].status == COULD_NOT_GRADE]
+    for check in left if budget.spent else [assignment.check(run.current)]:
+        run.record(
+            Verdict(
+                id=check.id,
+                status=COULD_NOT_GRADE,
+                points=0.0,
+                max_points=check.points,
+                message=f"This check could not be graded and a person has to look: {overrun}.",
+                handout=check.handout,
+                title=check.title,
+                evidence={OVERRUN: round(budget.used_s, 1)},
+            )
+        )
 
 
 def _die_with(parent: int) -> None:

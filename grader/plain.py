@@ -64,6 +64,22 @@ def _decode_array(parts: Any) -> np.ndarray:
     return np.frombuffer(content, dtype=dtype).reshape(shape).astype(dtype.newbyteorder("="))
 
 
+def number(value: Any) -> float:
+    """A visit count, value or prior as a float, whether the student keeps it as a number or as an array of one."""
+    try:
+        return float(np.asarray(value, dtype=float).reshape(-1)[0]) if np.size(value) else float("nan")
+    except OverflowError:
+        raise ValueError("expected a visit count, value or prior; got a whole number too large for a float") from None
+
+
+def whole(value: Any) -> int:
+    """A move as a whole number; ValueError for one that is no move of any board."""
+    move = int(value)
+    if abs(move) >= MAX_DIMENSION:
+        raise ValueError(f"expected a move; got a number of {move.bit_length()} bits")
+    return move
+
+
 def hash_priors_and_value(stones: Sequence[tuple[int, int]], side: int, legal: Sequence[int], seed: int) -> Any:
     """A fixed evaluator that no search can foresee: priors [len(legal)] summing to 1 and a value in (-0.9, 0.9).
 

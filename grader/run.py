@@ -25,6 +25,8 @@ from grader.workspace import framework_files
 PASSED, PARTIAL, FAILED = "passed", "partial", "failed"
 COULD_NOT_GRADE, AWAITING_MARKS = "could_not_grade", "awaiting_marks"
 FOLDER_VARIABLE = "GRADER_RUN"
+CURRENT = "scratch/current.txt"
+OVERRUN = "overrun"  # in the evidence of a check that took too long, which is not tried again
 
 
 @dataclass(frozen=True)
@@ -122,12 +124,28 @@ class Run:
             file.flush()
             os.fsync(file.fileno())
 
+    @property
+    def current(self) -> str:
+        """The check that was begun last; empty before the first one."""
+        try:
+            return (self.folder / CURRENT).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+
+    def begin(self, check_id: str) -> None:
+        """A check begins."""
+        _write_whole(self.folder / CURRENT, check_id)
+
     def progress(self, sentence: str) -> None:
         """What a long check is at, for whoever waits; an empty sentence clears it."""
-        target = self.folder / "progress.txt"
-        fresh = target.with_suffix(".new")
-        fresh.write_text(sentence, encoding="utf-8")
-        fresh.replace(target)
+        _write_whole(self.folder / "progress.txt", sentence)
+
+
+def _write_whole(target: Path, text: str) -> None:
+    """So that whoever reads the file meanwhile finds all of it."""
+    fresh = target.with_suffix(".new")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(target)
 
 
 def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.plain import decode, encode, hash_priors_and_value
+from grader.plain import decode, encode, hash_priors_and_value, number, whole
 
 HELLO = b"hello\n"
 MAX_TREE_NODES = 200_000
@@ -106,20 +106,17 @@ class Evaluator:
 # -------------------------------------------------------------------------------------------------- searches
 
 
-def number(value: Any) -> float:
-    """A visit count, value or prior as a float, whether the student keeps it as a number or as an array of one."""
-    return float(np.asarray(value, dtype=float).reshape(-1)[0]) if np.size(value) else float("nan")
-
-
 def dump_tree(root: Any) -> dict[str, Any]:
     """Breadth-first arrays over the nodes below `root`: parent (index), move, visits, value, prior."""
     nodes, parent, move = [root], [-1], [-1]
     i = 0
-    while i < len(nodes) and len(nodes) < MAX_TREE_NODES:
+    while i < len(nodes):
         for child_move, child in (getattr(nodes[i], "_children", None) or {}).items():
+            if len(nodes) >= MAX_TREE_NODES:
+                raise ValueError(f"expected a tree of this search; got one of more than {MAX_TREE_NODES} nodes")
             nodes.append(child)
             parent.append(i)
-            move.append(int(child_move))
+            move.append(whole(child_move))
         i += 1
     return {
         "parent": np.array(parent),
@@ -205,7 +202,7 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     finally:
         if list(board.states.items()) != before:
             raise ValueError("get_action plays on the board that it was given, which must stay as it is")
-    return {"move": int(move), "probs": plain_probs(probs), "root": searched_root(roots)}
+    return {"move": whole(move), "probs": plain_probs(probs), "root": searched_root(roots)}
 
 
 def step(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
@@ -229,7 +226,7 @@ def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict
         done = act(make_player(**player_args), board_at(position), 0)
         children = getattr(done["root"], "_children", None) or {}
         visits = [number(child._n_visits) for child in children.values()]
-        chosen.append({"move": done["move"], "moves": np.array([int(m) for m in children]), "visits": np.array(visits)})
+        chosen.append({"move": done["move"], "moves": np.array([whole(m) for m in children]), "visits": np.array(visits)})
     return chosen
 
 
@@ -280,6 +277,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------- network
 
 
+SYMMETRIES = 8  # of a square board
 HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test: a network may refuse any others
 
 
@@ -368,7 +366,7 @@ def net_random_symmetries(position: dict[str, Any], draws: int) -> list[tuple[li
 
 def plain_pairs(answer: tuple[Any, Any]) -> tuple[list[tuple[int, float]], float]:
     pairs, value = answer
-    return [(int(move), number(prior)) for move, prior in pairs], number(value)
+    return [(whole(move), number(prior)) for move, prior in pairs], number(value)
 
 
 def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float, steps: int) -> list[list[float]]:
@@ -413,13 +411,24 @@ def train_games(games: int) -> list[list[float]]:
     return done
 
 
-def train_learn(states: np.ndarray, probs: np.ndarray, winners: np.ndarray) -> None:
-    """Learn from one game that was played elsewhere, as `train_games` does from one of its own."""
+def train_play() -> dict[str, np.ndarray]:
+    """One game of self-play as `watched_training.Game` holds it."""
     pipeline = STATE["pipeline"]
-    pipeline.data_buffer.extend(pipeline.get_equi_data(zip(states, probs, winners.tolist(), strict=True)))
-    pipeline.games_played += 1
-    if len(pipeline.data_buffer) >= pipeline.batch_size:
-        pipeline.policy_update()
+    pipeline.data_buffer.clear()
+    pipeline.collect_selfplay_data()
+    # Its samples come in all symmetries, the one that was played first.
+    states, probs, winners = zip(*list(pipeline.data_buffer)[::SYMMETRIES], strict=True)
+    return {"states": np.stack(states), "probs": np.stack(probs).astype(float), "winners": np.array(winners, dtype=float)}
+
+
+def train_steps(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float) -> list[dict[str, np.ndarray]]:
+    """One training step for each of the batches, given as train.py gives them; the weights after each."""
+    pipeline, weights = STATE["pipeline"], []
+    for batch in zip(states, probs, winners, strict=True):
+        pipeline.policy_value_net.train_step(tuple(batch[0]), tuple(batch[1]), batch[2], lr)
+        pipeline.update_average()
+        weights.append(as_arrays(copy.deepcopy(pipeline.policy_value_net.model.state_dict())))
+    return weights
 
 
 # ------------------------------------------------------------------------------------------------- exchange
@@ -427,7 +436,7 @@ def train_learn(states: np.ndarray, probs: np.ndarray, winners: np.ndarray) -> N
 SEARCHES = (search, choose, self_play, advance)
 OF_THE_NETWORK = (model_layout, net_create, net_weights, net_forward, net_forward_changed, net_policy_value)
 OF_POSITIONS = (net_policy_value_fn, net_random_symmetries)
-STEPS = (net_train, net_gradients, train_start, train_games, train_learn)
+STEPS = (net_train, net_gradients, train_start, train_games, train_play, train_steps)
 OPERATIONS: dict[str, Callable[..., Any]] = {
     each.__name__: each for each in (*SEARCHES, *OF_THE_NETWORK, *OF_POSITIONS, *STEPS)
 }

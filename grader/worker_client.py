@@ -42,6 +42,7 @@ START_LIMIT_S = 60.0
 REPEATS = 1  # of a question that the machine was too busy for; each try has taken very long
 MAX_REPLY_BYTES = 128 << 20
 MAX_REPLY_PARTS = 1_000_000  # in memory a part takes up to 30 times its text; an array is one part
+MAX_DIGITS = 18  # of a whole number
 STDERR_TAIL_BYTES = 4096
 FOREIGN_REPLY = "The program wrote something of its own into the grader's exchange."
 
@@ -75,7 +76,8 @@ REPLIES: dict[str, Any] = {
     "net_weights": {str: np.ndarray},
     "train_start": type(None),
     "train_games": [(_NUMBER, _NUMBER)],
-    "train_learn": type(None),
+    "train_play": dict.fromkeys(("states", "probs", "winners"), np.ndarray),
+    "train_steps": [{str: np.ndarray}],
 }
 
 
@@ -292,7 +294,7 @@ def _parse(line: bytes, nonce: str) -> dict[str, Any]:
     try:
         if sum(line.count(sign) for sign in b"[{,") > MAX_REPLY_PARTS:
             raise ValueError("too many parts")
-        reply = json.loads(line)
+        reply = json.loads(line, parse_int=_whole_number)
         if not isinstance(reply, dict) or reply.get("nonce") != nonce:
             raise ValueError("not the reply to the question asked")
         if reply.keys() == {"nonce", "value"}:
@@ -302,6 +304,13 @@ def _parse(line: bytes, nonce: str) -> dict[str, Any]:
         raise ValueError("neither a value nor a fault")
     except (ValueError, RecursionError) as error:
         raise StudentFault(FOREIGN_REPLY) from error
+
+
+def _whole_number(digits: str) -> int:
+    """Of a reply; ValueError for one that fits in no float, as no worker of ours answers with any."""
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
 
 
 def _fits(value: Any, layout: Any) -> bool:

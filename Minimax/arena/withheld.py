@@ -98,7 +98,7 @@ class Withheld:
         if self._cores is None:
             self._cores = core_times()
         if has_run_delays():
-            delays = dict(_threads(self._members()))
+            delays = dict(run_delays(self._members()))
             self._take(delays, cpu_s)
             self._delays, self._earlier = delays, {}  # without the threads that have ended
 
@@ -156,8 +156,8 @@ class Withheld:
         return delays
 
 
-def _threads(pids: Iterable[int]) -> Iterator[tuple[int, float]]:
-    """The run delay of each thread of these processes that has not ended."""
+def run_delays(pids: Iterable[int]) -> Iterator[tuple[int, float]]:
+    """Each thread of these processes that has not ended, with its run delay in seconds."""
     for pid in pids:
         try:
             threads = os.listdir(f"{PROC}/{pid}/task")

@@ -21,7 +21,7 @@ from grader.assignment import Check
 from grader.checks.oracle import Oracle, find_oracle, knows_answers
 from grader.errors import CouldNotGrade, StudentFault
 from grader.handed_out import Resemblance, find_resemblances
-from grader.run import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Run, Verdict
+from grader.run import COULD_NOT_GRADE, FAILED, OVERRUN, PARTIAL, PASSED, Run, Verdict
 from grader.worker_client import Worker
 
 RUN = pytest.StashKey[Run]()
@@ -78,7 +78,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if check_id in found:
             raise pytest.UsageError(f"{check_id} is decided by two tests: {found[check_id].nodeid}, {item.nodeid}")
         found[check_id] = item
-    decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE}
+    decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE or OVERRUN in verdict.evidence}
     items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i in run.asked and i not in decided]
 
 
@@ -133,6 +133,7 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None]) -> Verdic
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """CouldNotGrade for what was handed out and not written; in a kit a student is told, and checked all the same."""
     run = item.config.stash[RUN]
+    run.begin(_check_id(item))
     if not knows_answers() or run.looked_at:
         return
     resemblances = item.config.stash.get(RESEMBLANCES, None)

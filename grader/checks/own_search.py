@@ -16,15 +16,20 @@ from training.exact import ChooseMoves, Line
 CALL_LIMIT_S = 600.0
 
 
-def own_agent(worker: Worker, n_playout: int) -> ChooseMoves:
-    """The student's own search over the network that the worker holds."""
+def own_agent(worker: Worker, n_playout: int, asked: dict[Line, dict[int, float]] | None = None) -> ChooseMoves:
+    """The student's own search over the network that the worker holds.
+
+    Args:
+        asked: is told the root's visits in every position, by move.
+    """
+    asked = {} if asked is None else asked
 
     def agent(lines: Sequence[Line]) -> list[int]:
         chosen = choose(worker, [position_of(line) for line in lines], n_playout)
         for line, reply in zip(lines, chosen, strict=True):
             if reply["move"] not in set(range(9)) - set(line):
                 raise StudentFault(f"The player answered {reply['move']} after moves {list(line)}, which is no empty point.")
-            visits_of(reply)
+            asked[tuple(line)] = visits_of(reply)
         return [reply["move"] for reply in chosen]
 
     return agent
@@ -49,7 +54,7 @@ def choose(worker: Worker, positions: list[Position], n_playout: int) -> list[di
 def visits_of(reply: dict[str, Any]) -> dict[int, float]:
     """Of the root's moves; StudentFault unless the move played is the most visited."""
     moves, visits = reply["moves"].reshape(-1), reply["visits"].reshape(-1)
-    if len(moves) != len(visits) or not len(moves) or not np.isfinite(visits).all():
+    if len(moves) != len(visits) or not 0 < len(moves) <= 9 or not np.isfinite(visits).all():
         raise StudentFault("The root's moves and visits could not be read from _children and _n_visits.")
     found = dict(zip(map(int, moves), map(float, visits), strict=True))
     if reply["move"] not in most_visited(found):

@@ -1,13 +1,17 @@
 """Part 2, the whole: tic-tac-toe trained from nothing with the student's own code, judged exactly (handout 5.5).
 
-The framework's train.py runs over the student's modules. After every few games the network is put under the grader's own
-search and must not lose against any line of replies; the training ends at the first network that does not. Up to three
-seeds are tried and the best network counts, so one unlucky training is no verdict.
+The student's code plays itself and learns, as train.py has it do; the batches come from here (`watched_training`). After
+every few games the network is put under the grader's own search and must not lose against any line of replies; the training
+ends at the first network that does not. Up to three seeds are tried and the best network counts, so one unlucky training is no
+verdict.
 
 What is judged is the averaged weights, which train.py keeps: they are computed here, so that a program that plays well by
 other means than its network has trained nothing. They begin as weights drawn here, and what a training makes of those still
 resembles them, which weights brought along do not. Where the network is another one than the handout's, or resembles nothing,
-a person has to look.
+a person has to look. Steps that do not follow the targets that they are given have learnt something else, and count nothing.
+
+The own search is given the points that its play earns, but where it plays another move than a right search of the same
+network and does better by that, no more than that network: a solver of tic-tac-toe adds nothing.
 
 A fault of the student's search is counted where it belongs, in the search checks: if the network does not learn and the
 search has lost points there, the training is repeated with the grader's search in its place, and the points for the network
@@ -17,7 +21,9 @@ are given for that.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -26,9 +32,10 @@ import pytest
 from Board.game_board import Board
 from grader.checks.agreement import Search
 from grader.checks.conftest import Ruling
-from grader.checks.own_search import CALL_LIMIT_S, choose, own_agent, visits_of
+from grader.checks.own_search import CALL_LIMIT_S, choose, own_agent, position_of, visits_of
 from grader.checks.positions import random_position
-from grader.checks.trees import board_at
+from grader.checks.trees import board_at, most_visited
+from grader.checks.watched_training import Game, WatchedTraining
 from grader.errors import CouldNotGrade, StudentFault
 from grader.exact import PolicyValue, network_agent, searching_agent
 from grader.network_weights import fresh_weights, random_weights, read_sizes
@@ -37,7 +44,7 @@ from grader.trusted_network import forward
 from grader.trusted_oracle import search_answers
 from grader.trusted_search import Evaluation, search
 from grader.worker_client import Worker
-from training.exact import play_all_replies
+from training.exact import Line, play_all_replies
 
 NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25
 BLOCK = 1  # of train.py's network on 3x3
@@ -46,6 +53,10 @@ SAME_OUTPUTS = 1e-3
 LARGE_LAYER = 500  # entries, from which a correlation says something
 KINSHIP = 0.2  # least correlation of trained layers with what they began as; after 150 games it is 0.82, 0 of others' weights
 OBEDIENCE = 0.4  # largest share of visits that may go elsewhere than a right search sends them under a senseless network
+# Least correlation of steps with their targets' rests: of right ones 0.25 to 0.45, of those that ignore them 0 +- 0.02.
+FOLLOWING = 0.1
+ENOUGH_WATCHED = 25  # steps, from which that says something
+OTHER_MOVE = 0.1  # share of a root's visits; right searches that differ in more of them play another search
 SEARCH_CHECKS = "mcts_alphazero."
 
 
@@ -58,6 +69,7 @@ class Outcome:
         curve: of its training, games played and losing lines.
         fault: why no further training was possible.
         doubt: see `_doubt`.
+        watched, following: how many steps were watched, and how far they followed their targets (`WatchedTraining`).
     """
 
     losing: dict[int, int] = field(default_factory=dict)
@@ -69,6 +81,8 @@ class Outcome:
     fault: str = ""
     weights: dict[str, np.ndarray] = field(default_factory=dict)
     doubt: str = ""
+    watched: int = 0
+    following: float = 0.0
 
     @property
     def worst(self) -> int:
@@ -101,22 +115,23 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
         try:
             beginning = fresh_weights(3, 3, BLOCK, seed)
             worker.call("train_start", limit_s=CALL_LIMIT_S, weights=beginning)
-            numbers = np.random.default_rng(seed)
-            while games < profile.max_games and best.worst > 0:
+            training, numbers = WatchedTraining(worker, beginning, Random(seed)), np.random.default_rng(seed)
+            # Also after the last line is lost no more, until enough steps were seen.
+            while games < profile.max_games and (best.worst > 0 or training.watched < ENOUGH_WATCHED):
                 more = min(profile.check_every, profile.max_games - games)
-                if trusted_search:
-                    for _ in range(more):
-                        worker.call("train_learn", limit_s=CALL_LIMIT_S, **self_play(worker, numbers))
-                else:
-                    worker.call("train_games", limit_s=CALL_LIMIT_S, games=more)
+                for _ in range(more):
+                    game = self_play(worker, numbers) if trusted_search else _own_game(worker)
+                    training.learn(game)
                 games += more
-                weights = worker.call("net_weights")
+                weights = {key: value.copy() for key, value in training.average.items()}
                 outcome = Outcome(games=games, seed=seed, trusted_search=trusted_search, curve=curve, weights=weights)
                 outcome.doubt = _doubt(worker, beginning, weights, rng)
                 outcome.losing = {n: _losing_lines(worker, outcome, n) for n in profile.playouts}
                 outcome.seconds = time.monotonic() - started
                 curve.append((games, outcome.worst))
                 best = min(best, outcome, key=lambda each: each.worst)
+                if best.curve is curve:
+                    best.watched, best.following = training.watched, training.following
                 run.progress(
                     f"training, attempt {attempt + 1} of {profile.seeds}: {games} of at most {profile.max_games} games, "
                     f"{outcome.worst} losing lines, at most {(profile.max_games - games) * outcome.seconds / games:.0f} s left"
@@ -128,8 +143,13 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
     return best
 
 
-def self_play(worker: Worker, numbers: np.random.Generator) -> dict[str, np.ndarray]:
-    """One game of the worker's network under the grader's search: states, visit shares and results by the side to move."""
+def _own_game(worker: Worker) -> Game:
+    """One game of the worker's network under the student's search."""
+    return Game.from_reply(worker.call("train_play", limit_s=CALL_LIMIT_S))
+
+
+def self_play(worker: Worker, numbers: np.random.Generator) -> Game:
+    """One game of the worker's network under the grader's search."""
     policy_value = _policy_value(worker)
     board = Board(width=3, height=3, n_in_row=3)
     board.init_board()
@@ -154,7 +174,7 @@ def self_play(worker: Worker, numbers: np.random.Generator) -> dict[str, np.ndar
         board.do_move(int(numbers.choice(9, p=shares[-1])))
     winner = board.game_end()[1]
     winners = [0.0 if winner == -1 else (1.0 if side == winner else -1.0) for side in sides]
-    return {"states": np.stack(states), "probs": np.stack(shares), "winners": np.array(winners)}
+    return Game(np.stack(states), np.stack(shares), np.array(winners))
 
 
 def _policy_value(worker: Worker) -> PolicyValue:
@@ -210,8 +230,19 @@ def correlation(first: np.ndarray, second: np.ndarray) -> float:
     return float(a @ b) / length if length > 0 else 0.0
 
 
-def expect_no_doubt(trained: Outcome, share: float) -> None:
-    """CouldNotGrade where points would be given for weights whose origin is in doubt."""
+def expect_trained(trained: Outcome, share: float) -> None:
+    """Where points would be given: StudentFault for weights that did not come from the batches, CouldNotGrade for a doubt."""
+    if share > 0 and not trained.doubt and trained.watched >= ENOUGH_WATCHED and trained.following < FOLLOWING:
+        raise StudentFault(
+            f"train_step does not learn from the batches that it is given: of {trained.watched} steps the correlation with "
+            f"what was particular in their targets was {trained.following:.2f}; that of a step that minimises the loss on them "
+            f"is above {FOLLOWING:g}. Such a training counts nothing."
+        )
+    if share > 0 and not trained.doubt and trained.watched < ENOUGH_WATCHED:
+        raise CouldNotGrade(
+            f"only {trained.watched} steps were watched whose targets differed from those of equal states, too few to tell "
+            f"whether train_step learns from its batches; the network lost {trained.worst} lines"
+        )
     if trained.doubt and share > 0:
         raise CouldNotGrade(
             f"after training {trained.doubt}, so that no program can tell whether it was trained; it lost {trained.worst} lines"
@@ -224,12 +255,8 @@ def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
     worker.call("net_create", width=3, height=3, block=BLOCK, weights=weights, by_file=False)
     positions = [random_position(rng, 3, 3, 3, rng.randrange(4)) for _ in range(12)]
 
-    def evaluate(leaf: Board) -> Evaluation:
-        log_probs, values = forward(weights, leaf.current_state()[np.newaxis])
-        return [(move, float(np.exp(log_probs[0, move]))) for move in leaf.availables], float(values[0, 0])
-
     chosen = choose(worker, positions, n_playout)
-    differences = []
+    differences, evaluate = [], remembered_evaluate(weights)
     for reply, position in zip(chosen, positions, strict=True):
         visits = visits_of(reply)
         answers = search_answers(position, evaluate, n_playout, 5.0)
@@ -240,6 +267,34 @@ def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
             f"Under a network with random weights {mean:.0%} of the player's visits went to other moves than a search of "
             f"{n_playout} playouts makes of that network: it does not play by the network."
         )
+
+
+def own_ways(weights: dict[str, np.ndarray], asked: dict[Line, dict[int, float]], n_playout: int) -> dict[Line, float]:
+    """Where a player's move is not that of a right search of the same network: line -> share of visits that went elsewhere."""
+    lines, evaluate = list(asked), remembered_evaluate(weights)
+    expected = network_agent(weights, n_playout)(lines)
+    found = {}
+    for line, move in zip(lines, expected, strict=True):
+        if move not in most_visited(asked[line]):
+            position = position_of(line)
+            answers = search_answers(position, evaluate, n_playout, 5.0)
+            found[line] = Search(asked[line], position, n_playout, 5.0, answers).smallest_difference()
+    return {line: elsewhere for line, elsewhere in found.items() if elsewhere > OTHER_MOVE}
+
+
+def remembered_evaluate(weights: dict[str, np.ndarray]) -> Callable[[Board], Evaluation]:
+    """The network of these weights as the grader's search asks it, each state once."""
+
+    @cache
+    def outputs(state: bytes) -> tuple[np.ndarray, float]:
+        log_probs, values = forward(weights, np.frombuffer(state, dtype=np.float32).reshape(1, 9, 3, 3).copy())
+        return np.exp(log_probs[0]), float(values[0, 0])
+
+    def evaluate(leaf: Board) -> Evaluation:
+        probs, value = outputs(leaf.current_state().astype(np.float32).tobytes())
+        return [(move, float(probs[move])) for move in leaf.availables], value
+
+    return evaluate
 
 
 @pytest.mark.points("training.never_loses")
@@ -261,6 +316,7 @@ def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
         f"of replies under the grader's search at {', '.join(map(str, profile.playouts))} playouts."
     )
     verdict.evidence.update(seed=trained.seed, curve=trained.curve, losing=trained.losing)
+    verdict.evidence.update(watched=trained.watched, following=round(trained.following, 3))
     verdict.expect(bool(trained.losing), trained.fault)
     how = " with the grader's search in self-play, since the own one lost points" if trained.trusted_search else ""
     verdict.seen = (
@@ -269,7 +325,7 @@ def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
     if trained.fault:
         verdict.seen += f" Further training broke off: {trained.fault}"
     share = run.assignment.losing_lines_share(trained.worst)
-    expect_no_doubt(trained, share)
+    expect_trained(trained, share)
     if share < 1:
         verdict.partial(share, f"The best network has {verdict.seen}")
 
@@ -289,7 +345,8 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling,
     run.progress("training: every line of replies against the own search")
     expect_obedience(worker, rng, n_playout)
     worker.call("net_create", width=3, height=3, block=BLOCK, weights=trained.weights, by_file=False)
-    result = play_all_replies(own_agent(worker, n_playout))
+    asked: dict[Line, dict[int, float]] = {}
+    result = play_all_replies(own_agent(worker, n_playout, asked))
     examples = [list(line) for line in (*result.first.losing_lines, *result.second.losing_lines)][:3]
     verdict.evidence["examples"] = examples
     verdict.seen = (
@@ -297,6 +354,15 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling,
         f"{result.second.losses} as second player."
     )
     share = run.assignment.losing_lines_share(result.losing_lines)
-    expect_no_doubt(trained, share)
+    of_the_network = run.assignment.losing_lines_share(trained.worst)
+    expect_trained(trained, share)
     if share < 1:
         verdict.partial(share, f"{verdict.seen} For example {examples[0]}.")
+    if of_the_network < share and (other := own_ways(trained.weights, asked, n_playout)):
+        line, elsewhere = max(other.items(), key=lambda item: item[1])
+        verdict.partial(
+            of_the_network,
+            f"In {len(other)} of {len(asked)} positions the player's move is not that of a search of {n_playout} playouts of "
+            f"its network, for example after moves {list(line)}, where {elsewhere:.0%} of the visits went to other moves. "
+            f"The points are those of the network, which loses {trained.worst} lines under the grader's search.",
+        )

@@ -14,14 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from Board.game_board import Board
 from grader.errors import StudentFault
+from grader.worker import MAX_TREE_NODES
 
 VALUE_TOLERANCE = 1e-3
+LONGEST_PATH = 400
 TEMPERATURE = 1e-3  # of the draw that should give the most visited move
 LEAST_CHANCE = 1e-9  # of a move, relative to the best; a run has some hundred draws, and few of them so near a tie
 
@@ -38,13 +41,15 @@ class Tree:
 
     @classmethod
     def from_reply(cls, reply: Any) -> Tree:
-        """From a worker's reply; StudentFault for what is no tree."""
+        """From a worker's reply; StudentFault for what is no tree, or larger than any search of ours asks for."""
         try:
             kinds = {"parent": "i", "move": "i", "visits": "iuf", "value": "iuf", "prior": "iuf"}
             parts = {name: np.asarray(reply[name]) for name in kinds}
             size = len(parts["parent"])
+            if size > MAX_TREE_NODES:
+                raise StudentFault(f"The tree has {size} nodes; no search that was asked for makes more than {MAX_TREE_NODES}.")
             ok = all(part.shape == (size,) and part.dtype.kind in kinds[name] for name, part in parts.items())
-            tree = cls(**parts)
+            tree = cls(**{name: part.astype(np.int64 if kinds[name] == "i" else np.float64) for name, part in parts.items()})
             ok = ok and size > 0 and bool(np.all(tree.parent[1:] < np.arange(1, size)) and np.all(tree.parent[1:] >= 0))
             ok = ok and bool(np.all(np.isfinite(tree.visits)) and np.all(np.isfinite(tree.prior[1:])))
         except (KeyError, TypeError, ValueError) as error:
@@ -54,8 +59,16 @@ class Tree:
         return tree
 
     def children(self, node: int) -> np.ndarray:
-        """Indices of the children."""
-        return np.flatnonzero(self.parent == node)
+        """Indices of the children, in order."""
+        order, parents = self._by_parent
+        first, last = np.searchsorted(parents, (node, node + 1))
+        return order[first:last]
+
+    @cached_property
+    def _by_parent(self) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes in order of their parents, and those parents: found once, since large trees are asked for all children."""
+        order = np.argsort(self.parent, kind="stable")
+        return order, self.parent[order]
 
     @property
     def root_visits(self) -> dict[int, float]:
@@ -71,17 +84,17 @@ class Tree:
 
     def below(self, node: int) -> Tree:
         """The tree whose root is that node."""
-        kept = [node]
-        for at in kept:
-            kept.extend(self.children(at).tolist())
+        parents, inside = self.parent.tolist(), {node}
+        inside.update(i for i in range(node + 1, len(parents)) if parents[i] in inside)
+        kept = sorted(inside)
         place = {old: new for new, old in enumerate(kept)}
         parent = np.array([-1, *(place[int(self.parent[old])] for old in kept[1:])])
         return Tree(parent, self.move[kept], self.visits[kept], self.value[kept], self.prior[kept])
 
     def path(self, node: int) -> list[int]:
-        """Moves from the root to the node."""
+        """Moves from the root to the node; the last ones alone where they are more than any board has points."""
         moves: list[int] = []
-        while node > 0:
+        while node > 0 and len(moves) < LONGEST_PATH:
             moves.append(int(self.move[node]))
             node = int(self.parent[node])
         return moves[::-1]
@@ -144,7 +157,8 @@ def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
     children: dict[int, set[int]] = {}
     for parent, move in zip(tree.parent[1:].tolist(), tree.move[1:].tolist(), strict=True):
         children.setdefault(parent, set()).add(move)
-    for node, board in boards_of(tree, position).items():
+    boards = boards_of(tree, position)
+    for node, board in boards.items():
         moves = children.get(node, set())
         if moves and moves != set(board.availables) and not board.game_end()[0]:
             wrong = sorted(moves ^ set(board.availables))
@@ -153,7 +167,7 @@ def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
             )
     inner = set(tree.parent[1:].tolist())
     for node in np.flatnonzero(tree.visits > 1).tolist():
-        if node not in inner and not board_at(position, tree.path(node)).game_end()[0]:
+        if node not in inner and node in boards and not boards[node].game_end()[0]:
             raise StudentFault(
                 f"The node after moves {tree.path(node)} was visited {tree.visits[node]:g} times and has no children; a leaf "
                 "is expanded by its first visit."

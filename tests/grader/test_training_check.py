@@ -1,5 +1,9 @@
 """What the training check makes of the networks that a training passes through."""
 
+import inspect
+import re
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
@@ -7,29 +11,47 @@ import numpy as np
 import pytest
 
 from grader.checks import test_training
-from grader.errors import StudentFault
+from grader.checks import watched_training as watched
+from grader.checks.positions import random_position
+from grader.checks.test_training import ENOUGH_WATCHED, FOLLOWING, Outcome
+from grader.checks.trees import board_at
+from grader.checks.watched_training import Game, WatchedTraining
+from grader.errors import CouldNotGrade, StudentFault
 from grader.run import FAILED, PARTIAL, PASSED
+from grader.trusted_network import forward, fresh_weights, gradients, random_weights
+from grader.trusted_search import search
 
+ROOT = Path(__file__).resolve().parents[2]
 PROFILE = SimpleNamespace(seeds=2, max_games=30, check_every=10, playouts=[8])
 
 
 class Worker:
-    """A worker whose network says how many games it has learnt from, in both ways of learning."""
+    """A worker whose network says how many games it has learnt from."""
 
     def __init__(self, breaks_after=10**6):
-        self.games, self.breaks_after, self.starts, self.learnt_from_given_games = 0, breaks_after, 0, False
+        self.breaks_after, self.starts = breaks_after, 0
 
     def call(self, operation, **arguments):
-        if operation == "train_start":
-            self.games, self.starts = 0, self.starts + 1
-        elif operation in ("train_games", "train_learn"):
-            self.learnt_from_given_games = operation == "train_learn"
-            self.games += arguments.get("games", 1)
-            if self.games > self.breaks_after:
-                raise StudentFault("ValueError: too many games.")
-        elif operation == "net_weights":
-            return {"games": np.array(self.games)}
-        return None
+        self.starts += operation == "train_start"
+
+
+class Training:
+    """Learns from games of either search."""
+
+    watched, following = 100, 0.3
+
+    def __init__(self, worker, beginning, rng):
+        self.worker, self.games, self.searches = worker, 0, set()
+
+    @property
+    def average(self):
+        return {"games": np.array(self.games), "searches": np.array(sorted(self.searches))}
+
+    def learn(self, search):
+        self.searches.add(search)
+        self.games += 1
+        if self.games > self.worker.breaks_after:
+            raise StudentFault("ValueError: too many games.")
 
 
 @pytest.fixture
@@ -47,7 +69,9 @@ def train(monkeypatch):
         )
         monkeypatch.setattr(test_training, "_doubt", lambda *_: "")
         monkeypatch.setattr(test_training, "_losing_lines", lambda *_: next(looks))
-        monkeypatch.setattr(test_training, "self_play", lambda *_: {})
+        monkeypatch.setattr(test_training, "WatchedTraining", Training)
+        monkeypatch.setattr(test_training, "self_play", lambda *_: "the grader's")
+        monkeypatch.setattr(test_training, "_own_game", lambda *_: "the own")
         return test_training.train_best(told, worker), worker
 
     return run
@@ -61,7 +85,7 @@ def test_the_best_network_counts_wherever_in_a_training_it_was(train):
 
 def test_the_first_network_without_a_losing_line_ends_the_training(train):
     best, worker = train([9, 0])
-    assert (best.worst, best.games, worker.games, worker.starts) == (0, 20, 20, 1)
+    assert (best.worst, best.games, best.weights["games"], worker.starts) == (0, 20, 20, 1)
 
 
 def test_what_was_trained_before_a_fault_counts_and_the_fault_is_told(train):
@@ -73,11 +97,109 @@ def test_what_was_trained_before_a_fault_counts_and_the_fault_is_told(train):
 
 @pytest.mark.parametrize(("status", "again"), [(FAILED, True), (PARTIAL, True), (PASSED, False)])
 def test_a_search_that_lost_points_in_its_checks_is_replaced_where_the_network_does_not_learn(train, status, again):
-    best, worker = train([9] * 6 + [1, 0], statuses=[("noise", status), ("tree", PASSED)])
-    assert (best.trusted_search, worker.learnt_from_given_games) == (again, again)
-    assert best.worst == (0 if again else 9)
+    best, _ = train([9] * 6 + [1, 0], statuses=[("noise", status), ("tree", PASSED)])
+    assert best.trusted_search == again and best.worst == (0 if again else 9)
+    assert best.weights["searches"] == ["the grader's" if again else "the own"]
 
 
 def test_a_network_that_learns_needs_no_other_search(train):
     best, worker = train([0], statuses=[("noise", FAILED)])
     assert not best.trusted_search and worker.starts == 1
+
+
+# ------------------------------------------------------------------------------------------------------- watched steps
+
+
+class Steps:
+    """A worker that takes steps of plain gradient descent towards the targets it is given, or towards others."""
+
+    def __init__(self, weights, targets):
+        self.weights, self.targets = weights, targets
+
+    def call(self, operation, states, probs, winners, lr, **_):
+        assert operation == "train_steps"
+        taken = []
+        for batch in zip(states, probs, winners, strict=True):
+            state, pi, z = batch[0], *self.targets(*batch)
+            _, values = forward(self.weights, state, train_mode=True)
+            found = gradients(self.weights, state, -pi / len(z), 2 * (values[:, 0] - z) / len(z))
+            self.weights = {key: w - 0.05 * found[key] if key in found else w for key, w in self.weights.items()}
+            taken.append(self.weights)
+        return taken
+
+
+def play_at_random(rng):
+    """A game whose targets are noise."""
+    position = random_position(rng, 3, 3, 3, 4)
+    states = np.stack([board_at({**position, "moves": position["moves"][:n]}).current_state() for n in range(5)])
+    probs = np.array([[rng.random() for _ in range(9)] for _ in range(5)])
+    z = rng.choice((-1.0, 0.0, 1.0))
+    return Game(states, probs / probs.sum(axis=1, keepdims=True), np.array([z, -z, z, -z, z]))
+
+
+@pytest.mark.parametrize(
+    ("targets", "follows"),
+    [
+        (lambda states, pi, z: (pi, z), True),
+        (lambda states, pi, z: (np.eye(9)[states[:, :2].sum(axis=(1, 2, 3)).astype(int)], np.ones_like(z)), False),
+        (lambda states, pi, z: (np.full_like(pi, 1 / 9), np.sign(states.sum(axis=(1, 2, 3)) - 40)), False),
+    ],
+)
+def test_steps_that_follow_their_targets_are_told_from_those_that_do_not(targets, follows):
+    rng, beginning = Random(3), fresh_weights(3, 3, 1, 5)
+    training = WatchedTraining(Steps(beginning, targets), beginning, rng)
+    for _ in range(60):
+        training.learn(play_at_random(rng))
+    assert training.watched >= ENOUGH_WATCHED
+    assert (training.following > FOLLOWING) == follows, training.following
+
+
+def test_the_averaged_weights_are_those_of_train_py():
+    rng, beginning = Random(3), fresh_weights(3, 3, 1, 5)
+    worker = Steps(beginning, lambda states, pi, z: (pi, z))
+    training, average = WatchedTraining(worker, beginning, rng), dict(beginning)
+    seen = []
+    call, worker.call = worker.call, lambda *given, **more: seen.extend(taken := call(*given, **more)) or taken
+    for _ in range(3):
+        training.learn(play_at_random(rng))
+    for weights in seen:
+        average = {k: a + 0.02 * (weights[k] - a) if a.dtype.kind == "f" else a for k, a in average.items()}
+    assert len(seen) == 6 and all(np.allclose(training.average[key], average[key], atol=1e-6) for key in average)
+    assert any(not np.array_equal(training.average[key], beginning[key]) for key in average)
+
+
+def test_the_settings_are_those_of_train_py(load_module):
+    train = load_module(ROOT / "train.py")
+    preset, pipeline = train.PRESETS["tictactoe"], inspect.getsource(train.TrainPipeline)
+    assert (preset.buffer_size, preset.batch_size) == (watched.BUFFER_SIZE, watched.BATCH_SIZE)
+    assert preset.game_batch_num == watched.GAME_BATCH_NUM
+    for name, value in (("updates_per_game", 3), ("averaging", watched.AVERAGING), ("learn_rate", watched.LEARN_RATE)):
+        assert float(re.search(rf"self\.{name} = (\S+)", pipeline)[1]) == value
+    assert watched.UPDATES_PER_GAME == 3
+
+
+def trained(**more):
+    return Outcome(losing={400: 0}, watched=100, following=0.3, **more)
+
+
+def test_steps_that_follow_nothing_earn_nothing():
+    test_training.expect_trained(trained(), 1.0)
+    with pytest.raises(StudentFault, match="does not learn from the batches"):
+        test_training.expect_trained(replace(trained(), following=0.01), 1.0)
+    with pytest.raises(CouldNotGrade, match="too few to tell"):
+        test_training.expect_trained(replace(trained(), watched=3), 1.0)
+    test_training.expect_trained(replace(trained(), following=0.0, watched=3), 0.0)
+
+
+def test_a_player_that_swaps_visits_is_told_from_a_search():
+    weights = random_weights(3, 3, 1, 4)
+    evaluate = test_training.remembered_evaluate(weights)
+    asked = {}
+    for line in ((), (0,), (4, 0), (1, 2, 3)):
+        root = search(board_at(test_training.position_of(line)), evaluate, 60, 5.0)
+        asked[line] = {move: float(child.visits) for move, child in root.children.items()}
+    assert test_training.own_ways(weights, asked, 60) == {}
+    visits = asked[(4, 0)]
+    first, last = max(visits, key=visits.__getitem__), min(visits, key=visits.__getitem__)
+    visits[first], visits[last] = visits[last], visits[first]
+    assert list(test_training.own_ways(weights, asked, 60)) == [(4, 0)]

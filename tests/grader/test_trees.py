@@ -1,9 +1,13 @@
-"""What a right player may answer with; the rest of the checks' trees is tried by submissions, in tests/trust."""
+"""What a right player may answer with, and forged trees; the rest is tried by submissions, in tests/trust."""
 
 import numpy as np
 import pytest
 
-from grader.checks.trees import most_visited
+from grader.checks.trees import Tree, expect_legal_children, expect_visits_add_up, most_visited
+from grader.errors import StudentFault
+from grader.worker import MAX_TREE_NODES
+
+POSITION = {"width": 3, "height": 3, "n_in_row": 3, "moves": []}
 
 
 def test_a_move_visited_nearly_as_often_may_be_drawn_at_a_temperature_near_zero():
@@ -18,3 +22,42 @@ def test_what_is_drawn_hardly_ever_is_no_right_answer(most):
     chances = np.exp(logs - logs.max())
     assert most_visited(visits) == {move for move, chance in enumerate(chances) if chance >= 1e-9}
     assert 0 not in most_visited(visits)
+
+
+def reply(parent, kind=np.int64, **parts):
+    size = len(parent)
+    zeros = {name: np.zeros(size, dtype=kind) for name in ("move", "visits", "value", "prior")}
+    return {"parent": np.array(parent, dtype=np.int64), **zeros, **parts}
+
+
+def test_a_forged_tree_is_refused_by_its_size():
+    with pytest.raises(StudentFault, match=f"has {MAX_TREE_NODES + 1} nodes"):
+        Tree.from_reply(reply(np.maximum(-1, np.arange(-1, MAX_TREE_NODES))))
+    assert len(Tree.from_reply(reply(np.arange(-1, MAX_TREE_NODES - 1))).parent) == MAX_TREE_NODES
+
+
+def test_children_come_in_order_whatever_the_order_of_nodes():
+    tree = Tree.from_reply(reply([-1, 0, 1, 0, 1, 3, 0]))
+    for node in range(7):
+        assert tree.children(node).tolist() == np.flatnonzero(tree.parent == node).tolist()
+    assert tree.below(1).parent.tolist() == [-1, 0, 0] and tree.below(0).move.tolist() == tree.move.tolist()
+
+
+def test_the_longest_chain_of_nodes_is_walked_and_told_in_few_words():
+    """Each walk from a node to the root, one for each node, would take hours."""
+    chain = np.arange(-1, MAX_TREE_NODES - 1)
+    visits = np.full(MAX_TREE_NODES, 5.0)
+    visits[-1] = 9.0
+    tree = Tree.from_reply(reply(chain, visits=visits))
+    assert len(tree.below(1).parent) == MAX_TREE_NODES - 1
+    with pytest.raises(StudentFault) as fault:
+        expect_visits_add_up(tree, 5)
+    assert len(str(fault.value)) < 5000
+    with pytest.raises(StudentFault, match=r"after moves \[0, 0\] is reached by an illegal move"):
+        expect_legal_children(tree, POSITION)
+
+
+def test_small_numbers_of_a_reply_do_not_overflow():
+    tree = Tree.from_reply(reply([-1, 0, 0], np.int8, visits=np.array([127, 100, 100], dtype=np.int8)))
+    with pytest.raises(StudentFault, match="200 times together"):
+        expect_visits_add_up(tree, 400)

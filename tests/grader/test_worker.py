@@ -307,6 +307,7 @@ ODD_REPLIES = {
     "a value and a fault": b'{"nonce": "NONCE", "value": [1], "fault": {"type": "E", "message": "", "place": ""}}\n',
     "a million empty lists": b'{"nonce": "NONCE", "value": [' + b"[]," * 1_000_000 + b"[]]}\n",
     "deep": b'{"nonce": "NONCE", "value": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+    "a number beyond floats": b'{"nonce": "NONCE", "value": 1' + b"0" * 400 + b"}\n",
     "a long number": b'{"nonce": "NONCE", "value": ' + b"9" * 10_000 + b"}\n",
 }
 
@@ -333,7 +334,7 @@ def test_every_operation_has_a_layout_of_its_reply():
         ("net_weights", {"conv2d_1.weight": [0.5]}),
         ("net_weights", [1]),
         ("net_policy_value", [encode(np.zeros(1))] * 3),
-        ("train_games", [[0.5, "much"]]),
+        ("train_play", {"states": [], "probs": [], "winners": []}),
         ("train_start", 3),
     ],
 )

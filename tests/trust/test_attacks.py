@@ -1,8 +1,9 @@
 """Attacks on the grader: each gains no point over the submission that it is made from, leaves nothing, and hurts no neighbour.
 
 An attack is a folder of `instructor/submissions/attacks/`: files laid over a base (the stubs, the reference, or a plain
-engine), and `expected.toml` with what it tries, what stops it, the checks that are run and those that must be 0. A quick
-part runs always, all of them with TRUST=all in the environment.
+engine), and `expected.toml` with what it tries, what stops it, the checks that are run, those that must be 0, and those that
+may be left to a person (`doubt`). Where a budget stops it, `seconds` are what a check and all of them get. A quick part runs
+always, all of them with TRUST=all in the environment.
 
 TRUST_LEVEL=landlock (or another level) forces a weaker confinement and lets loose all attacks but those that would harm more
 than their own user there (`needs`): what fails then is what that level does not stop. Never as root.
@@ -169,12 +170,21 @@ def run_here(run, assignment, announce):
     return int(code), log.getvalue()[-4000:]
 
 
-def grade(path, checks, out, monkeypatch):
-    """Results of some checks by the profile smoke, with the lines that were told meanwhile."""
+def grade(path, checks, out, monkeypatch, seconds=None):
+    """Results of some checks by the profile smoke, with the lines that were told meanwhile.
+
+    Args:
+        seconds: for a check of any kind, and for all of them, in place of the profile's.
+    """
     whole = load_assignment()
     assignment = replace(whole, checks=tuple(check for check in whole.checks if check.id in checks))
     assert len(assignment.checks) == len(checks)
-    if not ALL:
+    if seconds:
+        smoke = whole.profiles["smoke"]
+        minutes, budget = (each / 60 for each in seconds)
+        smoke = replace(smoke, check_minutes=minutes, budget_minutes=budget, match=replace(smoke.match, minutes=minutes))
+        assignment = replace(assignment, profiles={**whole.profiles, "smoke": smoke})
+    elif not ALL:
         monkeypatch.setattr(grading, "_run_checks", run_here)
     lines = []
     results = grading.grade(path, assignment, "smoke", out, SANDBOX, seed=SEED, announce=lines.append)
@@ -245,7 +255,9 @@ def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch,
     base = base_points(told["base"], told["checks"], tmp_path, monkeypatch)
     path = lay_attack(name, tmp_path / "in" / name)
     before = {"processes": set(processes(tmp_path)), "files": files_outside(tmp_path), "neighbour": digest(neighbour)}
-    results, lines = grade(path, told["checks"], tmp_path / "out", monkeypatch)
+    started = time.monotonic()
+    results, lines = grade(path, told["checks"], tmp_path / "out", monkeypatch, told.get("seconds"))
+    seconds = time.monotonic() - started
 
     left = leftovers(before, tmp_path)
     with contextlib.suppress(BlockingIOError):
@@ -268,7 +280,8 @@ def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch,
         else told["says"],
     }
     faults = {fault: seen for fault, seen in faults.items() if seen}
-    TABLE.append((name, told["stopped_by"], max(0.0, gained), left, ", ".join(faults)))
+    stopped_by = f"{told['stopped_by']} (after {seconds:.0f} s)"
+    TABLE.append((name, stopped_by, max(0.0, gained), left, ", ".join(faults)))
     assert faults == {}, said
     assert results["sandbox"]["level"] == SANDBOX.level
     assert not any(sign in page.lower() for sign in ("<script", "<img", "\x1b", "\x9b", "\x07"))

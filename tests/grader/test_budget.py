@@ -1,0 +1,149 @@
+"""A submission keeps the grader no longer than its deadlines and its budget, and other programs are not charged to it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from grader.assignment import load_assignment
+from grader.budget import LONGEST_STEP_S, Budget, Spending, minutes
+from grader.grading import grade
+from grader.sandbox import LEVELS, find_sandbox
+from Minimax.arena.process import Descendants
+from Minimax.arena.withheld import Core
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKS = ("mcts_pure.tree", "mcts_pure.reuse", "mcts_alphazero.reuse")
+SLEEPS = "import time\n\n\nclass MCTSPlayer:\n    def __init__(self, **_):\n        time.sleep(1000)\n"
+
+
+class Tree:
+    """A tree of processes that has used so many CPU seconds."""
+
+    used_s = 0.0
+
+    def cpu_s(self):
+        return self.used_s
+
+    def members(self):
+        return [7]
+
+
+@pytest.mark.parametrize(
+    ("busy", "own_s", "waited_s", "charged_s"),
+    [
+        ([0, 0], 0, 0, 8),  # it sleeps on an idle machine
+        ([8, 8], 0, 0, 8),  # it sleeps while others have all of the cores
+        ([8, 8], 16, 0, 8),  # it computes alone on both cores
+        ([8, 8], 8, 8, 4),  # two threads of it, which others leave half of the cores
+        ([8, 8], 2, 6, 2),  # one thread of it, which others leave a quarter of one
+        ([8, 8], 16, 400, 8),  # its many threads wait for each other alone
+        ([8, 0], 4, 4, 8),  # others leave it a core
+        ([8, 8], 0, 8, 0.8),  # it gets nothing
+    ],
+)
+def test_what_other_programs_withheld_is_not_used(monkeypatch, busy, own_s, waited_s, charged_s):
+    now, cores, delays, tree = [100.0], [Core(0.0, 0.0, 0.0)] * len(busy), {1: 50.0}, Tree()
+    monkeypatch.setattr("grader.budget.monotonic", lambda: now[0])
+    monkeypatch.setattr("grader.budget.core_times", lambda: dict(enumerate(cores)))
+    monkeypatch.setattr("grader.budget.run_delays", lambda pids: delays.items())
+    monkeypatch.setattr("grader.budget.has_run_delays", lambda: True)
+    spending = Spending(tree, 0.0, 100.0, 0.0, dict(enumerate(cores)), dict(delays))
+    now[0] += 8
+    cores, delays = [Core(float(busy_s), 0.0, 8.0) for busy_s in busy], {1: 50.0 + waited_s}
+    tree.used_s = own_s
+    spending.look()
+    assert spending.used_s == pytest.approx(charged_s)
+
+
+def test_a_machine_that_was_put_to_sleep_is_not_charged(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("grader.budget.monotonic", lambda: now[0])
+    monkeypatch.setattr("grader.budget.core_times", dict)
+    spending = Spending(Tree())
+    now[0] += 50_000
+    spending.look()
+    assert spending.used_s == LONGEST_STEP_S
+
+
+def test_a_real_sleeper_is_charged_by_the_clock():
+    with subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(30)"]) as process:
+        spending, started = Spending(Descendants(process.pid)), time.monotonic()
+        while time.monotonic() - started < 2.5:
+            time.sleep(0.1)
+            spending.look()
+        process.kill()
+    assert 0 < spending.used_s <= 2.6
+
+
+def test_deadlines_are_of_the_check_and_the_budget_of_all(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("grader.budget.monotonic", lambda: now[0])
+    monkeypatch.setattr("grader.budget.core_times", dict)
+    budget = Budget(100.0, {"a": 10.0, "b": 30.0})
+    budget.watch(os.getpid())
+
+    def after(seconds, check):
+        for _ in range(seconds // 5):
+            now[0] += 5
+            said = budget.overrun(check)
+        return said
+
+    assert after(10, "a") == "" and after(5, "a") == "" and after(10, "a") == "it used up its 10 seconds"
+    budget.watch(os.getpid())
+    assert after(25, "b") == "" and not budget.spent
+    assert after(60, "c") == "the submission used up its budget of 100 seconds" and budget.spent
+
+
+def test_minutes_are_told_as_such():
+    assert (minutes(30), minutes(90 * 60)) == ("30 seconds", "90 minutes")
+
+
+def in_brief(check_s, budget_s):
+    """The assignment with some checks and few seconds for them."""
+    whole = load_assignment()
+    smoke = replace(whole.profiles["smoke"], check_minutes=check_s / 60, budget_minutes=budget_s / 60)
+    checks = tuple(check for check in whole.checks if check.id in CHECKS)
+    return replace(whole, checks=checks, profiles={**whole.profiles, "smoke": smoke})
+
+
+@pytest.fixture
+def sleeper(tmp_path):
+    """The reference, whose pure search sleeps."""
+    folder = tmp_path / "in" / "sleeper"
+    shutil.copytree(ROOT / "instructor" / "reference" / "AlphaZero", folder / "AlphaZero")
+    (folder / "AlphaZero" / "mcts_pure.py").write_text(SLEEPS, encoding="utf-8")
+    return folder
+
+
+needs_confinement = pytest.mark.skipif(find_sandbox().level not in LEVELS[:3], reason="it needs a confinement")
+
+
+@needs_confinement
+def test_a_check_that_takes_too_long_is_ended_and_the_others_are_graded(sleeper, tmp_path, monkeypatch):
+    results = grade(sleeper, in_brief(6, 600), "smoke", tmp_path / "out", find_sandbox(), seed=1, announce=lambda _: None)
+    said = {check["id"]: check["message"] for check in results["checks"]}
+    assert set(results["could_not_grade"]) == {i for i in CHECKS if i.startswith("mcts_pure")}
+    assert "it used up its 6 seconds" in said["mcts_pure.tree"]
+    assert results["points"] == 1.0  # of mcts_alphazero.reuse
+
+
+@needs_confinement
+def test_a_submission_that_used_up_its_budget_is_set_aside_and_does_not_come_back(sleeper, tmp_path):
+    announced = []
+    arguments = sleeper, in_brief(600, 7), "smoke", tmp_path / "out", find_sandbox()
+    results = grade(*arguments, seed=1, announce=announced.append)
+    assert set(results["could_not_grade"]) == set(CHECKS) and results["points"] == 0
+    assert all("used up its budget of 7 seconds" in check["message"] for check in results["checks"] if check["id"] in CHECKS)
+    assert sum("used up its budget" in line for line in announced) == len(CHECKS)
+    # As if the grader had been killed before it wrote the results: what was set aside is not begun again.
+    (tmp_path / "out" / "sleeper" / "results.json").unlink()
+    assert grade(*arguments, seed=1, announce=lambda _: None)["could_not_grade"] == results["could_not_grade"]
+    lines = (tmp_path / "out" / "sleeper" / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
+    assert sorted(json.loads(line)["id"] for line in lines) == sorted(CHECKS)
