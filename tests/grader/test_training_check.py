@@ -17,8 +17,9 @@ from grader.checks.test_training import ENOUGH_WATCHED, FOLLOWING, Outcome
 from grader.checks.trees import board_at
 from grader.checks.watched_training import Game, WatchedTraining
 from grader.errors import CouldNotGrade, StudentFault
+from grader.network_weights import fresh_weights, random_weights
 from grader.run import FAILED, PARTIAL, PASSED
-from grader.trusted_network import forward, fresh_weights, gradients, random_weights
+from grader.trusted_network import forward, gradients
 from grader.trusted_search import search
 
 ROOT = Path(__file__).resolve().parents[2]
