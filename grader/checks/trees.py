@@ -239,7 +239,7 @@ def expect_values_add_up(
     if draws > 1:
         raise StudentFault("A draw is not worth 0 in the tree.")
     if min(errors.values()) <= 1 and min(errors_over.values()) <= 1:
-        raise StudentFault("The result of a finished game enters the tree as seen by the wrong player.")
+        raise StudentFault(f"The result of a finished game enters the tree as seen by the wrong player.{hint and ' '}{hint}")
     if unturned <= 1:
         raise StudentFault(
             "The values do not change sign from one level of the tree to the next: what is good for one player must "
