@@ -402,13 +402,10 @@ def train_start(weights: dict[str, np.ndarray]) -> None:
     STATE["pipeline"], STATE["net"] = pipeline, pipeline.average_net
 
 
-def train_games(games: int) -> list[list[float]]:
-    """Self-play games, each followed by its updates: [loss, entropy] a game, NaN before the first update."""
-    done = []
+def train_games(games: int) -> None:
+    """Self-play games, each followed by its updates."""
     for _ in range(games):
-        losses = STATE["pipeline"].step()
-        done.append([number(value) for value in losses] if losses else [float("nan")] * 2)
-    return done
+        STATE["pipeline"].step()
 
 
 def train_play() -> dict[str, np.ndarray]:

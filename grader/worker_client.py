@@ -75,7 +75,7 @@ REPLIES: dict[str, Any] = {
     "net_gradients": {str: np.ndarray},
     "net_weights": {str: np.ndarray},
     "train_start": type(None),
-    "train_games": [(_NUMBER, _NUMBER)],
+    "train_games": type(None),
     "train_play": dict.fromkeys(("states", "probs", "winners"), np.ndarray),
     "train_steps": [{str: np.ndarray}],
 }

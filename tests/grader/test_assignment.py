@@ -28,9 +28,9 @@ def changed(tmp_path):
     return write
 
 
-def decided_checks():
+def decided_checks(without):
     """The id of `@pytest.mark.points` for every test below grader/checks, None where a test has no such mark."""
-    for file in sorted((ROOT / "grader" / "checks").glob("**/*.py")):
+    for file in sorted(set((ROOT / "grader" / "checks").glob("**/*.py")) - {ROOT / "grader" / "checks" / without}):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
                 marks = [d for d in node.decorator_list if isinstance(d, ast.Call) and "mark.points" in ast.unparse(d.func)]
@@ -54,8 +54,9 @@ def test_minimax_alphazero_and_marks_are_worth_35_35_and_30(assignment):
     assert (minimax, others, sum(mark.points for mark in assignment.marks)) == (35, 35, 30)
 
 
-def test_every_check_is_decided_by_exactly_one_test_and_every_test_decides_one(assignment):
-    assert Counter(decided_checks()) == Counter(check.id for check in assignment.checks)
+@pytest.mark.parametrize("elsewhere", ["test_own_training.py", "test_training.py"], ids=["in grading", "in a kit"])
+def test_every_check_is_decided_by_exactly_one_test_and_every_test_decides_one(assignment, elsewhere):
+    assert Counter(decided_checks(elsewhere)) == Counter(check.id for check in assignment.checks)
 
 
 def test_the_shares_of_the_assignment_are_those_that_the_checks_deduct(assignment):
@@ -64,9 +65,11 @@ def test_the_shares_of_the_assignment_are_those_that_the_checks_deduct(assignmen
 
 def test_every_stub_is_collected_and_what_is_handed_out_as_framework_is_not(assignment):
     assert all(assignment.is_collected(stub) for stub in assignment.stubs)
-    handed_out = ["Minimax/baseline.cpp", "Minimax/sample.cpp", "Minimax/AIController.h", "Board/game_board.py", "train.py"]
-    assert not any(assignment.is_collected(path) for path in handed_out)
-    assert all(matches(path, assignment.framework) for path in handed_out)
+    framework = ["Minimax/AIController.h", "Board/game_board.py", "train.py"]
+    answers = ["Minimax/baseline.cpp", "Minimax/sample.cpp"]
+    assert not any(assignment.is_collected(path) for path in framework + answers)
+    assert all(matches(path, assignment.framework) for path in framework)
+    assert not any(matches(path, assignment.framework) for path in answers)
 
 
 def test_a_check_that_is_not_named_is_no_check(assignment):
