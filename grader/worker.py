@@ -430,13 +430,10 @@ def train_steps(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: 
 
 # ------------------------------------------------------------------------------------------------- exchange
 
-SEARCHES = (search, choose, self_play, advance)
+OF_BOARDS = (search, choose, self_play, advance, net_policy_value_fn, net_random_symmetries)
 OF_THE_NETWORK = (model_layout, net_create, net_weights, net_forward, net_forward_changed, net_policy_value)
-OF_POSITIONS = (net_policy_value_fn, net_random_symmetries)
 STEPS = (net_train, net_gradients, train_start, train_games, train_play, train_steps)
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    each.__name__: each for each in (*SEARCHES, *OF_THE_NETWORK, *OF_POSITIONS, *STEPS)
-}
+OPERATIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*OF_BOARDS, *OF_THE_NETWORK, *STEPS)}
 
 
 def describe(error: BaseException, workspace: Path) -> dict[str, Any]:

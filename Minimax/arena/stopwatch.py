@@ -112,7 +112,7 @@ class Stopwatch:
         self.allowance = allowance
         self.charged_s = tree.cpu_s() if charged_s is None else charged_s
         self._tree = tree
-        self._looked = False
+        self._looked = self._overdue = False
         self._due_s = min(LOOK_S, allowance.wall_s, allowance.cpu_s or LOOK_S)
         tree.withheld.begin(tree.known)
         self._started_s = monotonic()
@@ -130,6 +130,9 @@ class Stopwatch:
     def look(self) -> None:
         """See whether there is time left for the answer, if it is due to be seen again.
 
+        Read what has come between two looks. This process may itself have waited for a core while the answer came in time, so
+        that the first look for which there is no wall clock left lets it be read.
+
         Raises:
             OutOfTime: there is none.
         """
@@ -143,10 +146,10 @@ class Stopwatch:
             spent = self._spent(cpu_s, exact=True)
         charged_s = spent.wall_s if allowance.cpu_s is None else spent.wall_s - spent.withheld_s
         out_of_cpu = allowance.cpu_s is not None and spent.cpu_s > allowance.cpu_s
-        if out_of_cpu or charged_s > allowance.wall_s:
-            raise OutOfTime(spent, doubtful=False)
-        if spent.wall_s > allowance.longest_s:
-            raise OutOfTime(spent, doubtful=True)
+        late, doubtful = charged_s > allowance.wall_s, spent.wall_s > allowance.longest_s
+        if out_of_cpu or (self._overdue and (late or doubtful)):
+            raise OutOfTime(spent, doubtful=not (out_of_cpu or late))
+        self._overdue = late or doubtful
         left_s = [LOOK_S, allowance.wall_s - charged_s, allowance.longest_s - spent.wall_s]
         if allowance.cpu_s is not None:
             left_s.append(allowance.cpu_s - spent.cpu_s)

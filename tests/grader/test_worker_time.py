@@ -10,7 +10,7 @@ from grader import worker_client
 from grader.errors import CouldNotGrade
 from grader.worker_client import Worker
 from Minimax.arena.process import has_cpu_clock
-from Minimax.arena.stopwatch import Allowance
+from Minimax.arena.stopwatch import Allowance, Stopwatch
 from Minimax.arena.withheld import has_run_delays
 
 
@@ -33,6 +33,19 @@ def test_a_busy_core_makes_no_answer_late(worker, monkeypatch, busy_core):
     started = time.monotonic()
     assert choose(asked) == [1]
     assert time.monotonic() - started > 1.5
+    assert fault(worker("time.sleep(9)"), limit_s=7) == "No answer within 7 s."
+
+
+def test_an_answer_that_came_while_the_grader_itself_waited_is_in_time(worker, monkeypatch):
+    look = Stopwatch.look
+
+    def late_look(self):
+        time.sleep(1.5)
+        look(self)
+
+    monkeypatch.setattr(Stopwatch, "look", late_look)
+    monkeypatch.setattr(worker_client, "cpu_allowance", lambda limit_s: Allowance(limit_s, 1.0, 60.0))
+    assert choose(worker("time.sleep(0.6)")) == [1]
     assert fault(worker("time.sleep(9)"), limit_s=7) == "No answer within 7 s."
 
 

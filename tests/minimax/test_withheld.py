@@ -50,7 +50,7 @@ def looks(clock, monkeypatch):
         found.begin(())
         for each, cpu_s in zip_longest(delays, cpu, fillvalue=0.0):
             clock[0] += 0.2
-            monkeypatch.setattr(withheld, "_threads", lambda _, each=each: each.items())
+            monkeypatch.setattr(withheld, "run_delays", lambda _, each=each: each.items())
             found.look(cpu_s)
         return pytest.approx(found.seconds(0.0, exact=False))
 
@@ -93,7 +93,7 @@ def test_a_wait_is_counted_whole_when_it_ends_long_after_the_last_look(looks):
 def test_what_a_thread_waited_in_an_earlier_question_is_not_counted_again(looks, clock, monkeypatch):
     found = Withheld(set)
     for delay in (5.0, 8.0):
-        monkeypatch.setattr(withheld, "_threads", lambda _, delay=delay: {1: delay}.items())
+        monkeypatch.setattr(withheld, "run_delays", lambda _, delay=delay: {1: delay}.items())
         found.begin(())
         clock[0] += 0.2
         found.look(0.0)
@@ -139,7 +139,7 @@ def test_what_a_hypervisor_took_is_withheld_as_well(clock, looks, monkeypatch):
     monkeypatch.setattr(withheld, "core_times", lambda: cores(c0=(clock[0], clock[0] / 4, clock[0])))
     found = Withheld(set)
     found.begin(())
-    monkeypatch.setattr(withheld, "_threads", lambda _: {}.items())
+    monkeypatch.setattr(withheld, "run_delays", lambda _: {}.items())
     found.look(0.0)
     clock[0] += 8.0
     assert found.seconds(0.0, exact=False) == 0.0
