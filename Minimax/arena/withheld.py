@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from time import monotonic
 from typing import NamedTuple
@@ -42,13 +41,23 @@ def has_run_delays() -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class _Look:
-    """When a program was looked at, and since the beginning of the question: its CPU time, and what was withheld from it."""
+@dataclass
+class _Step:
+    """The time from one look to the next.
 
-    at_s: float
-    cpu_s: float
-    waited_s: float
+    Attributes:
+        length_s: of wall clock.
+        idle_s: of it, when no thread of the program ran.
+        waits: thread -> how long it waited in this time, as far as that is known by now.
+    """
+
+    length_s: float
+    idle_s: float
+    waits: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def withheld_s(self) -> float:
+        return min(self.idle_s, max(self.waits.values(), default=0.0))
 
 
 class Withheld:
@@ -63,7 +72,8 @@ class Withheld:
         self._files: dict[int, int] = {}  # process -> its open schedstat, since it is read at each question
         self._delays: dict[int, float] = {}  # thread -> its run delay when it was read last during this question
         self._earlier: dict[int, float] = {}  # and before it
-        self._looks = [_Look(0.0, 0.0, 0.0)]  # of this question, the first at its beginning
+        self._steps: list[_Step] = []  # of this question
+        self._begun_s = self._looked_s = self._looked_cpu_s = self._waited_s = 0.0
         self._cores: dict[int, Core] | None = None  # at the first look
 
     def begin(self, known: Iterable[int]) -> None:
@@ -72,7 +82,9 @@ class Withheld:
         Args:
             known: process ids of the program as far as they are known without a search.
         """
-        self._looks, self._cores = [_Look(monotonic(), 0.0, 0.0)], None
+        self._begun_s = self._looked_s = monotonic()
+        self._looked_cpu_s = self._waited_s = 0.0
+        self._steps, self._cores = [], None
         if not has_run_delays():
             return
         for pid in known:
@@ -103,21 +115,29 @@ class Withheld:
             self._delays, self._earlier = delays, {}  # without the threads that have ended
 
     def _take(self, delays: dict[int, float], cpu_s: float) -> None:
-        now, last = monotonic(), self._looks[-1]
-        waited_s = last.waited_s
+        now = monotonic()
+        length_s = now - self._looked_s
+        self._steps.append(_Step(length_s, max(0.0, length_s - (cpu_s - self._looked_cpu_s))))
+        self._looked_s, self._looked_cpu_s = now, cpu_s
         for thread, delay in delays.items():
             before = self._delays.get(thread)
             if before is None or before > delay:  # not read at the last look; since then it has waited no longer than that
-                before = max(self._earlier.get(thread, 0.0), delay - (now - last.at_s))
-            wait_s = delay - before
-            if wait_s > 0:
-                # A wait is counted when it ends, so it may have begun before the last look.
-                begun = bisect_right(self._looks, now - wait_s, key=lambda look: look.at_s)
-                since = self._looks[max(0, begun - 1)]
-                idle_s = (now - since.at_s) - (cpu_s - since.cpu_s)
-                waited_s = max(waited_s, since.waited_s + min(wait_s, idle_s))
-        self._looks.append(_Look(now, cpu_s, waited_s))
+                before = max(self._earlier.get(thread, 0.0), delay - length_s)
+            self._spread(thread, delay - before)
         self._delays.update(delays)
+
+    def _spread(self, thread: int, wait_s: float) -> None:
+        """Count a thread's wait, of which nothing was known at the last look, where it must have been: in the latest time.
+
+        A wait is counted when it ends, so it may have begun before the last look.
+        """
+        for step in reversed(self._steps):
+            if wait_s <= 0:
+                break
+            before_s, known_s = step.withheld_s, step.waits.get(thread, 0.0)
+            step.waits[thread] = min(step.length_s, known_s + wait_s)
+            wait_s -= step.waits[thread] - known_s
+            self._waited_s += step.withheld_s - before_s
 
     def seconds(self, cpu_s: float, exact: bool) -> float:
         """Seconds that may have been withheld since the beginning.
@@ -125,10 +145,10 @@ class Withheld:
         Args:
             exact: read /proc/stat too; without it the figure may be too small.
         """
-        waited_s = self._looks[-1].waited_s
+        waited_s = self._waited_s
         if self._cores is None or (has_run_delays() and not exact):  # None: the answer came before the first look
             return waited_s
-        passed_s, now = monotonic() - self._looks[0].at_s, core_times()
+        passed_s, now = monotonic() - self._begun_s, core_times()
         used = [Core(*(b - a for a, b in zip(self._cores[i], now[i], strict=True))) for i in self._cores if i in now]
         tells = sum(core.all_s for core in used) > passed_s / 2  # not so of an imitation whose numbers stand still
         if has_run_delays():

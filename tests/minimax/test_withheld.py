@@ -90,6 +90,11 @@ def test_a_wait_is_counted_whole_when_it_ends_long_after_the_last_look(looks):
     assert looks({1: 3.0}, {1: 3.0}, {1: 3.6}, begin={1: 3.0}) == 0.6
 
 
+def test_waits_that_go_on_at_every_look_are_counted_whole(looks):
+    """What is told at a look is now less than the time since the one before, and now more."""
+    assert looks({1: 0.15}, {1: 0.36}, {1: 0.54}, {1: 0.75}) == 0.75
+
+
 def test_what_a_thread_waited_in_an_earlier_question_is_not_counted_again(looks, clock, monkeypatch):
     found = Withheld(set)
     for delay in (5.0, 8.0):
