@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from fnmatch import fnmatchcase
+from inspect import signature
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,6 +30,7 @@ sys.path.insert(0, str(ROOT))
 from grader import trust, worker  # noqa: E402
 from grader.assignment import load_assignment  # noqa: E402
 from grader.checks import conftest, test_mcts_alphazero, test_mcts_pure, test_self_play  # noqa: E402
+from grader.checks.oracle import find_oracle  # noqa: E402
 from grader.errors import CouldNotGrade, StudentFault  # noqa: E402
 from grader.worker_client import _sentence  # noqa: E402
 
@@ -70,7 +72,8 @@ def verdict_of(check: str, test: Any, seed: int, local: LocalWorker, shares: dic
     ruling = conftest.Ruling(shares=shares)
     local.dice = Random(f"{seed}:{check}:dice")
     try:
-        test(local, ruling, Random(f"{seed}:{check}"))
+        fixtures = {"worker": local, "verdict": ruling, "rng": Random(f"{seed}:{check}"), "oracle": find_oracle()}
+        test(**{name: fixtures[name] for name in signature(test).parameters})
     except StudentFault as fault:
         return 0.0, str(fault)
     except CouldNotGrade as doubt:
@@ -138,7 +141,7 @@ def main() -> int:
             trust.lay_out(sample, Path(folder, sample.name))
             command = [sys.executable, __file__, "--one", str(Path(folder, sample.name)), ",".join(sorted(groups))]
             command += ["--seed", str(options.seed), "--seeds", str(options.seeds)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         wrong += show(sample, rows)
         runs += len(rows)
