@@ -11,6 +11,7 @@ import pytest
 from grader import __main__ as program
 from grader import doctor, grading, sandbox
 from grader.sandbox import LEVELS, WITH_NAMESPACES, Sandbox, find_sandbox, try_level
+from grader.summary import GRADED, Row
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE = ROOT / "tests" / "machine.py"
@@ -23,7 +24,6 @@ FAILS = {
     "landlock": BARE,
     "rlimits": BARE | {"files", "writing"},
 }
-DONE = {"could_not_grade": [], "submission": "work", "points": 0.0, "max_program_points": 70.0, "awaiting_marks": 30.0}
 
 
 def failing(lines):
@@ -88,7 +88,7 @@ def weak(monkeypatch):
     """A machine that offers rlimits alone, and a grading that is only noted."""
     graded = []
     monkeypatch.setattr(program, "find_sandbox", lambda _: Sandbox("rlimits", False))
-    monkeypatch.setattr(program, "grade", lambda path, *_, **__: graded.append(path) or DONE)
+    monkeypatch.setattr(program, "grade_class", lambda paths, *_: graded.extend(paths) or [Row("work", GRADED)])
     return graded
 
 
