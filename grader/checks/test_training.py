@@ -44,7 +44,7 @@ from grader.trusted_network import forward
 from grader.trusted_oracle import search_answers
 from grader.trusted_search import Evaluation, search
 from grader.worker_client import Worker
-from training.exact import Line, play_all_replies
+from training.exact import ExactResult, Line, play_all_replies
 
 NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25
 BLOCK = 1  # of train.py's network on 3x3
@@ -55,7 +55,9 @@ KINSHIP = 0.2  # least correlation of trained layers with what they began as; af
 OBEDIENCE = 0.4  # largest share of visits that may go elsewhere than a right search sends them under a senseless network
 # Least correlation of steps with their targets' rests: of right ones 0.25 to 0.45, of those that ignore them 0 +- 0.02.
 FOLLOWING = 0.1
-ENOUGH_WATCHED = 25  # steps, from which that says something
+CLEARLY_FOLLOWING = 0.15
+ENOUGH_WATCHED, SURELY_WATCHED = 25, 100  # steps: from which that says something, and from which it accuses
+MORE_LOOKS = 4  # at networks of the same training, where the own search loses with one that the grader's does not lose with
 OTHER_MOVE = 0.1  # share of a root's visits; right searches that differ in more of them play another search
 SEARCH_CHECKS = "mcts_alphazero."
 
@@ -69,7 +71,7 @@ class Outcome:
         curve: of its training, games played and losing lines.
         fault: why no further training was possible.
         doubt: see `_doubt`.
-        watched, following: how many steps were watched, and how far they followed their targets (`WatchedTraining`).
+        attempt: the training that it comes from; it may be gone on with.
     """
 
     losing: dict[int, int] = field(default_factory=dict)
@@ -81,8 +83,17 @@ class Outcome:
     fault: str = ""
     weights: dict[str, np.ndarray] = field(default_factory=dict)
     doubt: str = ""
-    watched: int = 0
-    following: float = 0.0
+    attempt: Attempt | None = None
+
+    @property
+    def watched(self) -> int:
+        """How many steps of its training were watched."""
+        return self.attempt.watched if self.attempt else 0
+
+    @property
+    def following(self) -> float:
+        """How far they followed their targets."""
+        return self.attempt.following if self.attempt else 0.0
 
     @property
     def worst(self) -> int:
@@ -107,40 +118,87 @@ def train_best(run: Run, worker: Worker) -> Outcome:
 
 def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outcome:
     """The best network of all trainings, wherever in its training it was best."""
-    profile = run.profile.training
     best = Outcome()
-    for attempt in range(profile.seeds):
-        seed, games, started = rng.randrange(2**31), 0, time.monotonic()
-        curve: list[tuple[int, int]] = []
+    for number in range(run.profile.training.seeds):
+        attempt = Attempt(run, worker, rng, trusted_search, f"attempt {number + 1} of {run.profile.training.seeds}")
         try:
-            beginning = fresh_weights(3, 3, BLOCK, seed)
-            worker.call("train_start", limit_s=CALL_LIMIT_S, weights=beginning)
-            training, numbers = WatchedTraining(worker, beginning, Random(seed)), np.random.default_rng(seed)
-            # Also after the last line is lost no more, until enough steps were seen.
-            while games < profile.max_games and (best.worst > 0 or training.watched < ENOUGH_WATCHED):
-                more = min(profile.check_every, profile.max_games - games)
-                for _ in range(more):
-                    game = self_play(worker, numbers) if trusted_search else _own_game(worker)
-                    training.learn(game)
-                games += more
-                weights = {key: value.copy() for key, value in training.average.items()}
-                outcome = Outcome(games=games, seed=seed, trusted_search=trusted_search, curve=curve, weights=weights)
-                outcome.doubt = _doubt(worker, beginning, weights, rng)
-                outcome.losing = {n: _losing_lines(worker, outcome, n) for n in profile.playouts}
-                outcome.seconds = time.monotonic() - started
-                curve.append((games, outcome.worst))
-                best = min(best, outcome, key=lambda each: each.worst)
-                if best.curve is curve:
-                    best.watched, best.following = training.watched, training.following
-                run.progress(
-                    f"training, attempt {attempt + 1} of {profile.seeds}: {games} of at most {profile.max_games} games, "
-                    f"{outcome.worst} losing lines, at most {(profile.max_games - games) * outcome.seconds / games:.0f} s left"
-                )
+            attempt.start()
+            # Also after the last line is lost no more, until the steps have told whether they follow.
+            while not attempt.is_over and (best.worst > 0 or attempt.is_open):
+                best = min(best, attempt.look(), key=lambda each: each.worst)
         except StudentFault as fault:
             best.fault = str(fault)
         if best.worst == 0 or best.fault:
             break
     return best
+
+
+class Attempt:
+    """One training, in which the network is looked at after every few games.
+
+    Args:
+        rng: of its seed, and of the positions that the network is looked at in.
+        trusted_search: whether the grader's search plays the games.
+        name: for the progress.
+    """
+
+    def __init__(self, run: Run, worker: Worker, rng: Random, trusted_search: bool, name: str) -> None:
+        self._run, self._worker, self._rng, self._trusted_search, self._name = run, worker, rng, trusted_search, name
+        self._profile = run.profile.training
+        self._seed, self._games, self._started = rng.randrange(2**31), 0, time.monotonic()
+        self._numbers = np.random.default_rng(self._seed)
+        self._beginning = fresh_weights(3, 3, BLOCK, self._seed)
+        self._training = WatchedTraining(worker, self._beginning, Random(self._seed))
+        self._curve: list[tuple[int, int]] = []
+
+    def start(self) -> None:
+        """Have the worker begin."""
+        self._worker.call("train_start", limit_s=CALL_LIMIT_S, weights=self._beginning)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all its games are played."""
+        return self._games >= self._profile.max_games
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more steps could tell better if they follow their targets."""
+        watched, following = self._training.watched, self._training.following
+        return watched < ENOUGH_WATCHED or (following < CLEARLY_FOLLOWING and watched < SURELY_WATCHED)
+
+    @property
+    def watched(self) -> int:
+        """Steps that were watched."""
+        return self._training.watched
+
+    @property
+    def following(self) -> float:
+        """How far they followed their targets (`WatchedTraining`)."""
+        return self._training.following
+
+    def look(self, doubt: str | None = None) -> Outcome:
+        """Train on for some games and look at the network.
+
+        Args:
+            doubt: is taken over, since the worker holds another network by now; by default see `_doubt`.
+        """
+        more = min(self._profile.check_every, self._profile.max_games - self._games)
+        for _ in range(more):
+            self._training.learn(self_play(self._worker, self._numbers) if self._trusted_search else _own_game(self._worker))
+        self._games += more
+        weights = {key: value.copy() for key, value in self._training.average.items()}
+        outcome = Outcome(attempt=self, games=self._games, seed=self._seed, curve=self._curve, weights=weights)
+        outcome.trusted_search = self._trusted_search
+        outcome.doubt = _doubt(self._worker, self._beginning, weights, self._rng) if doubt is None else doubt
+        outcome.losing = {n: _losing_lines(self._worker, outcome, n) for n in self._profile.playouts}
+        outcome.seconds = time.monotonic() - self._started
+        self._curve.append((self._games, outcome.worst))
+        left_s = (self._profile.max_games - self._games) * outcome.seconds / self._games
+        self._run.progress(
+            f"training, {self._name}: {self._games} of at most {self._profile.max_games} games, {outcome.worst} losing lines, "
+            f"at most {left_s:.0f} s left"
+        )
+        return outcome
 
 
 def _own_game(worker: Worker) -> Game:
@@ -232,20 +290,23 @@ def correlation(first: np.ndarray, second: np.ndarray) -> float:
 
 def expect_trained(trained: Outcome, share: float) -> None:
     """Where points would be given: StudentFault for weights that did not come from the batches, CouldNotGrade for a doubt."""
-    if share > 0 and not trained.doubt and trained.watched >= ENOUGH_WATCHED and trained.following < FOLLOWING:
-        raise StudentFault(
-            f"train_step does not learn from the batches that it is given: of {trained.watched} steps the correlation with "
-            f"what was particular in their targets was {trained.following:.2f}; that of a step that minimises the loss on them "
-            f"is above {FOLLOWING:g}. Such a training counts nothing."
+    if share <= 0:
+        return
+    if trained.doubt:
+        raise CouldNotGrade(
+            f"after training {trained.doubt}, so that no program can tell whether it was trained; it lost {trained.worst} lines"
         )
-    if share > 0 and not trained.doubt and trained.watched < ENOUGH_WATCHED:
+    follows = trained.following >= FOLLOWING
+    if trained.watched < (ENOUGH_WATCHED if follows else SURELY_WATCHED):
         raise CouldNotGrade(
             f"only {trained.watched} steps were watched whose targets differed from those of equal states, too few to tell "
             f"whether train_step learns from its batches; the network lost {trained.worst} lines"
         )
-    if trained.doubt and share > 0:
-        raise CouldNotGrade(
-            f"after training {trained.doubt}, so that no program can tell whether it was trained; it lost {trained.worst} lines"
+    if not follows:
+        raise StudentFault(
+            f"train_step does not learn from the batches that it is given: of {trained.watched} steps the correlation with "
+            f"what was particular in their targets was {trained.following:.2f}; that of a step that minimises the loss on them "
+            f"is above {FOLLOWING:g}. Such a training counts nothing."
         )
 
 
@@ -267,6 +328,39 @@ def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
             f"Under a network with random weights {mean:.0%} of the player's visits went to other moves than a search of "
             f"{n_playout} playouts makes of that network: it does not play by the network."
         )
+
+
+@dataclass(frozen=True)
+class OwnPlay:
+    """What the own search made of a network: the lines that it loses, and its visits in every position it was asked about."""
+
+    result: ExactResult
+    asked: dict[Line, dict[int, float]]
+
+
+def play_own(worker: Worker, trained: Outcome, n_playout: int) -> OwnPlay:
+    """Every line of replies against the student's search over a trained network."""
+    worker.call("net_create", width=3, height=3, block=BLOCK, weights=trained.weights, by_file=False)
+    asked: dict[Line, dict[int, float]] = {}
+    return OwnPlay(play_all_replies(own_agent(worker, n_playout, asked)), asked)
+
+
+def best_own_play(worker: Worker, trained: Outcome, n_playout: int) -> OwnPlay:
+    """With the best network; where it loses with that, also with those that come next in the same training.
+
+    Right searches differ a little, and a network of few games may lose under one of them and not under another.
+    """
+    played, attempt = play_own(worker, trained, n_playout), trained.attempt
+    for _ in range(MORE_LOOKS):
+        if not played.result.losing_lines or trained.worst > 0 or attempt is None or attempt.is_over:
+            break
+        try:
+            later = attempt.look(doubt=trained.doubt)
+        except StudentFault:
+            break  # it counts what was trained before
+        if later.worst == 0:
+            played = min(played, play_own(worker, later, n_playout), key=lambda each: each.result.losing_lines)
+    return played
 
 
 def own_ways(weights: dict[str, np.ndarray], asked: dict[Line, dict[int, float]], n_playout: int) -> dict[Line, float]:
@@ -344,9 +438,8 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling,
     verdict.expect(bool(trained.losing), trained.fault)
     run.progress("training: every line of replies against the own search")
     expect_obedience(worker, rng, n_playout)
-    worker.call("net_create", width=3, height=3, block=BLOCK, weights=trained.weights, by_file=False)
-    asked: dict[Line, dict[int, float]] = {}
-    result = play_all_replies(own_agent(worker, n_playout, asked))
+    played = best_own_play(worker, trained, n_playout)
+    result = played.result
     examples = [list(line) for line in (*result.first.losing_lines, *result.second.losing_lines)][:3]
     verdict.evidence["examples"] = examples
     verdict.seen = (
@@ -358,11 +451,12 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling,
     expect_trained(trained, share)
     if share < 1:
         verdict.partial(share, f"{verdict.seen} For example {examples[0]}.")
-    if of_the_network < share and (other := own_ways(trained.weights, asked, n_playout)):
+    if of_the_network < share and (other := own_ways(trained.weights, played.asked, n_playout)):
         line, elsewhere = max(other.items(), key=lambda item: item[1])
         verdict.partial(
             of_the_network,
-            f"In {len(other)} of {len(asked)} positions the player's move is not that of a search of {n_playout} playouts of "
-            f"its network, for example after moves {list(line)}, where {elsewhere:.0%} of the visits went to other moves. "
+            f"In {len(other)} of {len(played.asked)} positions the player's move is not that of a search of {n_playout} "
+            f"playouts of its network, for example after moves {list(line)}, where {elsewhere:.0%} of the visits went to other "
+            "moves. "
             f"The points are those of the network, which loses {trained.worst} lines under the grader's search.",
         )

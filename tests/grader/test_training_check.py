@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ import pytest
 from grader.checks import test_training
 from grader.checks import watched_training as watched
 from grader.checks.positions import random_position
-from grader.checks.test_training import ENOUGH_WATCHED, FOLLOWING, Outcome
+from grader.checks.test_training import ENOUGH_WATCHED, FOLLOWING, MORE_LOOKS, SURELY_WATCHED, Outcome
 from grader.checks.trees import board_at
 from grader.checks.watched_training import Game, WatchedTraining
 from grader.errors import CouldNotGrade, StudentFault
@@ -179,17 +178,32 @@ def test_the_settings_are_those_of_train_py(load_module):
     assert watched.UPDATES_PER_GAME == 3
 
 
-def trained(**more):
-    return Outcome(losing={400: 0}, watched=100, following=0.3, **more)
+def trained(watched=100, following=0.3, **attempt):
+    return Outcome(losing={400: 0}, attempt=SimpleNamespace(watched=watched, following=following, **attempt))
 
 
 def test_steps_that_follow_nothing_earn_nothing():
     test_training.expect_trained(trained(), 1.0)
     with pytest.raises(StudentFault, match="does not learn from the batches"):
-        test_training.expect_trained(replace(trained(), following=0.01), 1.0)
+        test_training.expect_trained(trained(following=0.01), 1.0)
     with pytest.raises(CouldNotGrade, match="too few to tell"):
-        test_training.expect_trained(replace(trained(), watched=3), 1.0)
-    test_training.expect_trained(replace(trained(), following=0.0, watched=3), 0.0)
+        test_training.expect_trained(trained(watched=3), 1.0)
+    with pytest.raises(CouldNotGrade, match="too few to tell"):
+        test_training.expect_trained(trained(following=0.01, watched=SURELY_WATCHED - 1), 1.0)
+    test_training.expect_trained(trained(following=0.0, watched=3), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("lost", "looks", "best"),
+    [([3, 0], [0], 0), ([3], [5] * MORE_LOOKS, 3), ([3, 1, 2, 2, 2], [0] * MORE_LOOKS, 1), ([0], [], 0)],
+    ids=["wins with the next", "the next ones are worse", "the best of a few", "wins at once"],
+)
+def test_an_own_search_that_loses_plays_with_the_next_networks_too(monkeypatch, lost, looks, best):
+    lost, looks = iter(lost), iter(looks)
+    monkeypatch.setattr(test_training, "play_own", lambda *_: SimpleNamespace(result=SimpleNamespace(losing_lines=next(lost))))
+    first = trained(is_over=False, look=lambda doubt: Outcome(losing={400: next(looks)}))
+    assert test_training.best_own_play(None, first, 400).result.losing_lines == best
+    assert next(lost, None) is None and next(looks, None) is None
 
 
 def test_a_player_that_swaps_visits_is_told_from_a_search():
