@@ -57,7 +57,7 @@ OBEDIENCE = 0.4  # largest share of visits that may go elsewhere than a right se
 FOLLOWING = 0.1
 CLEARLY_FOLLOWING = 0.15
 ENOUGH_WATCHED, SURELY_WATCHED = 25, 100  # steps: from which that says something, and from which it accuses
-MORE_LOOKS = 4  # at networks of the same training, where the own search loses with one that the grader's does not lose with
+MORE_TRIES = 4  # with networks of the same training, where the own search loses with one that the grader's does not lose with
 OTHER_MOVE = 0.1  # share of a root's visits; right searches that differ in more of them play another search
 SEARCH_CHECKS = "mcts_alphazero."
 
@@ -346,20 +346,19 @@ def play_own(worker: Worker, trained: Outcome, n_playout: int) -> OwnPlay:
 
 
 def best_own_play(worker: Worker, trained: Outcome, n_playout: int) -> OwnPlay:
-    """With the best network; where it loses with that, also with those that come next in the same training.
+    """With the best network; where it loses with that, also with the next ones of the same training that lose no line.
 
     Right searches differ a little, and a network of few games may lose under one of them and not under another.
     """
-    played, attempt = play_own(worker, trained, n_playout), trained.attempt
-    for _ in range(MORE_LOOKS):
-        if not played.result.losing_lines or trained.worst > 0 or attempt is None or attempt.is_over:
-            break
+    played, attempt, tries = play_own(worker, trained, n_playout), trained.attempt, 0
+    while played.result.losing_lines and trained.worst == 0 and attempt and not attempt.is_over and tries < MORE_TRIES:
         try:
             later = attempt.look(doubt=trained.doubt)
         except StudentFault:
-            break  # it counts what was trained before
+            break  # what was trained before counts
         if later.worst == 0:
             played = min(played, play_own(worker, later, n_playout), key=lambda each: each.result.losing_lines)
+            tries += 1
     return played
 
 

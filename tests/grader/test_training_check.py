@@ -12,7 +12,7 @@ import pytest
 from grader.checks import test_training
 from grader.checks import watched_training as watched
 from grader.checks.positions import random_position
-from grader.checks.test_training import ENOUGH_WATCHED, FOLLOWING, MORE_LOOKS, SURELY_WATCHED, Outcome
+from grader.checks.test_training import ENOUGH_WATCHED, FOLLOWING, MORE_TRIES, SURELY_WATCHED, Outcome
 from grader.checks.trees import board_at
 from grader.checks.watched_training import Game, WatchedTraining
 from grader.errors import CouldNotGrade, StudentFault
@@ -195,13 +195,19 @@ def test_steps_that_follow_nothing_earn_nothing():
 
 @pytest.mark.parametrize(
     ("lost", "looks", "best"),
-    [([3, 0], [0], 0), ([3], [5] * MORE_LOOKS, 3), ([3, 1, 2, 2, 2], [0] * MORE_LOOKS, 1), ([0], [], 0)],
-    ids=["wins with the next", "the next ones are worse", "the best of a few", "wins at once"],
+    [([3, 0], [5, 5, 5, 5, 5, 0], 0), ([3], [5] * 8, 3), ([3, 1, 2, 2, 2], [0] * MORE_TRIES, 1), ([0], [], 0)],
+    ids=["wins with the next good one", "the next ones are worse", "the best of a few", "wins at once"],
 )
 def test_an_own_search_that_loses_plays_with_the_next_networks_too(monkeypatch, lost, looks, best):
     lost, looks = iter(lost), iter(looks)
     monkeypatch.setattr(test_training, "play_own", lambda *_: SimpleNamespace(result=SimpleNamespace(losing_lines=next(lost))))
-    first = trained(is_over=False, look=lambda doubt: Outcome(losing={400: next(looks)}))
+    first = trained(is_over=False, look=lambda doubt: look(first.attempt))
+
+    def look(attempt):
+        losing = next(looks)
+        attempt.is_over = looks.__length_hint__() == 0
+        return Outcome(losing={400: losing})
+
     assert test_training.best_own_play(None, first, 400).result.losing_lines == best
     assert next(lost, None) is None and next(looks, None) is None
 
