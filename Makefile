@@ -24,7 +24,7 @@ test: $(VENV)/test.stamp engines
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run -Werror $(LAID_OUT)
-	$(RUN) -m pytest -m 'not alone' -n auto --maxprocesses 4 --dist loadgroup
+	$(RUN) -m pytest -m 'not alone' -n auto --maxprocesses 4 --dist loadfile
 	$(RUN) -m pytest -m alone
 
 format: $(VENV)/test.stamp

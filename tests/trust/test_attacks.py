@@ -50,13 +50,10 @@ MARKS = (b"gomoku-attack", b"4711.75")
 SEED = 7
 TABLE = []  # (name, stopped by, points gained, leftovers, what else was not stopped)
 
-pytestmark = [
-    pytest.mark.xdist_group("attacks"),  # one after the other
-    pytest.mark.skipif(
-        SANDBOX.level not in WITH_NAMESPACES and (LEVEL is None or os.geteuid() == 0),
-        reason="attacks are let loose only where all holds",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    SANDBOX.level not in WITH_NAMESPACES and (LEVEL is None or os.geteuid() == 0),
+    reason="attacks are let loose only where all holds",
+)
 
 
 def description(name):
