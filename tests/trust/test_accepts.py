@@ -35,7 +35,7 @@ def readings(text):
     return entries
 
 
-@pytest.mark.parametrize(("check_id", "text"), checks())
+@pytest.mark.parametrize(("check_id", "text"), list(checks()))
 def test_a_check_names_the_readings_that_it_accepts_and_variants_that_have_them(check_id, text):
     variants = {sample.name: sample for sample in trust.load_samples(("variants",))}
     entries = readings(text)
