@@ -29,8 +29,9 @@ sys.path.insert(0, str(ROOT))
 
 from grader import trust, worker  # noqa: E402
 from grader.assignment import load_assignment  # noqa: E402
-from grader.checks import conftest, test_mcts_alphazero, test_mcts_pure, test_self_play  # noqa: E402
-from grader.checks.oracle import find_oracle  # noqa: E402
+from grader.checks import test_mcts_alphazero, test_mcts_pure, test_self_play  # noqa: E402
+from grader.checks.oracles import find_oracle  # noqa: E402
+from grader.checks.ruling import Ruling  # noqa: E402
 from grader.errors import CouldNotGrade, StudentFault  # noqa: E402
 from grader.worker_client import _sentence  # noqa: E402
 
@@ -69,7 +70,7 @@ def checks_of(groups: set[str]) -> dict[str, Any]:
 
 def verdict_of(check: str, test: Any, seed: int, local: LocalWorker, shares: dict[str, float]) -> tuple[float, str]:
     """The share of the points and the message; -1 for what could not be graded."""
-    ruling = conftest.Ruling(shares=shares)
+    ruling = Ruling(shares=shares)
     local.dice = Random(f"{seed}:{check}:dice")
     try:
         fixtures = {"worker": local, "verdict": ruling, "rng": Random(f"{seed}:{check}"), "oracle": find_oracle()}

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from random import Random
-from typing import Any
 
 import pytest
 
 from grader.assignment import Check
-from grader.checks.oracle import Oracle, find_oracle, knows_answers
+from grader.checks.oracle import Oracle
+from grader.checks.oracles import find_oracle, knows_answers
+from grader.checks.ruling import Ruling
 from grader.errors import CouldNotGrade, StudentFault
 from grader.handed_out import Resemblance, find_resemblances
 from grader.run import COULD_NOT_GRADE, FAILED, OVERRUN, PARTIAL, PASSED, Run, Verdict
@@ -28,37 +28,6 @@ RUN = pytest.StashKey[Run]()
 RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
 # A kit has no search of the grader's, by which `test_training` judges.
 collect_ignore = ["test_own_training.py" if knows_answers() else "test_training.py"]
-
-
-@dataclass
-class Ruling:
-    """What a test says beside passing or failing; the `verdict` fixture.
-
-    Attributes:
-        shares: what is left of the check's points for each shortcoming that assignment.toml names.
-    """
-
-    shares: Mapping[str, float] = field(default_factory=dict)
-    share: float = 1.0
-    message: str = ""
-    expected: str = ""
-    seen: str = ""
-    evidence: dict[str, Any] = field(default_factory=dict)
-
-    def expect(self, condition: bool, message: str) -> None:
-        """Fail the check with this sentence unless the condition holds."""
-        if not condition:
-            raise StudentFault(message)
-
-    def deduct(self, shortcoming: str, message: str) -> None:
-        """Give the share that assignment.toml names for this shortcoming of the check, and say why."""
-        self.partial(self.shares[shortcoming], message)
-
-    def partial(self, share: float, message: str) -> None:
-        """Give this share of the points (the smallest one given counts) and say why."""
-        if share < self.share:
-            self.share = share
-        self.message = f"{self.message} {message}".strip()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -9,8 +9,6 @@ the cases that they draw, thousands in all; a check takes others in each run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol, TypeVar
@@ -103,13 +101,3 @@ class _Row(Mapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-def knows_answers() -> bool:
-    """Whether this tree has the grader's own search and network, as a student's kit has not."""
-    return find_spec("grader.trusted_oracle") is not None
-
-
-def find_oracle() -> Oracle:
-    """The oracle of this tree."""
-    return import_module("grader.trusted_oracle").TrustedOracle() if knows_answers() else Bank.read()

@@ -9,6 +9,8 @@ from functools import cache
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from Board.game_board import Board
 from grader.checks.trees import board_at
 
@@ -179,3 +181,9 @@ def _results(board: Board, path: tuple[int, ...], values: dict[tuple[int, ...], 
         (winner,) = results
         values[path] = 0.0 if winner == -1 else (1.0 if winner == board.get_current_player() else -1.0)
     return results
+
+
+def random_states(rng: Random, width: int, height: int, count: int) -> np.ndarray:
+    """Feature planes [count, 9, height, width] float32 of real positions."""
+    positions = [random_position(rng, width, height, min(width, height), rng.randrange(8)) for _ in range(count)]
+    return np.stack([np.asarray(board_at(position).current_state(), dtype=np.float32) for position in positions])

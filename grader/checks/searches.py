@@ -12,7 +12,6 @@ import numpy as np
 
 from Board.game_board import Board
 from grader.checks.agreement import HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, Search
-from grader.checks.conftest import Ruling
 from grader.checks.oracle import Oracle
 from grader.checks.positions import (
     Position,
@@ -23,6 +22,7 @@ from grader.checks.positions import (
     wide_win_position,
     win_position,
 )
+from grader.checks.ruling import Ruling
 from grader.checks.trees import (
     Tree,
     board_at,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from grader.checks.agreement import expect_agreement
-from grader.checks.conftest import Ruling
 from grader.checks.oracle import Oracle
 from grader.checks.positions import Position, random_position
+from grader.checks.ruling import Ruling
 from grader.checks.searches import (
     C_PUCT,
     EMPTY_3X3,

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from grader.checks.conftest import Ruling
 from grader.checks.engine_talk import first_stone, listen
 from grader.checks.protocol_games import Side
+from grader.checks.ruling import Ruling
 from grader.engine_build import MESSAGE_LETTERS, build_engine, build_opponent, engine_sources
 from grader.errors import CouldNotGrade, StudentFault
 from grader.run import Run

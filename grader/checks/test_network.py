@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.checks.conftest import Ruling
 from grader.checks.oracle import Heads, Oracle
-from grader.checks.positions import Position, random_position
+from grader.checks.positions import Position, random_position, random_states
+from grader.checks.ruling import Ruling
 from grader.checks.trees import board_at
 from grader.errors import StudentFault
 from grader.network_weights import expected_layout, random_weights
@@ -31,12 +31,6 @@ SYMMETRY_SIDE = 4
 # What each makes of a picture, rows from the top: k quarter turns, then mirrored or not.
 SYMMETRIES = [lambda a, k=k, m=m: np.rot90(a, k, (-2, -1))[..., :: -1 if m else 1] for k in range(4) for m in (False, True)]
 Pair = tuple[int, float]  # a move and its prior
-
-
-def random_states(rng: Random, width: int, height: int, count: int) -> np.ndarray:
-    """Feature planes [count, 9, height, width] float32 of real positions."""
-    positions = [random_position(rng, width, height, min(width, height), rng.randrange(8)) for _ in range(count)]
-    return np.stack([np.asarray(board_at(position).current_state(), dtype=np.float32) for position in positions])
 
 
 @pytest.mark.points("network.layers")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from grader.checks.conftest import Ruling
 from grader.checks.own_search import CALL_LIMIT_S, own_agent
+from grader.checks.ruling import Ruling
 from grader.network_weights import fresh_weights
 from grader.run import Run
 from grader.worker_client import Worker

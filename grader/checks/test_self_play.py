@@ -16,7 +16,6 @@ import pytest
 
 from Board.game_board import Board
 from grader.checks.agreement import AGREEMENT_TOLERANCE
-from grader.checks.conftest import Ruling
 from grader.checks.draws import (
     fitting_alpha,
     log_improbability,
@@ -24,6 +23,7 @@ from grader.checks.draws import (
     unevenness,
 )
 from grader.checks.positions import Position, random_position
+from grader.checks.ruling import Ruling
 from grader.checks.searches import EMPTY_3X3, call, player_under
 from grader.checks.trees import Tree, board_at, difference, most_visited
 from grader.errors import CouldNotGrade, StudentFault

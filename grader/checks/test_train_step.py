@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.checks.conftest import Ruling
 from grader.checks.objectives import BIASES, HANDOUT, OBJECTIVES, Outputs, Reading, Targets, l2_terms, read_loss
 from grader.checks.oracle import Answers, Heads, Oracle
-from grader.checks.test_network import random_states
+from grader.checks.positions import random_states
+from grader.checks.ruling import Ruling
 from grader.errors import StudentFault
 from grader.network_weights import random_weights
 from grader.worker_client import Worker

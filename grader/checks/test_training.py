@@ -31,9 +31,9 @@ import pytest
 
 from Board.game_board import Board
 from grader.checks.agreement import Search
-from grader.checks.conftest import Ruling
 from grader.checks.own_search import CALL_LIMIT_S, choose, own_agent, position_of, visits_of
 from grader.checks.positions import random_position
+from grader.checks.ruling import Ruling
 from grader.checks.trees import board_at, most_visited
 from grader.checks.watched_training import Game, WatchedTraining
 from grader.errors import CouldNotGrade, StudentFault

@@ -8,7 +8,8 @@ import pytest
 
 from grader.checks import protocol_games
 from grader.checks import test_minimax as checks
-from grader.checks.conftest import Ruling, _decide
+from grader.checks.conftest import _decide
+from grader.checks.ruling import Ruling
 from grader.errors import CouldNotGrade, StudentFault
 from Minimax.arena.engine import EngineFailure, EngineSpec, Limits
 from Minimax.arena.match import MatchResult

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from grader.checks import test_minimax as checks
-from grader.checks.conftest import Ruling
 from grader.checks.protocol_games import Side
+from grader.checks.ruling import Ruling
 from grader.errors import StudentFault
 from Minimax.arena.engine import EngineSpec, Limits
 from Minimax.arena.match import MatchResult, ThreadRunner, play_match

@@ -6,7 +6,7 @@ import pytest
 
 from grader.assignment import load_assignment
 from grader.checks import test_own_training as own
-from grader.checks.conftest import Ruling
+from grader.checks.ruling import Ruling
 from grader.errors import StudentFault
 from training.exact import ExactResult, LineCounts
 

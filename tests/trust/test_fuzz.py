@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 from grader.assignment import load_assignment
-from grader.checks.conftest import Ruling
-from grader.checks.oracle import find_oracle
+from grader.checks.oracles import find_oracle
+from grader.checks.ruling import Ruling
 from grader.errors import StudentFault, UsageError
 from grader.plain import decode, encode
 from grader.sandbox import ProcessLimits, find_sandbox
