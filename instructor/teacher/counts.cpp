@@ -27,7 +27,7 @@ bool is_quiet(const Position &position, ThreatSearch &threats, int side) {
             return false;
         }
     }
-    return threats.winning_move(side, VCF_NODES) == NO_CELL;
+    return threats.find_vcf(side, VCF_NODES) == NO_CELL;
 }
 
 void print_counts(const Position &position, int side) {
