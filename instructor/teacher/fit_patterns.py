@@ -5,9 +5,9 @@ stands on the board, and a logistic regression foretells by these counts whether
 
     log odds  =  a * (sum_p v_p * ((1 + t) * own_p - their_p)  +  r . ready  +  tempo)
 
-It is the evaluation of evaluate.cpp with v = PATTERN_VALUE, t = 1/6, r the four weights of fours and threes that stand ready, and
-tempo = TEMPO. The scale a is free; here it is the one that the weights in use have, so that scores keep their size. Every fifth
-game is held back and judges both. What is printed is rounded and entered into patterns.h and evaluate.cpp by hand.
+It is the evaluation of evaluate.cpp with v = PATTERN_VALUE, t = 1/6, r the four weights of double threats that can be played,
+and tempo = TEMPO. The scale a is free; here it is the one that the weights in use have, so that scores keep their size. Every
+fifth game is held back and judges both. What is printed is rounded and entered into patterns.h and evaluate.cpp by hand.
 """
 
 from __future__ import annotations

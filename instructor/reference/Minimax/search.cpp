@@ -204,7 +204,7 @@ int Search::search_move(const Node &node, std::size_t place, bool is_quiet) {
 // -------------------------------------------------------------------------------------------- what the algorithm asks for
 
 /// The score of a five that cannot be prevented, or nothing: `node.side` can make one; or has two to stop; or can make an open
-/// four or a double four while the opponent has none.
+/// four or a double four while there is none to stop.
 std::optional<int> Search::decided_by_fours(const Node &node) const {
     if (position_.count(node.side, MAKES_FIVE) > 0) {
         return WIN - node.ply - 1;
