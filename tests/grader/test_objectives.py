@@ -5,10 +5,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from grader.checks import objectives
-from grader.checks.objectives import BIASES, DOUBLED, FACTORLESS, HANDOUT, NOT_SQUARED, OBJECTIVES, Outputs
-from grader.checks.test_train_step import LOSS_TOLERANCE, ask_for_batch, right_outputs
-from grader.trusted_oracle import TrustedOracle
+from grader.judge.checks.test_train_step import LOSS_TOLERANCE, ask_for_batch, right_outputs
+from grader.judge.support import objectives
+from grader.judge.support.objectives import BIASES, DOUBLED, FACTORLESS, HANDOUT, NOT_SQUARED, OBJECTIVES, Outputs
+from grader.judge.trusted.oracle import TrustedOracle
 
 
 @pytest.fixture(params=range(5))
