@@ -14,7 +14,7 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.network_cases import BATCH, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch
-from grader.judge.support.objectives import BIASES, HANDOUT, OBJECTIVES, Outputs, Reading, l2_terms, read_loss
+from grader.judge.support.objectives import BIASES, HANDOUT, Outputs, Reading, l2_terms, learnt, read_loss
 from grader.judge.support.oracle import Heads, Oracle
 from grader.judge.support.ruling import Ruling
 
@@ -254,9 +254,8 @@ def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, oracle: Oracle)
                 if objective.slip:
                     verdict.seen += f" Judged by the loss that is computed: {objective.slip} (see train_step.loss)."
                 return
-            shares = {other.slip: other.share_left(start, end, batch.targets) for other in OBJECTIVES}
-            nearest = min(shares, key=shares.__getitem__)
-            also_learnt = nearest if shares[nearest] < ENOUGH else also_learnt
+            nearest = learnt(start, end, batch.targets, ENOUGH)
+            also_learnt = nearest.slip if nearest is not None else also_learnt
     left = f"{verdict.seen} The steps do not learn: {smallest:.0%} of what can be learnt is left."
     raise StudentFault(f"{left} By what they do learn it looks as if {also_learnt}." if also_learnt else left)
 

@@ -50,6 +50,16 @@ def of_the_best_move(log_probs: np.ndarray, pi: np.ndarray) -> float:
     return float(-np.mean(np.take_along_axis(log_probs, pi.argmax(axis=1)[:, None], axis=1)))
 
 
+def no_error(outputs: np.ndarray, targets: np.ndarray) -> float:
+    """Of a head that learns nothing."""
+    return 0.0
+
+
+def share_left(floor: float, first: float, last: float) -> float:
+    """How much of what can be learnt is left; infinite where a loss is no number."""
+    return (last - floor) / max(first - floor, 1e-9) if np.isfinite([first, last]).all() else float("inf")
+
+
 @dataclass(frozen=True)
 class Objective:
     """A value error and a policy error, to be minimised together.
@@ -69,19 +79,49 @@ class Objective:
 
     def floor(self, targets: Targets) -> float:
         """About the least that any network could reach: what the likeliest ideal outputs give."""
+        return self._value_floor(targets) + self._policy_floor(targets)
+
+    def _value_floor(self, targets: Targets) -> float:
+        ideal = [targets.z, -targets.z, np.full_like(targets.z, np.mean(targets.z))]
+        return min(self.value_error(values, targets.z) for values in ideal)
+
+    def _policy_floor(self, targets: Targets) -> float:
         points = targets.pi.shape[1]
-        ideal_policies = [targets.pi, *(np.eye(points)[best(targets.pi, axis=1)] for best in (np.argmax, np.argmin))]
-        ideal_values = [targets.z, -targets.z, np.full_like(targets.z, np.mean(targets.z))]
-        return min(
-            self.loss(Outputs(np.log(np.maximum(probs, 1e-4)), values), targets)
-            for probs in ideal_policies
-            for values in ideal_values
-        )
+        ideal = [targets.pi, *(np.eye(points)[best(targets.pi, axis=1)] for best in (np.argmax, np.argmin))]
+        return min(self.policy_error(np.log(np.maximum(probs, 1e-4)), targets.pi) for probs in ideal)
 
     def share_left(self, start: Outputs, end: Outputs, targets: Targets) -> float:
         """How much of what could be learnt is left; infinite where a loss is no number."""
-        floor, first, last = self.floor(targets), self.loss(start, targets), self.loss(end, targets)
-        return (last - floor) / max(first - floor, 1e-9) if np.isfinite([first, last]).all() else float("inf")
+        return share_left(self.floor(targets), self.loss(start, targets), self.loss(end, targets))
+
+    @property
+    def is_of_one_head(self) -> bool:
+        """Whether the other head learns nothing."""
+        return no_error in (self.value_error, self.policy_error)
+
+    def share_left_of_either_head(self, start: Outputs, end: Outputs, targets: Targets) -> float:
+        """As `share_left`, of that head which has the larger share left: small if both learn what they are to learn."""
+        value = [self.value_error(each.values, targets.z) for each in (start, end)]
+        policy = [self.policy_error(each.log_probs, targets.pi) for each in (start, end)]
+        shares = [
+            share_left(floor, *errors)
+            for error, floor, errors in (
+                (self.value_error, self._value_floor(targets), value),
+                (self.policy_error, self._policy_floor(targets), policy),
+            )
+            if error is not no_error
+        ]
+        return max(shares)
+
+
+def learnt(start: Outputs, end: Outputs, targets: Targets, enough: float) -> Objective | None:
+    """What steps from one to the other have learnt: the objective of which the least is left, below `enough`.
+
+    Whoever learns both heads has learnt each alone too, so an objective of one head explains what no other does.
+    """
+    left = {each.slip: each.share_left_of_either_head(start, end, targets) for each in OBJECTIVES}
+    fitting = [each for each in OBJECTIVES if left[each.slip] < enough]
+    return min(fitting, key=lambda each: (each.is_of_one_head, left[each.slip]), default=None)
 
 
 HANDOUT = Objective("")
@@ -92,13 +132,13 @@ OBJECTIVES = (
         value_error=lambda v, z: squared_error(v[:, None], z[None, :]),
     ),
     Objective("the value learns the negated result, -z in place of z", value_error=lambda v, z: squared_error(v, -z)),
-    Objective("the value's error is missing", value_error=lambda v, z: 0.0),
+    Objective("the value's error is missing", value_error=no_error),
     Objective("the value's error is not squared", value_error=lambda v, z: float(np.mean(np.abs(v - z)))),
     Objective(
         "the value's error is summed over the batch in place of being averaged",
         value_error=lambda v, z: float(np.sum((v - z) ** 2)),
     ),
-    Objective("the policy's cross entropy is missing", policy_error=lambda log_p, pi: 0.0),
+    Objective("the policy's cross entropy is missing", policy_error=no_error),
     Objective("the policy learns the argmax of pi in place of pi", policy_error=of_the_best_move),
     Objective(
         "softmax is applied twice: the network gives log probabilities already",
