@@ -22,8 +22,8 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from common.unwritten import first_unwritten
 from training.exact import play_all_games, remembered, searching_player_agent
-from unwritten import first_unwritten
 
 
 @dataclass(frozen=True)
