@@ -19,7 +19,7 @@ from grader.judge.trusted.network import forward, gradients
 from grader.judge.trusted.search import search
 from grader.judge.trusted.test_training import ENOUGH_WATCHED, FOLLOWING, MORE_TRIES, SURELY_WATCHED, Outcome
 from grader.judge.trusted.watched_training import Game, WatchedTraining
-from grader.pipeline.run import FAILED, PARTIAL, PASSED
+from grader.pipeline.results import FAILED, PARTIAL, PASSED
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = SimpleNamespace(seeds=2, max_games=30, check_every=10, playouts=[8])
