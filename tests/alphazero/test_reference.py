@@ -56,6 +56,18 @@ def test_backup_turns_the_sign_at_every_level(module):
     assert [node._n_visits for node in (grandchild, child, root)] == [1, 1, 1]
 
 
+def test_both_searches_share_one_tree_and_a_subclass_grows_nodes_of_its_own_kind(reference):
+    shared = reference("mcts_pure").TreeNode
+    assert reference("mcts_alphaZero").TreeNode is shared
+
+    class Special(shared):
+        pass
+
+    root = Special(None, 1.0)
+    root.expand([(0, np.float32(0.5))])
+    assert type(root._children[0]) is Special and type(root._children[0]._P) is float
+
+
 @pytest.mark.parametrize(("moves", "best"), [([0, 3, 1, 4], 2), ([0, 3, 1, 4, 8], 5), ([0, 4, 1], 2), ([4, 0, 3], 5)], ids=str)
 def test_wins_and_blocks_are_found(module, moves, best):
     assert make_player(module, 800).get_action(board_after(moves))[0] == best

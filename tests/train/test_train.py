@@ -48,7 +48,7 @@ def test_on_stubs_one_sentence_names_the_first_file_and_method():
         ),
         (
             ["mcts_pure", "policy_value_net_torch"],
-            "AlphaZero/mcts_alphaZero.py comes first and is not written yet: TreeNode.expand; see docs/handout.md, section 5.4",
+            "AlphaZero/mcts_alphaZero.py comes first and is not written yet: MCTS._playout; see docs/handout.md, section 5.4",
         ),
         (
             ["policy_value_net_torch", "mcts_alphaZero"],
