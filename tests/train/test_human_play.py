@@ -1,9 +1,11 @@
 """human_play.py in the terminal: whole games with piped moves against each AI, invalid lines, wrong calls."""
 
+import random
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -42,6 +44,8 @@ def test_on_stubs_one_sentence_names_the_first_file_and_method(arguments):
 @pytest.mark.parametrize("start", ["human", "ai"])
 @pytest.mark.parametrize("ai", [MODEL, ("--player", "mcts")], ids=["3_3_3.model", "mcts"])
 def test_a_game_with_piped_moves_is_played_to_the_end(call, ai, start):
+    random.seed(1)  # the pure search loses one such game in thirteen by its random rollouts
+    np.random.seed(1)
     arguments = (*ai, "--playouts", 60, "--start", start)
     code, out, err = call("human_play.py", "--terminal", *arguments, stdin=EVERY_POINT)
     assert (code, err) == (0, "")
