@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from common.unwritten import first_unwritten
 from training.exact import play_all_games, remembered, searching_player_agent
-from unwritten import first_unwritten
 
 CURRENT = "tmp/current_policy.model"
 BEST = "model/best_policy.model"

@@ -32,8 +32,8 @@ from board import machine
 
 from Board.game_board import Board
 from grader.assignment import ROOT, load_assignment
-from grader.submission import read_submission
-from grader.workspace import build_workspace
+from grader.pipeline.submission import read_submission
+from grader.pipeline.workspace import build_workspace
 from training.boards import PLANES
 from training.gumbel import GumbelSettings
 from training.inference import Evaluator, InferenceNetwork, PositionCache, RandomSymmetry

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from Minimax.arena.statistics import Z_95
-from Minimax.arena.usage import UsageError
+from arena.statistics.estimates import Z_95
+from common.errors import UsageError
 from training.presets import RunConfig
 from training.ratings import Pair, ratings
 from training.replay import Origin, Replay

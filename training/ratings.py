@@ -1,6 +1,6 @@
 """Elo of all players of a pool from their matches: the maximum of the likelihood of Bradley and Terry (1952).
 
-Each match is weighed by its effective games (Minimax.arena.statistics), with one drawn game added to each pair, so that a
+Each match is weighed by its effective games (arena.statistics.estimates), with one drawn game added to each pair, so that a
 match without a point lost has a finite answer. Errors follow from the inverse of the observed information. Player 0 is at 0.
 """
 

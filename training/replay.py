@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from Minimax.arena.usage import UsageError
+from common.errors import UsageError
 from training.boards import PLANES
 from training.samples import FinishedGame, unpack_states
 from training.symmetries import Symmetries

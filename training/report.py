@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from Minimax.arena.sgf import heading, stone
+from arena.match.sgf import heading, stone
 from training.boards import NOBODY
 
 OPTIONAL = ("matplotlib", "tensorboardX")

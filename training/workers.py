@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from Minimax.arena.statistics import GameResult, elo
-from Minimax.arena.stopping import Sprt
-from Minimax.arena.usage import UsageError
+from arena.statistics.estimates import GameResult, elo
+from arena.statistics.stopping import Sprt
+from common.errors import UsageError
 from training.boards import PLANES
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
 from training.matches import MatchResult, PlayedGame, SearchAgent, play_match
@@ -131,7 +131,7 @@ class Score:
 
     Attributes:
         wins, draws, losses: in games.
-        effective_games: independent games that would tell as much (Minimax.arena.statistics).
+        effective_games: independent games that would tell as much (arena.statistics.estimates).
     """
 
     wins: int
@@ -179,7 +179,7 @@ class Gate:
         self._sprt = Sprt(0.0, elo(2 * score - 0.5))
 
     def add(self, game: GameResult) -> str | None:
-        """See Minimax.arena.stopping.Rule."""
+        """See arena.statistics.stopping.Rule."""
         return self._sprt.add(game)
 
     def accepts(self, rate: float) -> bool:

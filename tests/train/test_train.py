@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from grader.network_weights import load_weights, random_weights, read_sizes
+from common.weights import load_weights, read_sizes
+from grader.judge.support.drawn_weights import random_weights
 from train import TrainPipeline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,14 +62,16 @@ def test_the_first_unwritten_file_is_named_whichever_raised_the_error(tmp_path, 
     shutil.copytree(ROOT / "AlphaZero", tmp_path / "AlphaZero")
     for name in written:
         shutil.copy(ROOT / f"instructor/reference/AlphaZero/{name}.py", tmp_path / "AlphaZero")
-    shutil.copy(ROOT / "unwritten.py", tmp_path)
-    first_unwritten = runpy.run_path(str(tmp_path / "unwritten.py"))["first_unwritten"]
+    (tmp_path / "common").mkdir()
+    shutil.copy(ROOT / "common/unwritten.py", tmp_path / "common")
+    first_unwritten = runpy.run_path(str(tmp_path / "common/unwritten.py"))["first_unwritten"]
     assert first_unwritten(NotImplementedError("somewhere else")) == sentence
 
 
 def test_a_missing_stub_is_reported(tmp_path):
-    shutil.copy(ROOT / "unwritten.py", tmp_path)
-    first_unwritten = runpy.run_path(str(tmp_path / "unwritten.py"))["first_unwritten"]
+    (tmp_path / "common").mkdir()
+    shutil.copy(ROOT / "common/unwritten.py", tmp_path / "common")
+    first_unwritten = runpy.run_path(str(tmp_path / "common/unwritten.py"))["first_unwritten"]
     assert first_unwritten(NotImplementedError()) == "AlphaZero/mcts_pure.py is missing; unpack the assignment again"
 
 
@@ -164,9 +167,7 @@ def skilled(run_file):
     pipeline = run_file("train.py")["TrainPipeline"](init_model=ROOT / "model" / "3_3_3.model")
     pipeline.verify_playouts, pipeline.verify_from, pipeline.game_batch_num = (100, 200), 0, 6
     net = pipeline.average_net
-    net.policy_value_fn_random = (
-        net.policy_value_fn
-    )  # each draw of symmetries is a different agent and might lose
+    net.policy_value_fn_random = net.policy_value_fn  # each draw of symmetries is a different agent and might lose
     return pipeline
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from common.weights import without_idle_blocks
 from training.boards import Boards
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
 from training.symmetries import Symmetries
-from weights import without_idle_blocks
 
 
 def positions(width, height, n_in_row, count, seed=1):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from Board.game_board import Board
-from Minimax.arena.usage import UsageError
+from common.errors import UsageError
 from training import matches
 from training.boards import Boards
 from training.gumbel import GumbelSettings

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 import torch
 
-from Minimax.arena.statistics import GameResult
+from arena.statistics.estimates import GameResult
 from training import export_run, report, run
 from training.learner import PUBLISH_STEPS, learns_faster_in_bfloat16
 from training.report import OPTIONAL, game_to_sgf, missing_packages

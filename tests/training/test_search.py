@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from Board.game_board import Board
-from grader import trusted_search
+from grader.judge.trusted import search as trusted_search
 from training.boards import Boards
 from training.inference import InferenceNetwork
 from training.search import PuctSearch, PuctSettings, draw_moves, visit_policies

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from common.weights import read_sizes
 from training.alphago.config import Config
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
 from training.alphago.runs import Progress, inference, load_network, write_result, write_text
@@ -30,7 +31,6 @@ from training.dataset import HELD_BACK_EVERY, read_games
 from training.inference import Evaluator
 from training.supervised import EVALUATED, CallError, Training, read_checkpoint
 from training.supervised import Config as SupervisedConfig
-from weights import sizes_of_weights
 
 
 def play_games(config: Config, supervised: Evaluator, improved: Evaluator, number: int) -> list[dict[str, Any]]:
@@ -143,7 +143,7 @@ def train(config: Config, run: Path, games: Path, folder: Path) -> Training:
     policy = load_network(run / "reinforce", config)
     as_supervised = SupervisedConfig(
         size=config.size,
-        depths=[[0, sizes_of_weights(policy.state_dict())[1]]],
+        depths=[[0, read_sizes(policy.state_dict())[2]]],
         samples=settings.samples,
         batch_size=settings.batch_size,
         learn_rate=settings.learn_rate,
