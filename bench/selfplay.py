@@ -36,7 +36,7 @@ from grader.submission import read_submission
 from grader.workspace import build_workspace
 from training.boards import PLANES
 from training.gumbel import GumbelSettings
-from training.inference import Evaluator, InferenceNetwork, PositionCache, RandomSymmetry
+from training.inference import StateEvaluator, InferenceNetwork, PositionCache, RandomSymmetry
 from training.samples import FinishedGame, pack_states
 from training.search import PuctSettings
 from training.selfplay import SelfPlay, SelfPlaySettings
@@ -68,7 +68,7 @@ CASES = {
 class Counted:
     """An evaluator that counts the states it is asked for."""
 
-    def __init__(self, evaluate: Evaluator) -> None:
+    def __init__(self, evaluate: StateEvaluator) -> None:
         self.evaluate = evaluate
         self.states = 0
 
@@ -181,7 +181,7 @@ def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
     print_row(name, case, "serial", 1, asked, asked, moves, moves / lengths[puct], 100 * asked / limit)
     for how, search in (("puct", puct), ("cached", puct), ("gumbel", gumbel)):
         rng = np.random.default_rng(seed)
-        behind: Evaluator = PositionCache(fast) if how == "cached" else fast
+        behind: StateEvaluator = PositionCache(fast) if how == "cached" else fast
         counted = Counted(RandomSymmetry(behind, case.size, case.size, rng))
         selfplay = SelfPlay(selfplay_settings(case, search), counted, rng)
         selfplay.step()

@@ -31,7 +31,7 @@ from math import ceil, log2
 import numpy as np
 
 from training.boards import Boards
-from training.inference import Evaluator
+from training.inference import StateEvaluator
 from training.search import Decisions
 from training.tree import Trees
 
@@ -121,7 +121,7 @@ class GumbelSearch:
     """
 
     def __init__(
-        self, games: int, points: int, evaluate: Evaluator, settings: GumbelSettings, rng: np.random.Generator
+        self, games: int, points: int, evaluate: StateEvaluator, settings: GumbelSettings, rng: np.random.Generator
     ) -> None:
         self.trees = Trees(games, points, capacity=settings.n_simulations + 1)
         self._evaluate = evaluate

@@ -20,7 +20,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from training.symmetries import Symmetries
 
-Evaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+StateEvaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """states [N, 9, H, W] -> (probs [N, A], values [N]) for the side to move."""
 
 # Each convolution and the batch norm that follows it, by the names that the weights have (and thus every right network).
@@ -141,7 +141,7 @@ class PositionCache:
         asked, found: states that it was asked for, and how many of them needed no evaluation.
     """
 
-    def __init__(self, evaluate: Evaluator, capacity: int = 1 << 16) -> None:
+    def __init__(self, evaluate: StateEvaluator, capacity: int = 1 << 16) -> None:
         if capacity < 1:
             raise ValueError(f"expected a capacity of at least 1 state; got {capacity}")
         self._evaluate = evaluate
@@ -181,7 +181,7 @@ class RandomSymmetry:
         rng: draws the symmetries.
     """
 
-    def __init__(self, evaluate: Evaluator, board_width: int, board_height: int, rng: np.random.Generator) -> None:
+    def __init__(self, evaluate: StateEvaluator, board_width: int, board_height: int, rng: np.random.Generator) -> None:
         self._evaluate = evaluate
         self._symmetries = Symmetries(board_width, board_height)
         self._rng = rng

@@ -31,7 +31,7 @@ from Minimax.arena.stopping import Rule
 from Minimax.arena.usage import UsageError
 from training.boards import NOBODY, PLANES, Boards
 from training.gumbel import GumbelSettings
-from training.inference import Evaluator, InferenceNetwork, PositionCache
+from training.inference import StateEvaluator, InferenceNetwork, PositionCache
 from training.rollouts import RandomRollouts
 from training.search import PuctSettings
 from training.selfplay import SelfPlaySettings, make_search
@@ -59,7 +59,7 @@ class SearchAgent:
         rng: draws among equals.
     """
 
-    evaluate: Evaluator
+    evaluate: StateEvaluator
     settings: PuctSettings | GumbelSettings
     rng: np.random.Generator
 
@@ -74,7 +74,7 @@ class SearchAgent:
 class PolicyAgent:
     """An agent that plays the likeliest legal move of a network."""
 
-    evaluate: Evaluator
+    evaluate: StateEvaluator
 
     def choose(self, boards: Boards) -> np.ndarray:
         """See Agent."""
@@ -224,7 +224,7 @@ def _play(
 # ------------------------------------------------------------------------------------------------------ agents
 
 
-def load_evaluator(path: str, width: int, height: int, batch_size: int) -> Evaluator:
+def load_evaluator(path: str, width: int, height: int, batch_size: int) -> StateEvaluator:
     """The network of AlphaZero/ with weights of a file, as fast as it gets, behind a cache of positions.
 
     Raises:

@@ -28,7 +28,7 @@ class RandomRollouts:
         self._rng = rng
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Evaluator; the states [N, 9, H, W] are those of games that are not over."""
+        """See StateEvaluator; the states [N, 9, H, W] are those of games that are not over."""
         count, _, height, width = states.shape
         # Row 0 is the top row here; a game is the same either way up.
         stones = states[:, [1, 0]].reshape(count, 2, -1).astype(bool)  # own, opponent's

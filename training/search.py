@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from training.boards import Boards
-from training.inference import Evaluator
+from training.inference import StateEvaluator
 from training.tree import Trees
 
 DIRICHLET_ALPHA = 0.3
@@ -80,7 +80,7 @@ class PuctSearch:
         rng: draws noise and moves.
     """
 
-    def __init__(self, games: int, points: int, evaluate: Evaluator, settings: PuctSettings, rng: np.random.Generator) -> None:
+    def __init__(self, games: int, points: int, evaluate: StateEvaluator, settings: PuctSettings, rng: np.random.Generator) -> None:
         self.trees = Trees(games, points, capacity=2 * settings.n_playout + 1)
         self._evaluate = evaluate
         self._settings = settings

@@ -15,7 +15,7 @@ import numpy as np
 
 from training.boards import PLANES, Boards
 from training.gumbel import GumbelSearch, GumbelSettings
-from training.inference import Evaluator
+from training.inference import StateEvaluator
 from training.samples import FinishedGame, pack_states
 from training.search import PuctSearch, PuctSettings, Search
 
@@ -40,7 +40,7 @@ class SelfPlaySettings:
     play_on_share: float = 0.1
 
 
-def make_search(settings: SelfPlaySettings, evaluate: Evaluator, rng: np.random.Generator) -> Search:
+def make_search(settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.random.Generator) -> Search:
     """The search that the settings name, for all their games."""
     points = settings.board_width * settings.board_height
     if isinstance(settings.search, GumbelSettings):
@@ -61,7 +61,7 @@ class SelfPlay:
         moves_played: in all games so far.
     """
 
-    def __init__(self, settings: SelfPlaySettings, evaluate: Evaluator, rng: np.random.Generator) -> None:
+    def __init__(self, settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.random.Generator) -> None:
         self.settings = settings
         games = settings.games
         self.boards = Boards(games, settings.board_width, settings.board_height, settings.n_in_row)

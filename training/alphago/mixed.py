@@ -22,7 +22,7 @@ from training.alphago.config import Config
 from training.alphago.play import FastPolicy, SampledPolicy, play_to_end, results_for
 from training.alphago.runs import inference, load_network, match_row, read_result, write_result
 from training.boards import Boards
-from training.inference import Evaluator, PositionCache
+from training.inference import StateEvaluator, PositionCache
 from training.matches import Agent, SearchAgent, play_match, show_progress
 from training.rollouts import RandomRollouts
 from training.search import PuctSettings
@@ -42,7 +42,7 @@ class PlayedRollouts:
         self._n_in_row = n_in_row
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Evaluator; the states are those of games that are not over."""
+        """See StateEvaluator; the states are those of games that are not over."""
         boards = Boards.from_feature_planes(states, self._n_in_row)
         winners = play_to_end(boards, lambda live, _: self._agent.choose(live))
         points = boards.geometry.points
@@ -57,12 +57,12 @@ class MixedEvaluator:
         share: lambda, of the rollout; what has no share is not asked.
     """
 
-    def __init__(self, policy: Evaluator, value: Evaluator, rollout: Evaluator, share: float) -> None:
+    def __init__(self, policy: StateEvaluator, value: StateEvaluator, rollout: StateEvaluator, share: float) -> None:
         self._policy, self._value, self._rollout = policy, value, rollout
         self._share = share
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Evaluator."""
+        """See StateEvaluator."""
         probs, _ = self._policy(states)
         values = np.zeros(len(states), dtype=np.float32)
         for evaluate, share in ((self._value, 1 - self._share), (self._rollout, self._share)):
@@ -71,7 +71,7 @@ class MixedEvaluator:
         return probs, values
 
 
-ROLLOUTS: dict[str, Callable[[Evaluator, int, np.random.Generator], Evaluator]] = {
+ROLLOUTS: dict[str, Callable[[StateEvaluator, int, np.random.Generator], StateEvaluator]] = {
     "random": lambda policy, n_in_row, rng: RandomRollouts(n_in_row, rng),
     "fast": lambda policy, n_in_row, rng: PlayedRollouts(FastPolicy(rng), n_in_row),
     "policy": lambda policy, n_in_row, rng: PlayedRollouts(SampledPolicy(policy, rng), n_in_row),

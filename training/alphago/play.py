@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from training.boards import Boards
-from training.inference import Evaluator
+from training.inference import StateEvaluator
 from training.search import draw_moves
 
 # Logits of the fast policy for each stone of the longest row through a point, and for a row that ends the game.
@@ -28,7 +28,7 @@ class SampledPolicy:
         rng: draws the moves.
     """
 
-    def __init__(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+    def __init__(self, evaluate: StateEvaluator, rng: np.random.Generator) -> None:
         self._evaluate = evaluate
         self._rng = rng
 

@@ -27,13 +27,13 @@ from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
 from training.alphago.runs import Progress, inference, load_network, write_result, write_text
 from training.boards import Boards
 from training.dataset import HELD_BACK_EVERY, read_games
-from training.inference import Evaluator
+from training.inference import StateEvaluator
 from training.supervised import EVALUATED, CallError, Training, read_checkpoint
 from training.supervised import Config as SupervisedConfig
 from weights import sizes_of_weights
 
 
-def play_games(config: Config, supervised: Evaluator, improved: Evaluator, number: int) -> list[dict[str, Any]]:
+def play_games(config: Config, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:
     """Games side by side, the so-and-so-many-th of a run, as training.dataset takes them.
 
     Args:
