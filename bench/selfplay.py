@@ -36,7 +36,7 @@ from grader.submission import read_submission
 from grader.workspace import build_workspace
 from training.boards import PLANES
 from training.gumbel import GumbelSettings
-from training.inference import StateEvaluator, InferenceNetwork, PositionCache, RandomSymmetry
+from training.inference import InferenceNetwork, PositionCache, RandomSymmetry, StateEvaluator
 from training.samples import FinishedGame, pack_states
 from training.search import PuctSettings
 from training.selfplay import SelfPlay, SelfPlaySettings
@@ -53,15 +53,15 @@ class Case:
 
     size: int
     n_in_row: int
-    block: int
+    blocks: int
     games: int
-    n_playout: int
+    playouts: int
 
 
 CASES = {
-    "3x3": Case(3, 3, 1, games=256, n_playout=25),
-    "9x9": Case(9, 5, 6, games=128, n_playout=64),
-    "11x11": Case(11, 5, 19, games=64, n_playout=32),
+    "3x3": Case(3, 3, 1, games=256, playouts=25),
+    "9x9": Case(9, 5, 6, games=128, playouts=64),
+    "11x11": Case(11, 5, 19, games=64, playouts=32),
 }
 
 
@@ -141,7 +141,7 @@ def measure_serial(case: Case, network: Any, stopwatch: Stopwatch) -> tuple[floa
 
     board = Board(width=case.size, height=case.size, n_in_row=case.n_in_row)
     player = MCTSPlayer(
-        policy_value_fn, network.action_fc_test, network.evaluation_fc2_test, n_playout=case.n_playout, is_selfplay=1
+        policy_value_fn, network.action_fc_test, network.evaluation_fc2_test, n_playout=case.playouts, is_selfplay=1
     )
 
     def move() -> None:
@@ -157,7 +157,7 @@ def measure_serial(case: Case, network: Any, stopwatch: Stopwatch) -> tuple[floa
 def print_row(name: str, case: Case, how: str, batch: int, asked: float, evaluated: float, *rest: float) -> None:
     """A line of the table; `rest` are moves and games a second and the share, where there are any."""
     moves, games, share = (f"{number:.{digits}f}" for number, digits in zip(rest, (1, 2, 0), strict=True)) if rest else "---"
-    row = f"{name:>6} {case.block:6} {how:8} {batch:5} {asked:9.0f} {evaluated:11.0f} {moves:>8} {games:>8}"
+    row = f"{name:>6} {case.blocks:6} {how:8} {batch:5} {asked:9.0f} {evaluated:11.0f} {moves:>8} {games:>8}"
     print(row, f"{f'{share} %' if rest else share:>6}", flush=True)
 
 
@@ -167,14 +167,14 @@ def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
 
     torch.manual_seed(seed)
     np.random.seed(seed)
-    network = PolicyValueNet(case.size, case.size, case.block)
+    network = PolicyValueNet(case.size, case.size, case.blocks)
     fast = InferenceNetwork(network.model, case.size, case.size, dtype=None, batch_size=case.games)
-    puct, gumbel = PuctSettings(n_playout=case.n_playout), GumbelSettings(n_simulations=case.n_playout)
+    puct, gumbel = PuctSettings(case.playouts), GumbelSettings(case.playouts)
     batch = fast.to_input(
         np.random.default_rng(seed).integers(0, 2, (case.games, PLANES, case.size, case.size)).astype(np.float32)
     )
     limit = forward_rate(fast, batch, stopwatch)
-    print(f"{name}: {case.n_playout} playouts, {str(fast.dtype).removeprefix('torch.')} on {fast.device}")
+    print(f"{name}: {case.playouts} playouts, {str(fast.dtype).removeprefix('torch.')} on {fast.device}")
     print_row(name, case, "forward", case.games, limit, limit)
     asked, moves = measure_serial(case, network, stopwatch)
     lengths = {search: mean_length(case, search) for search in (puct, gumbel)}
@@ -235,7 +235,7 @@ def main() -> int:
         print(HEAD)
         for name in options.boards:
             case = CASES[name]
-            case = replace(case, games=options.games or case.games, n_playout=options.playouts or case.n_playout)
+            case = replace(case, games=options.games or case.games, playouts=options.playouts or case.playouts)
             measure(name, case, stopwatch, options.seed)
     for name in options.boards:
         print(f"{name}: {position_bytes(CASES[name].size)} MB a million positions as they are kept for learning")

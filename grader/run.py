@@ -154,8 +154,7 @@ def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
     opponents = {source for sources in assignment.opponents.values() for source in sources}
     header = f"{assignment.engine_folder}/{assignment.engine_header}"
     grader = {path.relative_to(root).as_posix() for path in (root / "grader").rglob("*.py")}
-    symmetries = {path.relative_to(root).as_posix() for path in (root / "training").glob("symmetries.py")}  # none in a kit
-    return sorted({"assignment.toml", header, *grader, *symmetries, *framework_files(assignment, root), *opponents})
+    return sorted({"assignment.toml", header, *grader, *framework_files(assignment, root), *opponents})
 
 
 def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from training.symmetries import Symmetries
+from Board.symmetries import Symmetries
 
 SURE_WIN = 900_000  # scores beyond it are proven
 HELD_BACK_EVERY = 20  # games whose seed is a multiple of it are not trained on
@@ -74,7 +74,7 @@ class Positions:
             states [B, 9, size, size] uint8 as Board.current_state, moves [B] int64, values [B] float32.
         """
         size, points = self.size, self.size**2
-        turned = symmetry_table(size)[symmetries]
+        turned = Symmetries(size, size).turned_moves[symmetries]
         ply = self.ply[indices][:, None]
         stone = np.arange(int(ply.max(initial=0)))[None]
         cell = np.take_along_axis(turned, self.moves[self.game[indices], : stone.size], axis=1)
@@ -90,15 +90,10 @@ class Positions:
         return planes.reshape(-1, PLANES, size, size), best, self.value[indices]
 
 
-def symmetry_table(size: int) -> np.ndarray:
-    """[8, size * size]: where each symmetry of the board takes each move; the first leaves all where they are."""
-    return np.argsort(Symmetries(size, size).moves, axis=1)
-
-
 def position_keys(size: int, moves: np.ndarray) -> np.ndarray:
     """[plies + 1] uint64 for each position of a game: equal for positions that a symmetry makes equal, by stones."""
     random = np.random.default_rng(HASH_SEED).integers(1, 2**63, size=(2, size**2), dtype=np.uint64)
-    turned = symmetry_table(size)[:, moves]
+    turned = Symmetries(size, size).turned_moves[:, moves]
     stones = random[np.arange(len(moves)) % 2, turned]
     hashes = np.zeros((len(turned), len(moves) + 1), dtype=np.uint64)
     hashes[:, 1:] = np.bitwise_xor.accumulate(stones, axis=1)

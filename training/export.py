@@ -21,14 +21,14 @@ from typing import Any
 import torch
 
 from training.dataset import GamesError, read_games
-from training.supervised import CallError, deepened, model_of, read_checkpoint
+from training.supervised import CallError, deepened, load_checkpoint, model_of
 from weights import sizes_of_weights
 
 BLOCKS = 19
 ORIGIN = "supervised on games of the reference engine against itself; no self-play of the network"
 
 
-def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: int = BLOCKS) -> dict[str, Any]:
+def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: int = BLOCKS) -> dict[str, Any]:
     """Write weights and manifest; the network is deepened to so many residual blocks by ones that change nothing.
 
     Args:
@@ -45,7 +45,7 @@ def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: 
         CallError: there is no checkpoint, or it has more blocks.
         GamesError: the games are none.
     """
-    state = read_checkpoint(run / "checkpoint.pt")
+    state = load_checkpoint(run / "checkpoint.pt")
     size, seed = state["history"][-1]["size"], state["history"][-1]["seed"]
     model = model_of(state["model"], size)
     trained = sizes_of_weights(state["model"])[1]
@@ -54,7 +54,7 @@ def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: 
     teacher = [_summary(path) for path in games]
     manifest = {
         "file": weights.name,
-        "sha256": write_weights(weights, deepened(model, size, blocks, seed).state_dict()),
+        "sha256": save_weights(weights, deepened(model, size, blocks, seed).state_dict()),
         "board": [size, size, 5],
         "blocks": blocks,
         "blocks_trained": trained,
@@ -72,7 +72,7 @@ def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: 
     return manifest
 
 
-def write_weights(path: Path, layers: dict[str, torch.Tensor]) -> str:
+def save_weights(path: Path, layers: dict[str, torch.Tensor]) -> str:
     """Write a weights file, all of it or nothing, and return its sha256."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part")
@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--blocks", type=int, default=BLOCKS, metavar="N", help=f"residual blocks (default {BLOCKS})")
     options = parser.parse_args(arguments)
     try:
-        manifest = export(options.run, options.weights, options.games, options.engine, options.blocks)
+        manifest = export_supervised(options.run, options.weights, options.games, options.engine, options.blocks)
     except (CallError, GamesError) as error:
         print(f"training.export: {error}", file=sys.stderr)
         return 2

@@ -18,11 +18,11 @@ from typing import Any
 import torch
 
 from Minimax.arena.usage import UsageError
-from training.export import write_manifest, write_weights
+from training.export import save_weights, write_manifest
 from training.supervised import deepened, model_of
 
 
-def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any]:
+def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any]:
     """Write weights and manifest.
 
     Args:
@@ -54,7 +54,7 @@ def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any
     best = rows[state["best"]]
     manifest = {
         "file": weights.name,
-        "sha256": write_weights(weights, layers),
+        "sha256": save_weights(weights, layers),
         "board": [width, height, config["n_in_row"]],
         "blocks": blocks or trained,
         "blocks_trained": trained,
@@ -76,12 +76,12 @@ def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and export."""
     parser = argparse.ArgumentParser(prog="training.export_run", description="Weights with a manifest (docs/training.md).")
-    parser.add_argument("run", type=Path, help="folder of a run of training.run")
+    parser.add_argument("run", type=Path, help="folder of a run of training.selfplay_run")
     parser.add_argument("weights", type=Path, help="such as model/5_5_4.model")
     parser.add_argument("--blocks", type=int, metavar="N", help="residual blocks (default: the run's)")
     options = parser.parse_args(arguments)
     try:
-        manifest = export(options.run, options.weights, options.blocks)
+        manifest = export_selfplay(options.run, options.weights, options.blocks)
     except UsageError as error:
         print(f"training.export_run: {error}", file=sys.stderr)
         return 2

@@ -44,16 +44,16 @@ SMALLEST = np.finfo(np.float32).tiny  # a prior may be 0 in float32, its logit n
 class GumbelSettings:
     """
     Attributes:
-        n_simulations: n, for each move, beside the evaluation of the position itself.
+        playouts: n, for each move, beside the evaluation of the position itself.
         considered: m, the moves considered at the root; fewer where fewer are legal.
     """
 
-    n_simulations: int = 32
+    playouts: int = 32
     considered: int = 16
 
 
 @cache
-def halving_schedule(considered: int, n_simulations: int) -> tuple[tuple[int, int], ...]:
+def halving_schedule(considered: int, playouts: int) -> tuple[tuple[int, int], ...]:
     """For each simulation (how many moves are still considered, how many visits the one to visit has had).
 
     Each phase gives every move that is left the same number of visits, at least one; there are ceil(log2 m) phases, and
@@ -62,12 +62,12 @@ def halving_schedule(considered: int, n_simulations: int) -> tuple[tuple[int, in
     phases = max(1, ceil(log2(considered)))
     schedule: list[tuple[int, int]] = []
     left, visits = considered, 0
-    while len(schedule) < n_simulations:
-        for _ in range(max(1, n_simulations // (phases * left))):
+    while len(schedule) < playouts:
+        for _ in range(max(1, playouts // (phases * left))):
             schedule += [(left, visits)] * left
             visits += 1
         left = max(min(2, considered), left // 2)
-    return tuple(schedule[:n_simulations])
+    return tuple(schedule[:playouts])
 
 
 @dataclass(frozen=True)
@@ -123,14 +123,14 @@ class GumbelSearch:
     def __init__(
         self, games: int, points: int, evaluate: StateEvaluator, settings: GumbelSettings, rng: np.random.Generator
     ) -> None:
-        self.trees = Trees(games, points, capacity=settings.n_simulations + 1)
+        self.trees = Trees(games, points, capacity=settings.playouts + 1)
         self._evaluate = evaluate
         self._settings = settings
         self._rng = rng
         self._games = np.arange(games)
 
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
-        """See Search. In self-play g is drawn anew for every position, otherwise it is 0."""
+        """See LockstepSearch. In self-play g is drawn anew for every position, otherwise it is 0."""
         trees, games, legal = self.trees, self._games, boards.legal
         trees.clear(games)
         trees.expand_roots(games, boards, self._evaluate)
@@ -139,7 +139,7 @@ class GumbelSearch:
         if is_selfplay:
             gumbel[legal] = self._rng.gumbel(size=int(legal.sum()))
         halving = _Halving(gumbel, self._nodes(rows), self._settings)
-        for number in range(self._settings.n_simulations):
+        for number in range(self._settings.playouts):
             trees.playout(
                 games,
                 boards,
@@ -166,10 +166,10 @@ class GumbelSearch:
         return np.where(nodes.legal, nodes.improved_policy() - share, -np.inf).argmax(axis=1)
 
     def advance(self, moves: np.ndarray) -> None:
-        """See Search; nothing is kept."""
+        """See LockstepSearch; nothing is kept."""
 
     def restart(self, games: np.ndarray) -> None:
-        """See Search; nothing was kept."""
+        """See LockstepSearch; nothing was kept."""
 
 
 class _Halving:
@@ -185,7 +185,7 @@ class _Halving:
         self._fixed = np.where(nodes.legal, gumbel + np.log(np.where(nodes.legal, nodes.prior, 1.0)), -np.inf)
         considered = np.minimum(settings.considered, nodes.legal.sum(axis=1))
         # [K, n, 2]: moves left and visits so far, for each simulation.
-        self._schedule = np.array([halving_schedule(int(m), settings.n_simulations) for m in considered])
+        self._schedule = np.array([halving_schedule(int(m), settings.playouts) for m in considered])
         self._left = considered
         self._considered = _largest(self._fixed, considered)
 

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from training.symmetries import Symmetries
+from Board.symmetries import Symmetries
 
 StateEvaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """states [N, 9, H, W] -> (probs [N, A], values [N]) for the side to move."""

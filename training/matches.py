@@ -31,7 +31,7 @@ from Minimax.arena.stopping import Rule
 from Minimax.arena.usage import UsageError
 from training.boards import NOBODY, PLANES, Boards
 from training.gumbel import GumbelSettings
-from training.inference import StateEvaluator, InferenceNetwork, PositionCache
+from training.inference import InferenceNetwork, PositionCache, StateEvaluator
 from training.rollouts import RandomRollouts
 from training.search import PuctSettings
 from training.selfplay import SelfPlaySettings, make_search
@@ -108,7 +108,7 @@ class PlayedGame:
 
 
 @dataclass(frozen=True)
-class MatchResult:
+class PlayedMatch:
     """
     Attributes:
         games: in order of their numbers.
@@ -122,6 +122,30 @@ class MatchResult:
     def statistics(self) -> MatchStatistics:
         """Wins, draws, losses, intervals and Elo difference of the first agent."""
         return match_statistics([game.result for game in self.games])
+
+
+@dataclass(frozen=True)
+class MatchSettings:
+    """
+    Attributes:
+        board: (width, height, n_in_row).
+        games: to play, an even number.
+        opening_stones: placed at random before the agents take over.
+        side_by_side: games that are played at once, an even number.
+    """
+
+    board: tuple[int, int, int]
+    games: int
+    opening_stones: int = 2
+    side_by_side: int = 64
+
+    def check(self) -> None:
+        """Raises UsageError unless games come in pairs."""
+        for name, number in (("games", self.games), ("games side by side", self.side_by_side)):
+            if number < 2 or number % 2:
+                raise UsageError(
+                    f"expected an even number of {name}, since openings are played with both colours; got {number}"
+                )
 
 
 def draw_opening(board: tuple[int, int, int], stones: int, rng: np.random.Generator) -> list[int]:
@@ -139,51 +163,43 @@ def draw_opening(board: tuple[int, int, int], stones: int, rng: np.random.Genera
     return [int(point) for point in rng.choice(near, size=stones, replace=False)]
 
 
-def play_match(
-    first: Agent,
-    second: Agent,
-    board: tuple[int, int, int],
-    games: int,
+def play_lockstep_match(
+    agents: tuple[Agent, Agent],
+    settings: MatchSettings,
     rng: np.random.Generator,
     *,
-    opening_stones: int = 2,
-    side_by_side: int = 64,
     stop: Rule | None = None,
     progress: Callable[[int, int], None] = lambda ended, running: None,
-) -> MatchResult:
-    """A match.
+) -> PlayedMatch:
+    """Play a match between two agents.
 
     Args:
-        first, second: the agents; the result is the first one's.
-        board: (width, height, n_in_row).
-        games: to play, an even number.
+        agents: the result is the first one's.
+        settings: of the match.
         rng: draws the openings.
-        opening_stones: set at random before the agents take over.
-        side_by_side: games at once, an even number.
-        stop: told of the games in order of their numbers, once all those side by side have ended: short games end first,
-            and who wins them may not be who wins long ones. When it ends the match, the games after that do not count.
-        progress: called after each move with the games that have ended and those that are being played.
+        stop: sees the results in order of the games' numbers, once all games side by side have ended: short games end first,
+            and whoever wins those may not win the long ones. If it ends the match, the games after that do not count.
+        progress: called after each move with the number of games that have ended and of those that are still being played.
 
     Raises:
-        UsageError: a number is not as it should be.
+        UsageError: a setting is out of its range.
     """
-    for name, number in (("games", games), ("games side by side", side_by_side)):
-        if number < 2 or number % 2:
-            raise UsageError(f"expected an even number of {name}, since openings are played with both colours; got {number}")
+    settings.check()
+    board, games = settings.board, settings.games
     played: list[PlayedGame] = []
     while len(played) < games:
-        numbers = np.arange(len(played), min(games, len(played) + side_by_side))
-        openings = [draw_opening(board, opening_stones, rng) for _ in numbers[::2]]
+        numbers = np.arange(len(played), min(games, len(played) + settings.side_by_side))
+        openings = [draw_opening(board, settings.opening_stones, rng) for _ in numbers[::2]]
         wave = Boards(len(numbers), *board)
         done = len(played)
-        for running, ended in _play(wave, numbers, np.repeat(openings, 2, axis=0).astype(int), (first, second)):
+        for running, ended in _play(wave, numbers, np.repeat(openings, 2, axis=0).astype(int), agents):
             played += ended
             progress(len(played), running)
         played[done:] = sorted(played[done:], key=lambda game: game.number)
         for game in played[done:] if stop else ():
             if verdict := stop.add(game.result):  # type: ignore[union-attr]
-                return MatchResult(tuple(played[: game.number + 1]), verdict)
-    return MatchResult(tuple(played))
+                return PlayedMatch(tuple(played[: game.number + 1]), verdict)
+    return PlayedMatch(tuple(played))
 
 
 def _play(
@@ -246,7 +262,7 @@ def load_evaluator(path: str, width: int, height: int, batch_size: int) -> State
     return PositionCache(InferenceNetwork(model, width, height, dtype=None, batch_size=batch_size))
 
 
-def parse_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.random.Generator) -> Agent:
+def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.random.Generator) -> Agent:
     """The agent that these words name, see the module.
 
     Args:
@@ -284,7 +300,7 @@ def parse_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np
 # ----------------------------------------------------------------------------------------------------- command
 
 
-def describe(result: MatchResult) -> str:
+def describe_match(result: PlayedMatch) -> str:
     """What the match, of one game at least, says about the first agent."""
     seen = result.statistics
     assert seen.elo is not None  # only without a game
@@ -310,7 +326,7 @@ def show_progress(games: int) -> Callable[[int, int], None]:
     return progress
 
 
-def parse_board(text: str) -> tuple[int, int, int]:
+def board_size(text: str) -> tuple[int, int, int]:
     """WIDTHxHEIGHTxN_IN_ROW."""
     width, height, n_in_row = (int(number) for number in text.split("x"))
     if not 1 <= n_in_row <= min(width, height):
@@ -323,7 +339,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="training.matches", description="Games side by side (docs/training.md, Matches).")
     parser.add_argument("first", metavar="FIRST", help="such as alphazero:model/11_11_5.pt?playouts=400")
     parser.add_argument("second", metavar="SECOND", help="such as mcts:playouts=1000")
-    parser.add_argument("--board", type=parse_board, default=(11, 11, 5), metavar="WxHxN", help="N in a row (default 11x11x5)")
+    parser.add_argument("--board", type=board_size, default=(11, 11, 5), metavar="WxHxN", help="N in a row (default 11x11x5)")
     parser.add_argument("--games", type=int, default=40, metavar="N", help="an even number (default 40)")
     parser.add_argument("--opening-stones", type=int, default=2, metavar="N", help="set at random before (default 2)")
     parser.add_argument("--side-by-side", type=int, default=64, metavar="N", help="games at once (default 64)")
@@ -334,21 +350,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         rngs = np.random.default_rng(options.seed).spawn(3)
         batch_size = max(1, min(options.games, options.side_by_side) // 2)
-        first, second = (
-            parse_agent(text, options.board, batch_size, rng)
-            for text, rng in zip((options.first, options.second), rngs[1:], strict=True)
+        agents = (
+            make_agent(options.first, options.board, batch_size, rngs[1]),
+            make_agent(options.second, options.board, batch_size, rngs[2]),
         )
+        settings = MatchSettings(options.board, options.games, options.opening_stones, options.side_by_side)
         start = time.monotonic()
-        result = play_match(
-            first,
-            second,
-            options.board,
-            options.games,
-            rngs[0],
-            opening_stones=options.opening_stones,
-            side_by_side=options.side_by_side,
-            progress=show_progress(options.games),
-        )
+        result = play_lockstep_match(agents, settings, rngs[0], progress=show_progress(options.games))
     except (UsageError, NotImplementedError) as error:
         print(f"training.matches: {error}", file=sys.stderr)
         return 2
@@ -356,14 +364,14 @@ def main(arguments: list[str] | None = None) -> int:
         print("Interrupted; a match that is not over says nothing yet.", file=sys.stderr)
         return 130
     print(f"{options.first} against {options.second}, seed {options.seed}, {time.monotonic() - start:.0f} s")
-    print(describe(result))
+    print(describe_match(result))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps(match_json(options, result)) + "\n", encoding="utf-8")
     return 0
 
 
-def match_json(options: argparse.Namespace, result: MatchResult) -> dict[str, Any]:
+def match_json(options: argparse.Namespace, result: PlayedMatch) -> dict[str, Any]:
     """The call, the statistics and the games as plain values."""
     return {
         "first": options.first,

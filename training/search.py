@@ -42,7 +42,7 @@ class Decisions:
     values: np.ndarray
 
 
-class Search(Protocol):
+class LockstepSearch(Protocol):
     """A search of G games, each of which may be at another move."""
 
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
@@ -59,12 +59,12 @@ class Search(Protocol):
 class PuctSettings:
     """
     Attributes:
-        n_playout: playouts for each move, beside those of the tree that was kept.
+        playouts: playouts for each move, beside those of the tree that was kept.
         c_puct: weight of the exploration bonus.
         first_n_moves: moves of a self-play game that are drawn at temperature 1.
     """
 
-    n_playout: int = 400
+    playouts: int = 400
     c_puct: float = 5.0
     first_n_moves: int = 12
 
@@ -80,15 +80,17 @@ class PuctSearch:
         rng: draws noise and moves.
     """
 
-    def __init__(self, games: int, points: int, evaluate: StateEvaluator, settings: PuctSettings, rng: np.random.Generator) -> None:
-        self.trees = Trees(games, points, capacity=2 * settings.n_playout + 1)
+    def __init__(
+        self, games: int, points: int, evaluate: StateEvaluator, settings: PuctSettings, rng: np.random.Generator
+    ) -> None:
+        self.trees = Trees(games, points, capacity=2 * settings.playouts + 1)
         self._evaluate = evaluate
         self._settings = settings
         self._rng = rng
         self._games = np.arange(games)
 
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
-        """See Search. In self-play there is noise at the roots, and a temperature for the first moves.
+        """See LockstepSearch. In self-play there is noise at the roots, and a temperature for the first moves.
 
         The policies are the shares of the visits, whatever the temperature that the moves are drawn at.
         """
@@ -103,16 +105,16 @@ class PuctSearch:
         return Decisions(draw_moves(chances, self._rng), policies, visits, values)
 
     def run(self, boards: Boards, is_selfplay: bool) -> None:
-        """`n_playout` playouts in every tree; the one that expands an empty tree's root is among them."""
-        trees, n_playout = self.trees, self._settings.n_playout
-        trees.make_room(n_playout)
+        """`playouts` playouts in every tree; the one that expands an empty tree's root is among them."""
+        trees, playouts = self.trees, self._settings.playouts
+        trees.make_room(playouts)
         empty = trees.size == 0
         if empty.any():
             trees.expand_roots(self._games[empty], boards, self._evaluate)
         if is_selfplay:
             self._add_noise(boards.legal)
-        for number in range(n_playout):
-            games = self._games[~empty] if number == n_playout - 1 else self._games
+        for number in range(playouts):
+            games = self._games[~empty] if number == playouts - 1 else self._games
             if games.size:
                 trees.playout(games, boards, self._evaluate, self._choose)
 
@@ -140,11 +142,11 @@ class PuctSearch:
         return self.trees.edge_visits[self.trees.root_rows(self._games)]
 
     def advance(self, moves: np.ndarray) -> None:
-        """See Search; the subtree below each move is kept."""
+        """See LockstepSearch; the subtree below each move is kept."""
         self.trees.keep_subtrees(self._games, moves)
 
     def restart(self, games: np.ndarray) -> None:
-        """See Search."""
+        """See LockstepSearch."""
         self.trees.clear(games)
 
 

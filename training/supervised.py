@@ -37,6 +37,7 @@ from torch import nn
 from torch.nn import functional
 
 from training.dataset import PLANES, GamesError, Positions, load_positions
+from training.old_settings import with_current_names
 from weights import WeightsError, read_weights, sizes_of_weights, without_idle_blocks
 
 SAVE_EVERY_S = 180.0
@@ -54,7 +55,7 @@ class CallError(ValueError):
 
 
 @dataclass(frozen=True)
-class Config:
+class SupervisedConfig:
     """A training, as a file of training/configs describes it.
 
     Attributes:
@@ -62,7 +63,7 @@ class Config:
         depths: pairs (samples, blocks): from so many samples on the network has so many residual blocks.
         samples: of the whole training.
         batch_size: samples a step.
-        learn_rate: at its highest.
+        learning_rate: at its highest.
         weight_decay, value_weight, td_lambda, score_scale: see this module and training.dataset.
         check_every: samples between two evaluations on the held-back part.
         seed: of the first weights and of all draws.
@@ -72,7 +73,7 @@ class Config:
     depths: list[list[int]]
     samples: int
     batch_size: int
-    learn_rate: float
+    learning_rate: float
     weight_decay: float
     value_weight: float
     td_lambda: float
@@ -85,18 +86,18 @@ class Config:
         return [blocks for start, blocks in self.depths if start <= samples][-1]
 
     @staticmethod
-    def read(path: str) -> Config:
+    def read(path: str) -> SupervisedConfig:
         """Raises: CallError."""
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CallError(f"expected a configuration in {path}; {error}") from error
-        names = {field.name for field in fields(Config)}
+        names = {field.name for field in fields(SupervisedConfig)}
         if set(table) != names:
             raise CallError(
                 f"expected {', '.join(sorted(names))} in {path}; differing: {', '.join(sorted(set(table) ^ names))}"
             )
-        config = Config(**table)
+        config = SupervisedConfig(**table)
         blocks = [depth[1] for depth in config.depths]
         if config.depths[0][0] != 0 or blocks != sorted(blocks) or config.depths != sorted(config.depths):
             raise CallError(f"expected depths from 0 samples on, growing, in {path}; got {config.depths}")
@@ -162,7 +163,7 @@ class Training:
         GamesError: the games do not fit.
     """
 
-    def __init__(self, config: Config, games: Sequence[str], run: Path, policy_weight: float = 1.0) -> None:
+    def __init__(self, config: SupervisedConfig, games: Sequence[str], run: Path, policy_weight: float = 1.0) -> None:
         self.config, self.games, self.run_folder = config, list(games), run
         self.policy_weight = policy_weight
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -189,7 +190,7 @@ class Training:
         ]
         self.optimizer = torch.optim.SGD(
             groups,
-            lr=self.config.learn_rate,
+            lr=self.config.learning_rate,
             momentum=MOMENTUM,
             nesterov=True,
             weight_decay=self.config.weight_decay,
@@ -229,11 +230,11 @@ class Training:
             log_probs, predicted = model(states)
         return functional.nll_loss(log_probs.float(), moves), functional.mse_loss(predicted.float().reshape(-1), values)
 
-    def learn_rate(self) -> float:
+    def learning_rate(self) -> float:
         """Of the next step."""
         done = min(1.0, self.samples / self.config.samples)
         warm = min(1.0, (self.steps - self.deepened_at + 1) / WARM_UP_STEPS)
-        return self.config.learn_rate * warm * (1 + math.cos(math.pi * done)) / 2
+        return self.config.learning_rate * warm * (1 + math.cos(math.pi * done)) / 2
 
     def step(self) -> tuple[float, float]:
         """One step on a random batch; returns the cross entropy and the squared error."""
@@ -246,7 +247,7 @@ class Training:
         tensors = self._tensors(self.train, rng.integers(len(self.train), size=config.batch_size), rng)
         optimizer = self.optimizer
         for group in optimizer.param_groups:
-            group["lr"] = self.learn_rate()
+            group["lr"] = self.learning_rate()
         self.model.train()
         policy_loss, value_loss = self._losses(self.model, self.dtype, *tensors)
         optimizer.zero_grad()
@@ -294,7 +295,7 @@ class Training:
             "positions": len(self.train),
             "held_back": self.latest,
         }
-        write_checkpoint(self.checkpoint, state)
+        save_checkpoint(self.checkpoint, state)
 
     def restore(self) -> None:
         """Go on from the checkpoint, and forget what metrics.csv says of later steps.
@@ -302,8 +303,8 @@ class Training:
         Raises:
             CallError: there is none, or it is of another board.
         """
-        state = read_checkpoint(self.checkpoint)
-        self.history = state["history"]
+        state = load_checkpoint(self.checkpoint)
+        self.history = [with_current_names(settings) for settings in state["history"]]
         if self.history[-1]["size"] != self.config.size:
             raise CallError(f"expected a training on {self.config.size}x{self.config.size} in {self.checkpoint}")
         self._use(model_of(state["model"], self.config.size))
@@ -369,7 +370,7 @@ class Training:
                 )
 
 
-def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
+def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
     """Write a checkpoint, all of it or nothing."""
     unfinished = path.with_suffix(".part")
     with open(unfinished, "wb") as file:
@@ -378,8 +379,8 @@ def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
     os.replace(unfinished, path)
 
 
-def read_checkpoint(path: Path) -> dict[str, Any]:
-    """What `write_checkpoint` wrote.
+def load_checkpoint(path: Path) -> dict[str, Any]:
+    """What `save_checkpoint` wrote.
 
     Raises:
         CallError: there is none.
@@ -390,7 +391,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return state
 
 
-def evaluated(config: Config, games: Sequence[str], path: str) -> dict[str, float]:
+def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict[str, float]:
     """How weights, wherever they come from, do on the games held back.
 
     Raises:
@@ -417,7 +418,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
     options = parser.parse_args(arguments)
     try:
-        config = Config.read(options.config)
+        config = SupervisedConfig.read(options.config)
         if options.evaluate:
             print(evaluated(config, options.games, options.evaluate))
             return 0

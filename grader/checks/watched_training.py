@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from Board.symmetries import Symmetries
 from grader.errors import StudentFault
 from grader.network_weights import read_sizes
 from grader.trusted_network import gradients
 from grader.worker_client import Worker
-from training.symmetries import Symmetries
 
 STEP_LIMIT_S = 600.0
 SIZE, POINTS, PLANES = 3, 9, 9

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from Board.symmetries import Symmetries
 from training.boards import Boards
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
-from training.symmetries import Symmetries
 from weights import without_idle_blocks
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from Minimax.arena.usage import UsageError
 from training import supervised
-from training.alphago.config import Config
+from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search
 from training.alphago.reinforce import Reinforce
-from training.alphago.runs import read_result, write_result
+from training.alphago.runs import read_stage_result, write_stage_result
 from training.alphago.value import run_value
 from training.dataset import GamesError
 
@@ -23,22 +23,22 @@ STAGES = {
 }
 
 
-def run_supervised(config: Config, run: Path, games: list[str]) -> int:
+def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
     """Stage 1, by training.supervised; returns its exit code."""
     folder = run / "supervised"
     call = [str(config.supervised_path), "--run", str(folder), "--games", *games]
     code = supervised.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
     if code:
         return code
-    state = supervised.read_checkpoint(folder / "checkpoint.pt")
+    state = supervised.load_checkpoint(folder / "checkpoint.pt")
     if state["samples"] >= config.supervised.samples:  # it was not interrupted
         held_back = {name: round(value, 4) for name, value in state["held_back"].items()}
         counts = {name: round(state[name]) for name in ("samples", "positions", "cpu_s")}
-        write_result(folder, {**counts, "held_back": held_back})
+        write_stage_result(folder, {**counts, "held_back": held_back})
     return 0
 
 
-def run_reinforce(config: Config, run: Path) -> None:
+def run_reinforce(config: StagesConfig, run: Path) -> None:
     """Stage 2; Ctrl-C saves it."""
     training = Reinforce(config, run)
     try:
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
             stage.add_argument("--compare", action="store_true", help="also train on all positions of the games")
     options = parser.parse_args(arguments)
     try:
-        config = Config.read(options.config)
+        config = StagesConfig.read(options.config)
         if options.stage == "supervised":
             if code := run_supervised(config, options.run, options.games):
                 return code
@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
             run_value(config, options.run, options.compare)
         else:
             run_search(config, options.run)
-        for name, value in read_result(options.run / options.stage).items():
+        for name, value in read_stage_result(options.run / options.stage).items():
             print(f"{name}: {value}")
     except (supervised.CallError, UsageError, GamesError, NotImplementedError) as error:
         print(f"training.alphago: {error}", file=sys.stderr)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from training.supervised import CallError
-from training.supervised import Config as SupervisedConfig
+from training.supervised import CallError, SupervisedConfig
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class ReinforceSettings:
     Attributes:
         games: n of a step, all side by side against one opponent, the learner being first in half of them.
         steps: of the whole stage.
-        learn_rate: of plain gradient ascent.
+        learning_rate: of plain gradient ascent.
         max_gradient: longer gradients are cut to this length.
         baseline: whether the supervised network's value is taken off the result.
         pool_every: steps between two networks that the pool of opponents takes in.
@@ -28,7 +27,7 @@ class ReinforceSettings:
 
     games: int
     steps: int
-    learn_rate: float
+    learning_rate: float
     max_gradient: float
     baseline: bool
     pool_every: int
@@ -45,7 +44,7 @@ class ValueSettings:
         games: of self-play; those whose number is a multiple of 20 are held back.
         side_by_side: games played at once.
         longest_start: U, the time of the random move, is drawn from 1 to this.
-        samples, batch_size, learn_rate, weight_decay, check_every: of the training, as in training.supervised.
+        samples, batch_size, learning_rate, weight_decay, check_every: of the training, as in training.supervised.
     """
 
     games: int
@@ -53,7 +52,7 @@ class ValueSettings:
     longest_start: int
     samples: int
     batch_size: int
-    learn_rate: float
+    learning_rate: float
     weight_decay: float
     check_every: int
 
@@ -64,14 +63,14 @@ class SearchSettings:
 
     Attributes:
         lambdas: shares of the rollout in a leaf's value; each plays each other one.
-        n_playout, c_puct: of the search, the same for all.
+        playouts, c_puct: of the search, the same for all.
         rollout: what plays a leaf to its end, one of ROLLOUTS of mixed.py.
         games: of each pairing.
         opening_stones: set at random before, as in training.matches.
     """
 
     lambdas: list[float]
-    n_playout: int
+    playouts: int
     c_puct: float
     rollout: str
     games: int
@@ -79,7 +78,7 @@ class SearchSettings:
 
 
 @dataclass(frozen=True)
-class Config:
+class StagesConfig:
     """All stages.
 
     Attributes:
@@ -107,7 +106,7 @@ class Config:
         return self.size, self.size, self.n_in_row
 
     @staticmethod
-    def read(path: Path) -> Config:
+    def read(path: Path) -> StagesConfig:
         """A file of settings; it names that of the supervised stage, which lies beside it.
 
         Raises:
@@ -123,7 +122,7 @@ class Config:
             _check_names(table[name], {field.name for field in fields(kind)}, f"[{name}] of {path}")
             sections[name] = kind(**table[name])
         supervised = path.parent / table["supervised"]
-        config = Config(
+        config = StagesConfig(
             n_in_row=table["n_in_row"],
             seed=table["seed"],
             supervised=SupervisedConfig.read(str(supervised)),

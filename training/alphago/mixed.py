@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from training.alphago.config import Config
+from training.alphago.config import StagesConfig
 from training.alphago.play import FastPolicy, SampledPolicy, play_to_end, results_for
-from training.alphago.runs import inference, load_network, match_row, read_result, write_result
+from training.alphago.runs import inference_network, load_stage_network, match_row, read_stage_result, write_stage_result
 from training.boards import Boards
-from training.inference import StateEvaluator, PositionCache
-from training.matches import Agent, SearchAgent, play_match, show_progress
+from training.inference import PositionCache, StateEvaluator
+from training.matches import Agent, MatchSettings, SearchAgent, play_lockstep_match, show_progress
 from training.rollouts import RandomRollouts
 from training.search import PuctSettings
-from training.supervised import CallError, read_checkpoint
+from training.supervised import CallError, load_checkpoint
 
 
 class PlayedRollouts:
@@ -79,7 +79,7 @@ ROLLOUTS: dict[str, Callable[[StateEvaluator, int, np.random.Generator], StateEv
 """How a leaf is played to its end: by moves at random, by the fast policy, by the supervised network's policy."""
 
 
-class Timed:
+class TimedAgent:
     """An agent that adds up the time it takes.
 
     Attributes:
@@ -100,7 +100,7 @@ class Timed:
         return moves
 
 
-def run_search(config: Config, run: Path) -> dict[str, Any]:
+def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
     """Every lambda against every other one, at the same number of playouts; what has been played is not played again.
 
     Returns:
@@ -113,34 +113,26 @@ def run_search(config: Config, run: Path) -> dict[str, Any]:
     if settings.rollout not in ROLLOUTS:
         raise CallError(f"expected rollout to be one of {', '.join(ROLLOUTS)}; got {settings.rollout}")
     policy, value = (
-        PositionCache(inference(load_network(run / stage, config), config, batch_size=settings.games // 2))
+        PositionCache(inference_network(load_stage_network(run / stage, config), config, batch_size=settings.games // 2))
         for stage in ("supervised", "value")
     )
-    samples = {stage: read_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in ("supervised", "value")}
-    result = read_result(folder) or {"samples": samples}
+    samples = {stage: load_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in ("supervised", "value")}
+    result = read_stage_result(folder) or {"samples": samples}
     if result["samples"] != samples:
         raise CallError(f"expected games of networks after {samples} samples in {folder}; they are of {result['samples']}")
-    search = PuctSettings(settings.n_playout, settings.c_puct)
+    search = PuctSettings(settings.playouts, settings.c_puct)
     for number, pair in enumerate(combinations(settings.lambdas, 2)):
-        name = f"{pair[0]} against {pair[1]}, {settings.n_playout} playouts, {settings.rollout} rollouts"
+        name = f"{pair[0]} against {pair[1]}, {settings.playouts} playouts, {settings.rollout} rollouts"
         if result.get(name, {}).get("games") == settings.games:
             continue
         rng = np.random.default_rng([config.seed, 4, number])
         rollout = ROLLOUTS[settings.rollout](policy, config.n_in_row, rng)
-        first, second = (Timed(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)) for share in pair)
-        match = play_match(
-            first,
-            second,
-            config.board,
-            settings.games,
-            rng,
-            opening_stones=settings.opening_stones,
-            side_by_side=settings.games,
-            progress=show_progress(settings.games),
-        )
+        first, second = (TimedAgent(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)) for share in pair)
+        pairing = MatchSettings(config.board, settings.games, settings.opening_stones, side_by_side=settings.games)
+        match = play_lockstep_match((first, second), pairing, rng, progress=show_progress(settings.games))
         result[name] = {
             **match_row(match),
             "cpu_ms_a_move": [round(1000 * seen.cpu_s / seen.moves) for seen in (first, second)],
         }
-        write_result(folder, result)
+        write_stage_result(folder, result)
     return result

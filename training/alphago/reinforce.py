@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from training.alphago.config import Config
+from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, play_to_end, results_for
-from training.alphago.runs import Progress, inference, load_network, match_row, write_metrics, write_result
+from training.alphago.runs import Progress, inference_network, load_stage_network, match_row, write_metrics, write_stage_result
 from training.boards import Boards
-from training.matches import Agent, PolicyAgent, play_match
-from training.supervised import SAVE_EVERY_S, CallError, model_of, read_checkpoint, write_checkpoint
+from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
+from training.supervised import SAVE_EVERY_S, CallError, load_checkpoint, model_of, save_checkpoint
 
 CHUNK = 256  # positions that go through the network at once
 OPENING_STONES = 4  # of the games in which both take their likeliest move, which would else be one and the same
@@ -98,20 +98,20 @@ class Reinforce:
         CallError: there is no supervised network, or what the folder holds is of another one.
     """
 
-    def __init__(self, config: Config, run: Path, dtype: torch.dtype | None = None) -> None:
+    def __init__(self, config: StagesConfig, run: Path, dtype: torch.dtype | None = None) -> None:
         self.config, self.settings = config, config.reinforce
         self.folder = run / "reinforce"
         self.steps, self.cpu_s = 0, 0.0
         self.scores: list[float] = []
         self.rows: list[dict[str, Any]] = []
-        self.supervised = load_network(run / "supervised", config)
+        self.supervised = load_stage_network(run / "supervised", config)
         self.begun_from = {"size": config.size, "n_in_row": config.n_in_row, "samples": _samples(run / "supervised")}
         self.model = copy.deepcopy(self.supervised).eval()
-        earlier = read_checkpoint(self.folder / "checkpoint.pt") if (self.folder / "checkpoint.pt").exists() else None
+        earlier = load_checkpoint(self.folder / "checkpoint.pt") if (self.folder / "checkpoint.pt").exists() else None
         if earlier:
             self._restore(earlier)
             dtype = getattr(torch, earlier["dtype"])
-        self._baseline = inference(self.supervised, config, dtype)
+        self._baseline = inference_network(self.supervised, config, dtype)
         self.dtype, self.device = self._baseline.dtype, self._baseline.device
         self.model = self.model.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
@@ -119,7 +119,7 @@ class Reinforce:
 
     def agent(self, model: torch.nn.Module, rng: np.random.Generator) -> SampledPolicy:
         """A network's policy as it plays here."""
-        return SampledPolicy(inference(model, self.config, self.dtype), rng)
+        return SampledPolicy(inference_network(model, self.config, self.dtype), rng)
 
     def _opponent(self, rng: np.random.Generator) -> torch.nn.Module:
         """One of the pool, all equally likely."""
@@ -140,7 +140,7 @@ class Reinforce:
         self.steps += 1
         if self.steps % self.settings.pool_every == 0:
             self._pool(self.steps).parent.mkdir(parents=True, exist_ok=True)
-            write_checkpoint(self._pool(self.steps), self.model.state_dict())
+            save_checkpoint(self._pool(self.steps), self.model.state_dict())
         return episodes.score
 
     def _ascend(self, episodes: Episodes) -> None:
@@ -167,7 +167,7 @@ class Reinforce:
         with torch.no_grad():
             for weight in self.model.parameters():
                 if weight.grad is not None:  # the value head takes no part
-                    weight.sub_(weight.grad, alpha=self.settings.learn_rate)
+                    weight.sub_(weight.grad, alpha=self.settings.learning_rate)
 
     # ------------------------------------------------------------------------------------------- measuring
 
@@ -180,16 +180,16 @@ class Reinforce:
     def measure_likeliest(self, games: int) -> dict[str, Any]:
         """The same where both take their likeliest move: whether there is more to it than that chances are taken less often."""
         rng = np.random.default_rng([self.config.seed, 21, self.steps])
-        learner, supervised = (PolicyAgent(inference(net, self.config, self.dtype)) for net in (self.model, self.supervised))
+        learner, supervised = (
+            PolicyAgent(inference_network(net, self.config, self.dtype)) for net in (self.model, self.supervised)
+        )
         return self._match(learner, supervised, games, rng, opening_stones=min(OPENING_STONES, self.config.n_in_row - 1))
 
     def _match(
         self, learner: Agent, supervised: Agent, games: int, rng: np.random.Generator, opening_stones: int
     ) -> dict[str, Any]:
-        match = play_match(
-            learner, supervised, self.config.board, games, rng, opening_stones=opening_stones, side_by_side=games
-        )
-        return match_row(match)
+        settings = MatchSettings(self.config.board, games, opening_stones, side_by_side=games)
+        return match_row(play_lockstep_match((learner, supervised), settings, rng))
 
     # --------------------------------------------------------------------------------------------- keeping
 
@@ -208,7 +208,7 @@ class Reinforce:
             "scores": self.scores,
             "rows": self.rows,
         }
-        write_checkpoint(self.folder / "checkpoint.pt", state)
+        save_checkpoint(self.folder / "checkpoint.pt", state)
 
     def _restore(self, state: dict[str, Any]) -> None:
         if state["begun_from"] != self.begun_from:
@@ -246,10 +246,10 @@ class Reinforce:
             "against_supervised": self.measure(settings.match_games),
             "likeliest_moves_against_supervised": self.measure_likeliest(settings.match_games),
         }
-        write_result(self.folder, result)
+        write_stage_result(self.folder, result)
         return result
 
 
 def _samples(folder: Path) -> int:
-    samples: int = read_checkpoint(folder / "checkpoint.pt")["samples"]
+    samples: int = load_checkpoint(folder / "checkpoint.pt")["samples"]
     return samples

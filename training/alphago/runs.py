@@ -12,26 +12,28 @@ from typing import Any
 import torch
 from torch import nn
 
-from training.alphago.config import Config
+from training.alphago.config import StagesConfig
 from training.inference import InferenceNetwork
-from training.matches import MatchResult
-from training.supervised import REPORT_EVERY_S, CallError, model_of, read_checkpoint
+from training.matches import PlayedMatch
+from training.supervised import REPORT_EVERY_S, CallError, load_checkpoint, model_of
 
 
-def load_network(folder: Path, config: Config) -> nn.Module:
+def load_stage_network(folder: Path, config: StagesConfig) -> nn.Module:
     """The network of a stage.
 
     Raises:
         CallError: the stage has not been done, or on another board.
     """
-    state = read_checkpoint(folder / "checkpoint.pt")
+    state = load_checkpoint(folder / "checkpoint.pt")
     points = len(state["model"]["dense_layer_1.bias"])
     if points != config.size**2:
         raise CallError(f"expected a network for {config.size}x{config.size} in {folder}; it has {points} points")
     return model_of(state["model"], config.size)
 
 
-def inference(model: nn.Module, config: Config, dtype: torch.dtype | None = None, batch_size: int = 64) -> InferenceNetwork:
+def inference_network(
+    model: nn.Module, config: StagesConfig, dtype: torch.dtype | None = None, batch_size: int = 64
+) -> InferenceNetwork:
     """The network made fast, as it is now."""
     return InferenceNetwork(model, config.size, config.size, dtype=dtype, batch_size=batch_size)
 
@@ -44,13 +46,13 @@ def write_text(path: Path, text: str) -> None:
     os.replace(unfinished, path)
 
 
-def write_result(folder: Path, result: dict[str, Any]) -> None:
+def write_stage_result(folder: Path, result: dict[str, Any]) -> None:
     """What a stage measured, as result.json."""
     write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")
 
 
-def read_result(folder: Path) -> dict[str, Any]:
-    """What `write_result` wrote, nothing if there is nothing yet."""
+def read_stage_result(folder: Path) -> dict[str, Any]:
+    """What `write_stage_result` wrote, nothing if there is nothing yet."""
     path = folder / "result.json"
     result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return result
@@ -66,7 +68,7 @@ def write_metrics(folder: Path, rows: list[dict[str, Any]]) -> None:
     os.replace(unfinished, folder / "metrics.csv")
 
 
-def match_row(result: MatchResult) -> dict[str, Any]:
+def match_row(result: PlayedMatch) -> dict[str, Any]:
     """What a match says about its first agent."""
     seen = result.statistics
     low, high = seen.interval_95

@@ -22,18 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from training.alphago.config import Config
+from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
-from training.alphago.runs import Progress, inference, load_network, write_result, write_text
+from training.alphago.runs import Progress, inference_network, load_stage_network, write_stage_result, write_text
 from training.boards import Boards
 from training.dataset import HELD_BACK_EVERY, read_games
 from training.inference import StateEvaluator
-from training.supervised import EVALUATED, CallError, Training, read_checkpoint
-from training.supervised import Config as SupervisedConfig
+from training.supervised import EVALUATED, CallError, SupervisedConfig, Training, load_checkpoint
 from weights import sizes_of_weights
 
 
-def play_games(config: Config, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:
+def play_games(config: StagesConfig, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:
     """Games side by side, the so-and-so-many-th of a run, as training.dataset takes them.
 
     Args:
@@ -75,22 +74,22 @@ def play_games(config: Config, supervised: StateEvaluator, improved: StateEvalua
     return games
 
 
-def write_games(config: Config, run: Path, path: Path) -> None:
+def write_games(config: StagesConfig, run: Path, path: Path) -> None:
     """Play what is missing of the run's games into a file, many at a time.
 
     Raises:
         CallError: the networks are not there, or the file holds games of others.
     """
     settings = config.value
-    models = [load_network(run / stage, config) for stage in ("supervised", "reinforce")]
+    models = [load_stage_network(run / stage, config) for stage in ("supervised", "reinforce")]
     head = {
         "size": config.size,
         "n_in_row": config.n_in_row,
         "seed": config.seed,
         "side_by_side": settings.side_by_side,
         "longest_start": settings.longest_start,
-        "supervised_samples": read_checkpoint(run / "supervised" / "checkpoint.pt")["samples"],
-        "reinforce_steps": read_checkpoint(run / "reinforce" / "checkpoint.pt")["steps"],
+        "supervised_samples": load_checkpoint(run / "supervised" / "checkpoint.pt")["samples"],
+        "reinforce_steps": load_checkpoint(run / "reinforce" / "checkpoint.pt")["steps"],
     }
     lines = list(read_games(str(path))) if path.exists() else []
     if lines and lines[0] != head:
@@ -101,8 +100,8 @@ def write_games(config: Config, run: Path, path: Path) -> None:
     write_text(path, _as_lines([head, *lines[1 : 1 + done * settings.side_by_side]]))
     if done >= wanted:
         return
-    supervised = inference(models[0], config)
-    improved = inference(models[1], config, supervised.dtype)
+    supervised = inference_network(models[0], config)
+    improved = inference_network(models[1], config, supervised.dtype)
     progress = Progress("games", wanted * settings.side_by_side, done * settings.side_by_side)
     with open(path, "a", encoding="utf-8") as file:
         for number in range(done, wanted):
@@ -133,20 +132,20 @@ def all_positions(games: Sequence[dict[str, Any]], most: int | None) -> Iterator
             yield {**game, "best": best}
 
 
-def train(config: Config, run: Path, games: Path, folder: Path) -> Training:
+def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Path) -> Training:
     """Train a value network, or go on with it, to the end; Ctrl-C saves it.
 
     Raises:
         CallError, GamesError: games or networks are not as they should be.
     """
     settings = config.value
-    policy = load_network(run / "reinforce", config)
+    policy = load_stage_network(run / "reinforce", config)
     as_supervised = SupervisedConfig(
         size=config.size,
         depths=[[0, sizes_of_weights(policy.state_dict())[1]]],
         samples=settings.samples,
         batch_size=settings.batch_size,
-        learn_rate=settings.learn_rate,
+        learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
         value_weight=1.0,
         td_lambda=1.0,
@@ -181,7 +180,7 @@ def learnt(training: Training) -> dict[str, Any]:
     }
 
 
-def run_value(config: Config, run: Path, compare: bool) -> dict[str, Any]:
+def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
     """The whole stage.
 
     Args:
@@ -197,22 +196,22 @@ def run_value(config: Config, run: Path, compare: bool) -> dict[str, Any]:
     folder = run / "value"
     path = folder / "games.jsonl"
     write_games(config, run, path)
-    trainings = {"one_position_a_game": train(config, run, path, folder)}
+    trainings = {"one_position_a_game": train_value_network(config, run, path, folder)}
     if compare:
         _, *games = read_games(str(path))
         most = len(trainings["one_position_a_game"].train)
         for name, limit in (("as_many_positions_of_fewer_games", most), ("all_positions_of_all_games", None)):
             other = folder / name
             write_text(other / "games.jsonl", _as_lines([{"size": config.size}, *all_positions(games, limit)]))
-            trainings[name] = train(config, run, other / "games.jsonl", other)
+            trainings[name] = train_value_network(config, run, other / "games.jsonl", other)
     *_, judge = trainings.values()  # has learnt from what each of the others has, so that what it holds back they do, too
     for training in trainings.values():
         training.held_back = judge.held_back
     result: dict[str, Any] = {"held_back_positions": min(EVALUATED, len(judge.held_back))}
     result |= {name: learnt(training) for name, training in trainings.items()}
     for stage in ("supervised", "reinforce"):
-        judge.model.load_state_dict(load_network(run / stage, config).state_dict())
+        judge.model.load_state_dict(load_stage_network(run / stage, config).state_dict())
         result[f"mse_of_{stage}"] = round(judge.evaluate()["value_mse"], 4)
     result["mse_of_the_mean"] = round(float(np.var(judge.held_back.value)), 4)
-    write_result(folder, result)
+    write_stage_result(folder, result)
     return result
