@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ENGINES := build/engines
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
-CPP := Minimax Minimax/mcts_baselines Minimax/suite instructor/reference/Minimax instructor/teacher tests/minimax
+CPP := Minimax Minimax/mcts_baselines instructor/suite instructor/reference/Minimax instructor/teacher tests/minimax
 LAID_OUT := $(wildcard $(foreach folder,$(CPP),$(folder)/*.cpp $(folder)/*.h))
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
@@ -38,7 +38,7 @@ trust: $(VENV)/run.stamp tools $(ENGINES)/baseline
 
 # Every position of the suite is searched anew and compared.
 suite: $(VENV)/run.stamp build/suite/threats
-	$(RUN) Minimax/suite/verify.py
+	$(RUN) instructor/suite/verify.py
 
 # A student's tree has no reference.
 engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES)/reference) $(RUNGS:%=$(ENGINES)/mcts_%)
@@ -82,7 +82,7 @@ build/mcts.o: Minimax/mcts_baselines/mcts.cpp Minimax/mcts_baselines/position.h 
 	@mkdir -p $(ENGINES)
 	$(CXX) $(CXXFLAGS) -c $< -o $@
 
-build/suite/threats: Minimax/suite/threats.cpp Minimax/suite/fours.h
+build/suite/threats: instructor/suite/threats.cpp instructor/suite/fours.h
 	@mkdir -p build/suite
 	$(CXX) $(CXXFLAGS) $< -o $@
 

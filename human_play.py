@@ -8,11 +8,11 @@ import os
 import re
 import sys
 
-from Minimax.arena.specs import engine_at
-from Minimax.arena.usage import UsageError
+from arena.engine.specs import engine_at
+from common.errors import UsageError
+from common.unwritten import first_unwritten
+from common.weights import WeightsError, load_network, read_sizes, read_weights
 from Minimax.search_wrapper import EngineError, EnginePlayer
-from unwritten import first_unwritten
-from weights import WeightsError, load_network, read_weights, sizes_of_weights
 
 DEFAULT_ENGINE = "build/engines/baseline"
 DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "3_3_3.model")
@@ -68,14 +68,14 @@ def make_ai(options, board_sizes):
 
         return PureMCTSPlayer(c_puct=5, n_playout=options.playouts or 1000), board_sizes or (3, 3, 3)
     from AlphaZero.mcts_alphaZero import MCTSPlayer
+    from AlphaZero.policy_value_net_torch import PolicyValueNet
 
     if board_sizes is None:
-        points, _ = sizes_of_weights(read_weights(options.model))
-        side = round(points**0.5)
-        if side * side != points:
+        width, height, _ = read_sizes(read_weights(options.model))
+        if width != height:
             raise UsageError(f"expected --board, since the weights in {options.model} are of no square board")
-        board_sizes = (side, side, 3 if side == 3 else min(5, side))
-    net = load_network(options.model, *board_sizes[:2])
+        board_sizes = (width, height, 3 if width == 3 else min(5, width))
+    net = load_network(PolicyValueNet, options.model, *board_sizes[:2])
     handles = net.action_fc_test, net.evaluation_fc2_test
     return MCTSPlayer(net.policy_value_fn, *handles, c_puct=5, n_playout=options.playouts or 400), board_sizes
 

@@ -23,8 +23,8 @@ from importlib.util import find_spec
 import numpy as np
 
 from Board.symmetries import Symmetries
+from common.unwritten import first_unwritten
 from training.exact import play_all_games, remembered, searching_player_agent
-from unwritten import first_unwritten
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class TrainPipeline:
     def play_fast(self):
         """From now on self-play is that of training/, many games side by side, in place of the student's search."""
         from training.fast import fast_games
-        from training.search import PuctSettings
+        from training.puct import PuctSettings
 
         search = PuctSettings(self.n_playout, self.c_puct, self.first_n_moves)
         rng = np.random.default_rng(np.random.randint(2**31))

@@ -20,20 +20,20 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from Minimax.arena import calibrate
-from Minimax.arena.cores import available_cores
-from Minimax.arena.engine import Clock, Limits
-from Minimax.arena.match import Load, MatchResult, Runner, ThreadRunner, play_match
-from Minimax.arena.process import has_cpu_clock
-from Minimax.arena.ray_runner import RayRunner
-from Minimax.arena.records import Records, read_records
-from Minimax.arena.referee import GameRecord
-from Minimax.arena.rules import SIZE
-from Minimax.arena.setup import OPENINGS, MatchSetup
-from Minimax.arena.sgf import write_sgf
-from Minimax.arena.specs import check_size, engine_at, parse_agent
-from Minimax.arena.stopping import Decided, Rule, Sprt, formula_named
-from Minimax.arena.usage import UsageError
+from arena.engine import calibrate
+from arena.engine.cores import available_cores
+from arena.engine.engine_process import Clock, Limits
+from arena.engine.process import has_cpu_clock
+from arena.engine.specs import check_size, engine_at, parse_agent
+from arena.match.match import Load, MatchResult, Runner, ThreadRunner, play_match
+from arena.match.ray_runner import RayRunner
+from arena.match.records import Records, read_records
+from arena.match.referee import GameRecord
+from arena.match.rules import SIZE
+from arena.match.setup import OPENINGS, MatchSetup
+from arena.match.sgf import write_sgf
+from arena.statistics.stopping import Decided, Rule, Sprt, formula_named
+from common.errors import UsageError
 
 BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "baseline"
 

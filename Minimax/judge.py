@@ -14,12 +14,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from Minimax.arena import suite
-from Minimax.arena.engine import EngineFailure, EngineSpec, GameOffer, Limits
-from Minimax.arena.protocols import open_engine
-from Minimax.arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position, Termination
-from Minimax.arena.specs import check_size, parse_agent
-from Minimax.arena.usage import UsageError
+from arena.engine.engine_process import EngineFailure, EngineSpec, GameOffer, Limits
+from arena.engine.protocols import open_engine
+from arena.engine.specs import check_size, parse_agent
+from arena.match.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position, Termination
+from arena.suite import positions as suite
+from common.errors import UsageError
 
 LARGEST = 26
 COLOURS = ("black (X)", "white (O)")

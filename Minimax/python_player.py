@@ -41,12 +41,12 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS
 
 import numpy as np
 
+from arena.engine.engine_process import POSITION_TAKEN
+from arena.match.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
 from Board.game_board import SWAP_STONES, Board
-from Minimax.arena.engine import POSITION_TAKEN
-from Minimax.arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
-from Minimax.arena.usage import UsageError
-from unwritten import first_unwritten
-from weights import WeightsError, load_network
+from common.errors import UsageError
+from common.unwritten import first_unwritten
+from common.weights import WeightsError, load_network
 
 LARGEST = 30
 
@@ -179,8 +179,10 @@ def make_network(model: str, size: int) -> Any:
     """
     import torch
 
+    from AlphaZero.policy_value_net_torch import PolicyValueNet
+
     torch.set_num_threads(1)
-    return load_network(model, size, size)
+    return load_network(PolicyValueNet, model, size, size)
 
 
 def make_player(net: Any, playouts: int) -> Any:

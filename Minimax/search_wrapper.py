@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from Minimax.arena.engine import EngineFailure, EngineProcess, EngineSpec, Limits, MatchStopped
-from Minimax.arena.protocols import open_engine
-from Minimax.arena.rules import FIVE, SIZE, SWAP
+from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, Limits, MatchStopped
+from arena.engine.protocols import open_engine
+from arena.match.rules import FIVE, SIZE, SWAP
 
 Board = Any
 

@@ -16,11 +16,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tqdm import tqdm
 
-from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.match import MatchResult, ThreadRunner, play_match
-from Minimax.arena.records import Records, machine
-from Minimax.arena.setup import MatchSetup
-from Minimax.arena.usage import UsageError
+from arena.engine.engine_process import EngineSpec, Limits
+from arena.match.match import MatchResult, ThreadRunner, play_match
+from arena.match.records import Records, machine
+from arena.match.setup import MatchSetup
+from common.errors import UsageError
 
 REFERENCE = Path("build/engines/reference")
 IDEAS = (

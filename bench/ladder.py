@@ -20,13 +20,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 from tqdm import tqdm
 
-from Minimax.arena.engine import Limits
-from Minimax.arena.match import MatchResult, ThreadRunner, play_match
-from Minimax.arena.records import Records, machine, read_records
-from Minimax.arena.setup import MatchSetup
-from Minimax.arena.specs import engine_at
-from Minimax.arena.statistics import Z_95, percentile
-from Minimax.arena.usage import UsageError
+from arena.engine.engine_process import Limits
+from arena.engine.specs import engine_at
+from arena.match.match import MatchResult, ThreadRunner, play_match
+from arena.match.records import Records, machine, read_records
+from arena.match.setup import MatchSetup
+from arena.statistics.estimates import Z_95, percentile
+from common.errors import UsageError
 from training.ratings import RatedPair, elo_ratings
 
 ENGINES = Path("build/engines")

@@ -27,17 +27,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from arena.engine.engine_process import EngineSpec, Limits
+from arena.match.match import Load
+from arena.match.records import machine
+from arena.match.referee import GameRecord, play_game
+from common.errors import UsageError
 from grader.assignment import ROOT, load_assignment
-from grader.confine import die_with_parent
-from grader.errors import UsageError
-from grader.grading import grade
-from grader.run import AWAITING_MARKS, Verdict
-from grader.sandbox import Sandbox, find_sandbox
-from grader.trust import Sample, checks_for, lay_out, load_samples
-from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.match import Load
-from Minimax.arena.records import machine
-from Minimax.arena.referee import GameRecord, play_game
+from grader.confinement.confine import die_with_parent
+from grader.confinement.sandbox import Sandbox, find_sandbox
+from grader.instructor.trust import Sample, checks_for, lay_out, load_samples
+from grader.pipeline.grading import grade
+from grader.pipeline.run import AWAITING_MARKS, Verdict
 
 OUT = Path("results", "load")
 SPIN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"

@@ -1,9 +1,9 @@
 """How often the protocol check accuses an engine: `python bench/protocol_check.py --seeds 50 'engine-*' reference`.
 
-The arguments are names or patterns of variants and mutants (`instructor/submissions`). Each engine is compiled once and plays
-the games of the check with every seed, unconfined. Printed for each: runs in which something was found on one side, on both;
-the temptations of `grader/checks/beliefs.py` that it met and took; answers given, and seconds a run. `--no-baseline` leaves out
-the whole games against the baseline, which take longest.
+The arguments are names or patterns of variants and mutants (`instructor/submissions`). Each engine is compiled once and
+plays the games of the check with every seed, unconfined. Printed for each: runs in which something was found on one side,
+on both; the temptations of `grader/judge/support/beliefs.py` that it met and took; answers given, and seconds a run.
+`--no-baseline` leaves out the whole games against the baseline, which take longest.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from arena.engine.engine_process import EngineSpec, Limits
 from grader.assignment import ROOT, load_assignment
-from grader.checks.beliefs import temptations
-from grader.checks.protocol_games import Side
-from grader.engine_build import build_engine, build_opponent, engine_sources
-from grader.sandbox import find_sandbox
-from grader.submission import read_submission
-from grader.trust import Sample, lay_out, load_samples
-from grader.workspace import build_workspace
-from Minimax.arena.engine import EngineSpec, Limits
+from grader.confinement.sandbox import find_sandbox
+from grader.instructor.trust import Sample, lay_out, load_samples
+from grader.judge.support.beliefs import temptations
+from grader.judge.support.protocol_games import Side
+from grader.pipeline.engine_build import build_engine, build_opponent, engine_sources
+from grader.pipeline.submission import read_submission
+from grader.pipeline.workspace import build_workspace
 
 MOVE_S = 0.2  # what engines are told, as in the profile `trust`
 

@@ -21,7 +21,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from grader.assignment import ROOT
-from grader.sandbox import LEVELS, find_sandbox
+from grader.confinement.sandbox import LEVELS, find_sandbox
 
 PR_SET_CHILD_SUBREAPER = 36
 POLL_S = 0.2

@@ -27,26 +27,27 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from grader import trust, worker  # noqa: E402
 from grader.assignment import load_assignment  # noqa: E402
-from grader.checks import test_mcts_alphazero, test_mcts_pure, test_self_play  # noqa: E402
-from grader.checks.oracles import find_oracle  # noqa: E402
-from grader.checks.ruling import Ruling  # noqa: E402
+from grader.confinement import worker  # noqa: E402
+from grader.confinement.worker_client import _sentence  # noqa: E402
 from grader.errors import CouldNotGrade, StudentFault  # noqa: E402
-from grader.worker_client import _sentence  # noqa: E402
+from grader.instructor import trust  # noqa: E402
+from grader.judge.checks import test_mcts_alphazero, test_mcts_pure, test_self_play  # noqa: E402
+from grader.judge.support.oracles import find_oracle  # noqa: E402
+from grader.judge.support.ruling import Ruling  # noqa: E402
 
 FILES = {"AlphaZero/mcts_pure.py": "mcts_pure", "AlphaZero/mcts_alphaZero.py": "mcts_alphazero"}
 
 
 class LocalWorker:
-    """Runs the operations of `grader.worker` in this process, with the seeds that a worker would be given."""
+    """Runs the operations of `grader.confinement.worker` in this process, with the seeds that a worker would be given."""
 
     def __init__(self, workspace: Path) -> None:
         self.dice = Random()
         self._workspace = workspace
 
     def call(self, operation: str, **arguments: Any) -> Any:
-        """As `grader.worker_client.Worker.call`."""
+        """As `grader.confinement.worker_client.Worker.call`."""
         worker.STATE["seed"] = self.dice.getrandbits(32)
         worker.seed_generators()
         try:

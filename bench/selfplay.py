@@ -32,13 +32,13 @@ from board import machine
 
 from Board.game_board import Board
 from grader.assignment import ROOT, load_assignment
-from grader.submission import read_submission
-from grader.workspace import build_workspace
+from grader.pipeline.submission import read_submission
+from grader.pipeline.workspace import build_workspace
 from training.boards import PLANES
 from training.gumbel import GumbelSettings
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry, StateEvaluator
+from training.puct import PuctSettings
 from training.samples import FinishedGame, pack_states
-from training.search import PuctSettings
 from training.selfplay import SelfPlay, SelfPlaySettings
 
 HEAD = " board blocks how      batch   asked/s evaluated/s  moves/s  games/s  share"

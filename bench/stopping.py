@@ -27,8 +27,8 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from Minimax.arena.statistics import GameResult, expected_score, wilson_95
-from Minimax.arena.stopping import Decided, Formula, MatchSequence, Rule, Sprt, formula_named
+from arena.statistics.estimates import GameResult, expected_score, wilson_95
+from arena.statistics.stopping import Decided, Formula, MatchSequence, Rule, Sprt, formula_named
 
 
 def drawn(rng: Random, rate: float, draws: float) -> GameResult:

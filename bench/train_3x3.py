@@ -25,9 +25,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from grader.assignment import ROOT, load_assignment
-from grader.exact import searching_agent
-from grader.submission import read_submission
-from grader.workspace import build_workspace
+from grader.judge.trusted.agents import searching_agent
+from grader.pipeline.submission import read_submission
+from grader.pipeline.workspace import build_workspace
 from training.exact import play_all_games, play_all_replies, remembered, searching_player_agent
 
 

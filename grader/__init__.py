@@ -1,5 +1,8 @@
-"""The autograder: submission -> workspace -> checks -> grade -> report.
+"""The autograder, room by room; each uses those before it.
 
-Data travels one way and results are produced on the trusted side alone; student code runs in other processes
-(`grader.worker`, engines of `Minimax.arena`), confined by `grader.sandbox`, and only plain values come back.
+confinement  a student's Python and engines run in processes of their own, from which only plain values come back
+pipeline     the way of a submission: archive -> workspace -> checks -> results -> report
+judge        the checks, what they have in common, and the right answers
+student      what a student's kit runs: check, submit
+instructor   what the course's people run: release, trust, replay, gradebook
 """

@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, get_args, get_origin, get_type_hints
 
-from grader.errors import UsageError
-from Minimax.arena.statistics import GameResult
-from Minimax.arena.stopping import FORMULAS
+from arena.statistics.estimates import GameResult
+from arena.statistics.stopping import FORMULAS
+from common.errors import UsageError
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMITS = ("worker_memory_mib", "engine_memory_mib", "processes", "file_size_mib")
@@ -32,7 +32,7 @@ class Check:
 class MatchProfile:
     """A match against the baseline: `move_s` is what engines are told, `limit_s` what the referee enforces.
 
-    The match as a whole must be over within `minutes` (see `grader.budget`).
+    The match as a whole must be over within `minutes` (see `grader.pipeline.budget`).
     """
 
     games: int
@@ -45,7 +45,7 @@ class MatchProfile:
 class TrainingProfile:
     """How long the 3x3 training may last and how its result is judged; `max_games` counts self-play games a seed.
 
-    Each of its checks must be decided within `minutes` (see `grader.budget`).
+    Each of its checks must be decided within `minutes` (see `grader.pipeline.budget`).
     """
 
     seeds: int
@@ -62,7 +62,7 @@ class Profile:
 
     Attributes:
         call_limit_s: bounds one call into a student's Python.
-        check_minutes: bounds a check that is neither the match nor the training, see `grader.budget`.
+        check_minutes: bounds a check that is neither the match nor the training, see `grader.pipeline.budget`.
         budget_minutes: bounds all the checks of a submission.
     """
 
@@ -76,7 +76,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Likeness:
-    """From which share in [0, 1] of common fingerprints on two sources are too much alike (`grader.likeness`).
+    """From which share in [0, 1] of common fingerprints on two sources are too much alike (`grader.pipeline.likeness`).
 
     Attributes:
         submission: of a submission and a source that was handed out.
@@ -107,6 +107,7 @@ class Assignment:
     decides: dict[str, tuple[str, ...]]
     parts: dict[str, tuple[str, ...]]
     kit: tuple[str, ...]
+    withheld: tuple[str, ...]
     kit_readme: str
     answers: tuple[str, ...]
     likeness: Likeness
@@ -155,6 +156,10 @@ class Assignment:
         """Whether a submission's file counts; `path` is relative with forward slashes."""
         return matches(path, self.collected) and not matches(path, self.protected)
 
+    def is_in_kit(self, path: str) -> bool:
+        """Whether a file of this tree is handed out to students; `path` is relative with forward slashes."""
+        return matches(path, self.kit) and not matches(path, self.withheld)
+
     def win_rate_points(self, wins: int, losses: int, plays: int, points: float) -> float:
         """Points of a match by the formula that the assignment names."""
         return FORMULAS[self.win_rate_formula].points(wins, losses, plays, points)
@@ -181,6 +186,7 @@ PLACES = {
     "decides": "files.decides",
     "parts": "parts",
     "kit": "release.kit",
+    "withheld": "release.withheld",
     "kit_readme": "release.readme",
     "answers": "release.answers",
     "likeness": "likeness",

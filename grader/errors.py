@@ -1,10 +1,6 @@
-"""The three kinds of failure that the grader keeps apart: the caller's, the student's and its own."""
+"""The two kinds of failure that the grader keeps apart from its caller's (`common.errors`): the student's and its own."""
 
 from __future__ import annotations
-
-
-class UsageError(Exception):
-    """The call was wrong or the machine lacks something: one sentence for the caller, exit code 2."""
 
 
 class StudentFault(Exception):
@@ -12,4 +8,4 @@ class StudentFault(Exception):
 
 
 class CouldNotGrade(Exception):
-    """The grader could not find out: neither a pass nor a fail, and a person has to look."""
+    """The grader could not reach a verdict: neither a pass nor a fail, and a person has to look."""

@@ -19,9 +19,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from grader import own_root
-from grader.confine import ARCHITECTURES, CLONE, CLONE3, REFUSED, become, install, set_capabilities
-from grader.sandbox import interpreter_folders
+from grader.confinement import own_root
+from grader.confinement.confine import ARCHITECTURES, CLONE, CLONE3, REFUSED, become, install, set_capabilities
+from grader.confinement.sandbox import interpreter_folders
 
 ROOT = Path(__file__).resolve().parents[1]
 USER = 61_234

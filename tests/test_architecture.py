@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import start_worker
+from grader.confinement import start_worker
 
 ROOT = Path(__file__).resolve().parents[1]
 AWAY = {"build", "results", "tmp", "model"}  # what is made here
@@ -60,7 +60,7 @@ def below(*places):
 
 
 def arrows(names, at_import=False):
-    """(file, imported package) of all these files; a module of Minimax with its folder or file (Minimax.arena)."""
+    """(file, imported package) of all these files; a module of Minimax with its file (Minimax.judge)."""
     found = set()
     for name in names:
         for module in imported(name, at_import):
@@ -98,11 +98,16 @@ def test_the_window_is_imported_only_when_it_is_opened():
     assert [name for name in users if not name.startswith("tests/")] == []
 
 
-def test_the_arena_imports_the_standard_library_and_itself_alone():
-    arena = below("Minimax/arena/")
+def test_what_every_room_uses_uses_no_room():
+    assert unwanted(below("common/"), STANDARD | {"numpy", "torch", "common"}) == set()
+    assert unwanted(below("common/"), STANDARD | {"numpy", "common"}, at_import=True) == set()
+
+
+def test_the_arena_imports_the_standard_library_and_common_alone():
+    arena = below("arena/")
     # Ray is for clusters and is imported when one is asked for.
-    assert unwanted(arena, STANDARD | {"Minimax.arena"}) == {("Minimax/arena/ray_runner.py", "ray")}
-    assert unwanted(arena, STANDARD | {"Minimax.arena"}, at_import=True) == set()
+    assert unwanted(arena, STANDARD | {"arena", "common"}) == {("arena/match/ray_runner.py", "ray")}
+    assert unwanted(arena, STANDARD | {"arena", "common"}, at_import=True) == set()
 
 
 @pytest.mark.parametrize("place", ["AlphaZero/", "instructor/reference/AlphaZero/"])
@@ -122,17 +127,18 @@ def test_the_exact_search_knows_the_rules_alone():
 
 
 def test_the_training_engine_uses_floor_1_and_the_students_network_and_nothing_below_uses_it():
-    own = STANDARD | {"numpy", "torch", "Board", "Minimax.arena", "AlphaZero", "training", "weights", "unwritten"}
+    own = STANDARD | {"numpy", "torch", "Board", "arena", "AlphaZero", "training", "common"}
     # What draws a run's curves is imported where it is installed.
     shown = {("training/run_report.py", package) for package in ("matplotlib", "tensorboardX")}
     assert unwanted(below("training/"), own) == shown
     assert unwanted(below("training/"), own, at_import=True) == set()
-    lower = below("Board/", "AlphaZero/", "Minimax/", "instructor/reference/")
+    lower = below("common/", "Board/", "AlphaZero/", "arena/", "Minimax/", "instructor/reference/")
     assert {arrow for arrow in arrows(lower) if arrow[1] == "training"} == set()
 
 
 def test_nothing_below_the_grader_imports_it():
-    lower = below("Board/", "AlphaZero/", "Minimax/", "instructor/reference/", "training/", "train.py", "human_play.py")
+    lower = below("common/", "Board/", "AlphaZero/", "arena/", "Minimax/", "instructor/reference/", "training/")
+    lower += below("train.py", "human_play.py")
     assert {arrow for arrow in arrows(lower) if arrow[1] == "grader"} == set()
 
 
@@ -144,20 +150,56 @@ def test_no_module_imports_a_program():
         if package in PROGRAMS
     }
     # The worker runs a student's training and imports train there, in the other process.
-    assert wired - {("grader/worker.py", "train")} == set()
+    assert wired - {("grader/confinement/worker.py", "train")} == set()
 
 
 def test_the_grader_imports_no_student_code_but_in_the_worker():
-    assert {arrow for arrow in arrows(below("grader/")) if arrow[1] == "AlphaZero"} <= {("grader/worker.py", "AlphaZero")}
+    assert {arrow for arrow in arrows(below("grader/")) if arrow[1] == "AlphaZero"} <= {
+        ("grader/confinement/worker.py", "AlphaZero")
+    }
 
 
 def test_what_runs_inside_the_sandbox_imports_nothing_of_the_grader():
-    assert unwanted(["grader/confine.py"], STANDARD) == set()
-    worker = [f"grader/{name}" for name in start_worker.SHOWN]
+    assert unwanted(["grader/confinement/confine.py"], STANDARD) == set()
+    worker = [f"grader/confinement/{name}" for name in start_worker.SHOWN]
     assert unwanted(worker, STANDARD | {"numpy", "grader"}, at_import=True) == set()
     assert unwanted(worker, STANDARD | {"numpy", "torch", "Board", "AlphaZero", "train", "grader"}) == set()
-    own = {module.split(".")[1] for name in worker for module in imported(name) if module.startswith("grader.")}
-    assert {f"grader/{module}.py" for module in own} <= set(worker)
+    own = {module for name in worker for module in imported(name) if module.startswith("grader.")}
+    assert {"/".join(module.split(".")[:3]) + ".py" for module in own} <= set(worker)
+
+
+# The rooms of the grader: each uses those before it.
+ROOMS = ("confinement", "pipeline", "judge", "student", "instructor")
+
+
+def rooms_used(name):
+    """The rooms of the grader that a file imports from."""
+    parts = (module.split(".") for module in imported(name))
+    return {part[1] for part in parts if part[0] == "grader" and len(part) > 1 and part[1] in ROOMS}
+
+
+def test_a_room_of_the_grader_uses_the_rooms_before_it_alone():
+    upward = {
+        (name, used)
+        for place, room in enumerate(ROOMS)
+        for name in below(f"grader/{room}/")
+        for used in rooms_used(name)
+        if ROOMS.index(used) > place
+    }
+    assert upward == set()
+    assert {name for name in below("grader/assignment.py", "grader/errors.py", "grader/screen.py") if rooms_used(name)} == set()
+    assert {name.split("/")[1] for name in below("grader/") if name.count("/") > 1} == set(ROOMS)
+
+
+def test_checks_import_neither_each_other_nor_pytests_side_of_a_run():
+    checks = {name[:-3].replace("/", ".") for name in below("grader/judge/") if "/test_" in name or "/conftest" in name}
+    users = {
+        (name, module)
+        for name in below("grader/")
+        for module in imported(name)
+        if any(f"{module}.".startswith(f"{check}.") for check in checks)
+    }
+    assert users == set()
 
 
 def test_nothing_outside_instructor_imports_it():
@@ -200,8 +242,8 @@ def test_library_code_ends_no_program_and_prints_only_where_the_interface_says_s
         for child in ast.iter_child_nodes(node):
             visit(name, child, function)
 
-    libraries = below("Board/", "Minimax/arena/", "AlphaZero/", "instructor/reference/AlphaZero/")
-    for name in set(libraries) - {"Minimax/arena/__main__.py"}:  # a program
+    libraries = below("Board/", "arena/", "AlphaZero/", "instructor/reference/AlphaZero/")
+    for name in set(libraries) - {"arena/__main__.py"}:  # a program
         visit(name, modules()[name], "")
     assert talk == set()
 

@@ -8,7 +8,7 @@ network. From the rules upwards:
 
     boards                      games as arrays
     inference, rollouts         evaluators: a fast copy of the network, a cache of positions; random games instead of a network
-    tree, search, gumbel        search trees as arrays; PUCT (Silver et al. 2017); Gumbel AlphaZero (Danihelka et al. 2022)
+    tree, puct, gumbel          search trees as arrays; PUCT (Silver et al. 2017); Gumbel AlphaZero (Danihelka et al. 2022)
     selfplay, samples, fast     games without end; their compact form; train.py --fast
     matches, ratings            games between two agents; Elo of several
     selfplay_run                the command for long runs, over presets, learner, replay_buffer, workers (on this machine) or

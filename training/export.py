@@ -20,9 +20,9 @@ from typing import Any
 
 import torch
 
+from common.weights import read_sizes
 from training.dataset import GamesError, read_games
 from training.supervised import CallError, deepened, load_checkpoint, model_of
-from weights import sizes_of_weights
 
 BLOCKS = 19
 ORIGIN = "supervised on games of the reference engine against itself; no self-play of the network"
@@ -48,7 +48,7 @@ def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: st
     state = load_checkpoint(run / "checkpoint.pt")
     size, seed = state["history"][-1]["size"], state["history"][-1]["seed"]
     model = model_of(state["model"], size)
-    trained = sizes_of_weights(state["model"])[1]
+    trained = read_sizes(state["model"])[2]
     if trained > blocks:
         raise CallError(f"expected --blocks of at least {trained}, which the network in {run} has; got {blocks}")
     teacher = [_summary(path) for path in games]

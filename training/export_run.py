@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from Minimax.arena.usage import UsageError
+from common.errors import UsageError
 from training.export import save_weights, write_manifest
 from training.supervised import deepened, model_of
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
+from training.puct import PuctSettings
 from training.samples import unpack_states
-from training.search import PuctSettings
 from training.selfplay import SelfPlay, SelfPlaySettings
 
 GAMES_AT_ONCE = 16

@@ -32,7 +32,7 @@ import numpy as np
 
 from training.boards import Boards
 from training.inference import StateEvaluator
-from training.search import Decisions
+from training.puct import Decisions
 from training.tree import Trees
 
 VISIT_OFFSET = 50

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from Minimax.arena.statistics import Z_95
-from Minimax.arena.usage import UsageError
+from arena.statistics.estimates import Z_95
+from common.errors import UsageError
 from training.old_settings import with_current_names
 from training.presets import RunConfig
 from training.ratings import RatedPair, elo_ratings

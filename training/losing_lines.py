@@ -12,9 +12,9 @@ import argparse
 import sys
 from functools import partial
 
+from common.unwritten import first_unwritten
+from common.weights import WeightsError, load_network
 from training.exact import play_all_games, remembered, searching_player_agent
-from unwritten import first_unwritten
-from weights import WeightsError, load_network
 
 PLAYOUTS = (100, 400)
 C_PUCT = 5
@@ -43,9 +43,10 @@ def _print_table(path: str, playouts: list[int]) -> int:
     import torch
 
     from AlphaZero.mcts_alphaZero import MCTSPlayer
+    from AlphaZero.policy_value_net_torch import PolicyValueNet
 
     torch.set_num_threads(1)  # on a small network several only wait for each other
-    net = load_network(path, 3, 3)
+    net = load_network(PolicyValueNet, path, 3, 3)
     evaluate = remembered(net.policy_value_fn)
     print("playouts   losing lines   as first   as second")
     losing = 0

@@ -1,6 +1,6 @@
 """Games between two agents side by side, to measure strength in minutes: python -m training.matches FIRST SECOND [options]
 
-    alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`search.py`)
+    alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`puct.py`)
     gumbel:model/11_11_5.pt?playouts=32         Gumbel search with these weights (`gumbel.py`)
     policy:model/11_11_5.pt                     the move that the network gives the largest probability, no search
     mcts:playouts=1000                          pure Monte Carlo tree search with random rollouts (handout section 5.1)
@@ -26,16 +26,16 @@ from urllib.parse import parse_qsl
 import numpy as np
 import torch
 
-from Minimax.arena.statistics import GameResult, MatchStatistics, match_statistics
-from Minimax.arena.stopping import Rule
-from Minimax.arena.usage import UsageError
+from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics
+from arena.statistics.stopping import Rule
+from common.errors import UsageError
+from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.boards import NOBODY, PLANES, Boards
 from training.gumbel import GumbelSettings
 from training.inference import InferenceNetwork, PositionCache, StateEvaluator
+from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
-from training.search import PuctSettings
 from training.selfplay import SelfPlaySettings, make_search
-from weights import without_idle_blocks
 
 OPENING_REACH = 2  # the stones of an opening lie so near to the middle point, in rows and columns
 REPORT_EVERY_S = 30.0
@@ -250,13 +250,12 @@ def load_evaluator(path: str, width: int, height: int, batch_size: int) -> State
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
 
     try:
-        state = without_idle_blocks(torch.load(path, map_location="cpu", weights_only=True))
-        points = len(state["dense_layer_1.bias"])
-    except Exception as error:  # what torch's unpickler raises for a file that is none has no common class
-        raise UsageError(f"expected weights of the policy-value network in {path}; {error}") from error
-    if points != width * height:
-        raise UsageError(f"expected weights of a {width}x{height} board; those in {path} have {points} points")
-    blocks = len({name.split(".")[1] for name in state if name.startswith("resnet.")})
+        state = without_idle_blocks(read_weights(path))
+    except WeightsError as error:
+        raise UsageError(str(error)) from error
+    own_width, own_height, blocks = read_sizes(state)
+    if own_width * own_height != width * height:
+        raise UsageError(f"expected weights of a {width}x{height} board; those in {path} have {own_width * own_height} points")
     model = PolicyValueNetModel(width, height, blocks, PLANES)
     model.load_state_dict(state)
     return PositionCache(InferenceNetwork(model, width, height, dtype=None, batch_size=batch_size))

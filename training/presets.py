@@ -6,9 +6,9 @@ import argparse
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args, get_type_hints
 
-from Minimax.arena.usage import UsageError
+from common.errors import UsageError
 from training.gumbel import GumbelSettings
-from training.search import PuctSettings
+from training.puct import PuctSettings
 from training.selfplay import SelfPlaySettings
 
 

@@ -1,6 +1,6 @@
 """Elo ratings of several players from their matches, by maximum likelihood (Bradley and Terry 1952).
 
-Each match is weighted by its effective games (Minimax.arena.statistics). One drawn game is added to each pair, so that a
+Each match is weighted by its effective games (arena.statistics.estimates). One drawn game is added to each pair, so that a
 player who has lost no point gets a finite rating. Errors come from the inverse of the observed information matrix. Player 0
 has rating 0.
 """

@@ -10,8 +10,8 @@ import os
 import sys
 from typing import Any
 
-from Minimax.arena.ray_runner import check_address, connect, load_ray
-from Minimax.arena.usage import UsageError
+from arena.match.ray_runner import check_address, connect, load_ray
+from common.errors import UsageError
 from training.presets import RunConfig
 from training.workers import Seeds, make_member
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from Board.symmetries import Symmetries
-from Minimax.arena.usage import UsageError
+from common.errors import UsageError
 from training.boards import PLANES
 from training.samples import FinishedGame, unpack_states
 

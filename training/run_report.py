@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from Minimax.arena.sgf import heading, stone
+from arena.match.sgf import heading, stone
 from training.boards import NOBODY
 
 OPTIONAL = ("matplotlib", "tensorboardX")

@@ -16,8 +16,8 @@ import numpy as np
 from training.boards import PLANES, Boards
 from training.gumbel import GumbelSearch, GumbelSettings
 from training.inference import StateEvaluator
+from training.puct import LockstepSearch, PuctSearch, PuctSettings
 from training.samples import FinishedGame, pack_states
-from training.search import LockstepSearch, PuctSearch, PuctSettings
 
 
 @dataclass(frozen=True)

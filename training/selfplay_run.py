@@ -27,14 +27,14 @@ from typing import Any
 
 import torch
 
-from Minimax.arena.cores import available_cores
-from Minimax.arena.usage import UsageError
+from arena.engine.cores import available_cores
+from common.errors import UsageError
+from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.learner import Learner
 from training.old_settings import with_current_names
 from training.presets import LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
 from training.run_report import missing_packages
 from training.workers import Crew, InlineCrew, ProcessCrew
-from weights import WeightsError, read_weights, sizes_of_weights, without_idle_blocks
 
 SEED_LIMIT = 2**31
 
@@ -89,14 +89,14 @@ def first_weights(config: RunConfig) -> dict[str, Any]:
         UsageError, WeightsError: the file holds no weights, or those of another board or depth.
     """
     weights = read_weights(config.init_model)
-    points, blocks = sizes_of_weights(weights)
+    width, height, blocks = read_sizes(weights)
     if blocks > config.blocks:
         weights = without_idle_blocks(weights)
-        _, blocks = sizes_of_weights(weights)
-    if (points, blocks) != (config.board_width * config.board_height, config.blocks):
+        blocks = read_sizes(weights)[2]
+    if (width * height, blocks) != (config.board_width * config.board_height, config.blocks):
         raise UsageError(
             f"expected weights of a {config.board_width}x{config.board_height} board and {config.blocks} blocks in "
-            f"{config.init_model}; they have {points} points and {blocks} blocks"
+            f"{config.init_model}; they have {width * height} points and {blocks} blocks"
         )
     return weights
 

@@ -36,9 +36,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.dataset import PLANES, GamesError, Positions, load_positions
 from training.old_settings import with_current_names
-from weights import WeightsError, read_weights, sizes_of_weights, without_idle_blocks
 
 SAVE_EVERY_S = 180.0
 REPORT_EVERY_S = 60.0
@@ -138,7 +138,7 @@ def deepened(model: nn.Module, size: int, blocks: int, seed: int) -> nn.Module:
 
 def model_of(weights: dict[str, torch.Tensor], size: int) -> nn.Module:
     """The network that has these weights."""
-    model = make_model(size, sizes_of_weights(weights)[1], seed=0)
+    model = make_model(size, read_sizes(weights)[2], seed=0)
     model.load_state_dict(weights)
     return model
 
@@ -399,9 +399,11 @@ def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict
         GamesError: the games do not fit.
     """
     weights = without_idle_blocks(read_weights(path))
-    points, _ = sizes_of_weights(weights)
-    if points != config.size**2:
-        raise CallError(f"expected weights of a {config.size}x{config.size} board; those in {path} have {points} points")
+    width, height, _ = read_sizes(weights)
+    if (width, height) != (config.size, config.size):
+        raise CallError(
+            f"expected weights of a {config.size}x{config.size} board; those in {path} have {width * height} points"
+        )
     training = Training(config, games, Path())
     training.model = model_of(weights, config.size).to(training.device)
     return {name: round(number, 4) for name, number in training.evaluate().items()}

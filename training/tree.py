@@ -7,7 +7,7 @@ A playout (Silver et al. 2017, Methods) has four steps, each done for all games 
     evaluate    the position there, by the network; the new positions of all games make one batch
     backup      average the value into the edges of the walk
 
-Which edge is taken at a node is decided by the search (`search.py`, `gumbel.py`).
+Which edge is taken at a node is decided by the search (`puct.py`, `gumbel.py`).
 
 Whose view a value has. A node's own value is seen by the side to move there. The mean value of an edge is seen by the player
 who chooses it, the side to move at the node that it leaves. The sign changes between the two in `backup` alone. A finished

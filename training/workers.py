@@ -21,16 +21,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from Minimax.arena.statistics import GameResult, elo
-from Minimax.arena.stopping import Sprt
-from Minimax.arena.usage import UsageError
+from arena.statistics.estimates import GameResult, elo
+from arena.statistics.stopping import Sprt
+from common.errors import UsageError
 from training.boards import PLANES
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
 from training.matches import MatchSettings, PlayedGame, PlayedMatch, SearchAgent, play_lockstep_match
 from training.presets import RunConfig
+from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
 from training.samples import FinishedGame
-from training.search import PuctSettings
 from training.selfplay import SelfPlay
 
 END_S = 10.0  # time that a killed process gets to end
@@ -131,7 +131,7 @@ class Score:
 
     Attributes:
         wins, draws, losses: numbers of games.
-        effective_games: the number of independent games with as much information (Minimax.arena.statistics).
+        effective_games: the number of independent games with as much information (arena.statistics.estimates).
     """
 
     wins: int
@@ -179,7 +179,7 @@ class Gate:
         self._sprt = Sprt(0.0, elo(2 * score - 0.5))
 
     def add(self, game: GameResult) -> str | None:
-        """See Minimax.arena.stopping.Rule."""
+        """See arena.statistics.stopping.Rule."""
         return self._sprt.add(game)
 
     def accepts(self, rate: float) -> bool:

@@ -23,7 +23,7 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.OverwriteKernelspec",
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",
-    "grader.nbgrader_plugins.HarmlessNotebook",
+    "grader.instructor.nbgrader_plugins.HarmlessNotebook",
 ]
 c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.IgnorePattern",
@@ -36,8 +36,8 @@ c.Autograde.autograde_preprocessors = [
 
 # What formgrader and feedback show is made harmless once more, whatever lies in autograded/, and the page has a policy by which
 # the browser runs no script of a notebook.
-c.HTMLExporter.preprocessors = ["grader.nbgrader_plugins.HarmlessNotebook"]
-c.HTMLExporter.filters = {"with_policy": "grader.nbgrader_plugins.with_policy"}
+c.HTMLExporter.preprocessors = ["grader.instructor.nbgrader_plugins.HarmlessNotebook"]
+c.HTMLExporter.filters = {"with_policy": "grader.instructor.nbgrader_plugins.with_policy"}
 c.HTMLExporter.template_file = str(COURSE / "templates" / "page.html.j2")
 
-c.ExportApp.plugin_class = "grader.nbgrader_plugins.MarksExport"
+c.ExportApp.plugin_class = "grader.instructor.nbgrader_plugins.MarksExport"

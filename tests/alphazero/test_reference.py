@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from Board.game_board import Board
-from grader.network_weights import expected_layout, random_weights
-from grader.trusted_network import forward
+from common.weights import expected_layout
+from grader.judge.support.drawn_weights import random_weights
+from grader.judge.trusted.network import forward
 
 torch.set_num_threads(1)
 

@@ -13,10 +13,10 @@ from course_tools import api, course, graded_as, opened  # noqa: F401  fixtures
 from odd_workers import worker  # noqa: F401  fixture
 from packing import pack, read, refusal  # noqa: F401  fixtures
 
-from grader import release
 from grader.assignment import load_assignment
-from grader.grading import grade
-from grader.sandbox import find_sandbox
+from grader.confinement.sandbox import find_sandbox
+from grader.instructor import release
+from grader.pipeline.grading import grade
 
 REFERENCE = Path(__file__).resolve().parents[2] / "instructor" / "reference"
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from grader.__main__ import main
-from grader.run import AWAITING_MARKS, PASSED, Verdict
-from grader.seal import seal
+from grader.pipeline.run import AWAITING_MARKS, PASSED, Verdict
+from grader.pipeline.seal import seal
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ROOT / "instructor" / "course"
 
 
 def make_results(assignment, name, changes=None):
-    """results.json as `grader.grading` writes it: full points but for `changes`, check id -> fields of its verdict."""
+    """results.json as `grader.pipeline.grading` writes it: full points but for `changes`, check id -> fields of its verdict."""
     checks = []
     for item in (*assignment.checks, *assignment.marks):
         program = item in assignment.checks

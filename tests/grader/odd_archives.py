@@ -17,12 +17,12 @@ from typing import Any
 
 from packing import tar_entry, write_packed
 
-from grader.archive import MAX_ENTRIES
+from common.errors import UsageError
+from common.text import on_screen
 from grader.assignment import ROOT, load_assignment
-from grader.errors import UsageError
-from grader.submission import absent_parts, read_submission
-from grader.summary import GRADED, REFUSED, UNSURE
-from grader.text import on_screen
+from grader.pipeline.archive import MAX_ENTRIES
+from grader.pipeline.submission import absent_parts, read_submission
+from grader.pipeline.summary import GRADED, REFUSED, UNSURE
 
 ENGINE = "Minimax/engine.cpp"
 PYTHON = (

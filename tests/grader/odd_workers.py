@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from grader.confinement.sandbox import ProcessLimits, find_sandbox
+from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.sandbox import ProcessLimits, find_sandbox
-from grader.submission import Submission
-from grader.worker_client import Worker
-from grader.workspace import build_workspace
+from grader.pipeline.submission import Submission
+from grader.pipeline.workspace import build_workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = """

@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
-from grader.errors import UsageError
-from grader.submission import read_submission
+from common.errors import UsageError
+from grader.pipeline.submission import read_submission
 
 ENGINE = "Minimax/engine.cpp"
 WORK = {

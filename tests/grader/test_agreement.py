@@ -5,14 +5,14 @@ from random import Random
 
 import pytest
 
-from grader.checks.agreement import HUGE_C_PUCT, SLIPS, WIDE_BOARDS, WIDE_PLAYOUTS, Search, expect_agreement
-from grader.checks.positions import random_position
-from grader.checks.searches import SearchCase, call
-from grader.checks.trees import board_at
 from grader.errors import CouldNotGrade, StudentFault
-from grader.trusted_oracle import READINGS, answers_of
-from grader.trusted_search import search
-from grader.trusted_slips import rules
+from grader.judge.support.agreement import HUGE_C_PUCT, SLIPS, WIDE_BOARDS, WIDE_PLAYOUTS, Search, expect_agreement
+from grader.judge.support.positions import random_position
+from grader.judge.support.searches import SearchCase, call
+from grader.judge.support.trees import board_at
+from grader.judge.trusted.oracle import READINGS, answers_of
+from grader.judge.trusted.search import search
+from grader.judge.trusted.slips import rules
 
 C_PUCT = 5.0
 

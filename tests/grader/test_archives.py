@@ -12,10 +12,10 @@ import zipfile
 import pytest
 from packing import ARCHIVES, ENGINE, KINDS, WORK, tar_entry
 
-from grader import archive, grading, submission
 from grader.__main__ import main
 from grader.assignment import Assignment
-from grader.workspace import build_workspace
+from grader.pipeline import archive, grading, submission
+from grader.pipeline.workspace import build_workspace
 
 # --------------------------------------------------------------------------------------- links and special files
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from grader.assignment import ROOT, load_assignment, matches
-from grader.errors import UsageError
 
 TEXT = (ROOT / "assignment.toml").read_text(encoding="utf-8")
 
@@ -28,9 +28,12 @@ def changed(tmp_path):
     return write
 
 
+JUDGE = ROOT / "grader" / "judge"
+
+
 def decided_checks(without):
-    """The id of `@pytest.mark.points` for every test below grader/checks, None where a test has no such mark."""
-    for file in sorted(set((ROOT / "grader" / "checks").glob("**/*.py")) - {ROOT / "grader" / "checks" / without}):
+    """The id of `@pytest.mark.points` for every test below grader/judge, None where a test has no such mark."""
+    for file in sorted({*JUDGE.rglob("*.py")} - {JUDGE / without}):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
                 marks = [d for d in node.decorator_list if isinstance(d, ast.Call) and "mark.points" in ast.unparse(d.func)]
@@ -38,8 +41,8 @@ def decided_checks(without):
 
 
 def named_shortcomings():
-    """Every first argument of `verdict.deduct` below grader/checks."""
-    for file in sorted((ROOT / "grader" / "checks").glob("**/*.py")):
+    """Every first argument of `verdict.deduct` below grader/judge."""
+    for file in sorted(JUDGE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "verdict.deduct":
                 yield ast.literal_eval(node.args[0])
@@ -54,7 +57,9 @@ def test_minimax_alphazero_and_marks_are_worth_35_35_and_30(assignment):
     assert (minimax, others, sum(mark.points for mark in assignment.marks)) == (35, 35, 30)
 
 
-@pytest.mark.parametrize("elsewhere", ["test_own_training.py", "test_training.py"], ids=["in grading", "in a kit"])
+@pytest.mark.parametrize(
+    "elsewhere", ["checks/test_own_training.py", "trusted/test_training.py"], ids=["in grading", "in a kit"]
+)
 def test_every_check_is_decided_by_exactly_one_test_and_every_test_decides_one(assignment, elsewhere):
     assert Counter(decided_checks(elsewhere)) == Counter(check.id for check in assignment.checks)
 

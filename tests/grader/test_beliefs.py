@@ -2,7 +2,8 @@
 
 import pytest
 
-from grader.checks.beliefs import (
+from arena.match.rules import SWAP
+from grader.judge.support.beliefs import (
     PASSED_BY,
     TAKEN,
     Temptation,
@@ -12,7 +13,6 @@ from grader.checks.beliefs import (
     stones_before_swap,
     temptations,
 )
-from Minimax.arena.rules import SWAP
 
 # White takes over 7 7 and 8 8; black lays 9 9 and 6 6 beside them, which would be an open four had no stone changed hands.
 AS_WHITE = [(7, 7), (7, 8), (8, 8), SWAP, (9, 9), (0, 3), (6, 6)]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from arena.engine.process import Descendants
+from arena.engine.withheld import Core
 from grader.assignment import load_assignment
-from grader.budget import LONGEST_STEP_S, Budget, Spending, minutes
-from grader.grading import grade
-from grader.sandbox import LEVELS, find_sandbox
-from Minimax.arena.process import Descendants
-from Minimax.arena.withheld import Core
+from grader.confinement.sandbox import LEVELS, find_sandbox
+from grader.pipeline.budget import LONGEST_STEP_S, Budget, Spending, minutes
+from grader.pipeline.grading import grade
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = ("mcts_pure.tree", "mcts_pure.reuse", "mcts_alphazero.reuse")
@@ -50,10 +50,10 @@ class Tree:
 )
 def test_what_other_programs_withheld_is_not_used(monkeypatch, busy, own_s, waited_s, charged_s):
     now, cores, delays, tree = [100.0], [Core(0.0, 0.0, 0.0)] * len(busy), {1: 50.0}, Tree()
-    monkeypatch.setattr("grader.budget.monotonic", lambda: now[0])
-    monkeypatch.setattr("grader.budget.core_times", lambda: dict(enumerate(cores)))
-    monkeypatch.setattr("grader.budget.run_delays", lambda pids: delays.items())
-    monkeypatch.setattr("grader.budget.has_run_delays", lambda: True)
+    monkeypatch.setattr("grader.pipeline.budget.monotonic", lambda: now[0])
+    monkeypatch.setattr("grader.pipeline.budget.core_times", lambda: dict(enumerate(cores)))
+    monkeypatch.setattr("grader.pipeline.budget.run_delays", lambda pids: delays.items())
+    monkeypatch.setattr("grader.pipeline.budget.has_run_delays", lambda: True)
     spending = Spending(tree, 0.0, 100.0, 0.0, dict(enumerate(cores)), dict(delays))
     now[0] += 8
     cores, delays = [Core(float(busy_s), 0.0, 8.0) for busy_s in busy], {1: 50.0 + waited_s}
@@ -64,8 +64,8 @@ def test_what_other_programs_withheld_is_not_used(monkeypatch, busy, own_s, wait
 
 def test_a_machine_that_was_put_to_sleep_is_not_charged(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("grader.budget.monotonic", lambda: now[0])
-    monkeypatch.setattr("grader.budget.core_times", dict)
+    monkeypatch.setattr("grader.pipeline.budget.monotonic", lambda: now[0])
+    monkeypatch.setattr("grader.pipeline.budget.core_times", dict)
     spending = Spending(Tree())
     now[0] += 50_000
     spending.look()
@@ -84,8 +84,8 @@ def test_a_real_sleeper_is_charged_by_the_clock():
 
 def test_deadlines_are_of_the_check_and_the_budget_of_all(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("grader.budget.monotonic", lambda: now[0])
-    monkeypatch.setattr("grader.budget.core_times", dict)
+    monkeypatch.setattr("grader.pipeline.budget.monotonic", lambda: now[0])
+    monkeypatch.setattr("grader.pipeline.budget.core_times", dict)
     budget = Budget(100.0, {"a": 10.0, "b": 30.0})
     budget.watch(os.getpid())
 

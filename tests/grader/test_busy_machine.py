@@ -6,16 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.checks import protocol_games
-from grader.checks import test_minimax as checks
-from grader.checks.conftest import _decide
-from grader.checks.ruling import Ruling
+from arena.engine.engine_process import EngineFailure, EngineSpec, Limits
+from arena.match.match import MatchResult
+from arena.match.referee import REPEATS, GameRecord
+from arena.match.rules import Termination
+from arena.match.setup import MatchSetup
 from grader.errors import CouldNotGrade, StudentFault
-from Minimax.arena.engine import EngineFailure, EngineSpec, Limits
-from Minimax.arena.match import MatchResult
-from Minimax.arena.referee import REPEATS, GameRecord
-from Minimax.arena.rules import Termination
-from Minimax.arena.setup import MatchSetup
+from grader.judge.checks import test_minimax as checks
+from grader.judge.conftest import _decide
+from grader.judge.support import protocol_games
+from grader.judge.support.ruling import Ruling
 
 SPEC = EngineSpec("student")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from grader import trust
+from common.errors import UsageError
 from grader.__main__ import main
 from grader.assignment import load_assignment
-from grader.check import choose_checks, what_to_do_first
-from grader.errors import UsageError
+from grader.instructor import trust
+from grader.student.check import choose_checks, what_to_do_first
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"

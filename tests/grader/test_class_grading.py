@@ -8,13 +8,13 @@ import sys
 import pytest
 from packing import ENGINE, WORK
 
-from grader import grading
 from grader.__main__ import main
 from grader.assignment import ROOT
-from grader.kept_reports import kept_names, read_reports
-from grader.run import PASSED, Verdict
-from grader.run_folder import RECORDS, held, keep_earlier
-from grader.summary import Row, table
+from grader.pipeline import grading
+from grader.pipeline.kept_reports import kept_names, read_reports
+from grader.pipeline.run import PASSED, Verdict
+from grader.pipeline.run_folder import RECORDS, held, keep_earlier
+from grader.pipeline.summary import Row, table
 
 GRADED = "2 in all: 2 graded."
 
@@ -90,7 +90,7 @@ def test_another_work_profile_or_grader_is_graded_and_the_earlier_result_is_kept
     if change == "submission":
         pack(".zip", {**WORK, ENGINE: b"int other;\n"}, "ada")
     if change == "grader":
-        monkeypatch.setattr("grader.run.grader_digest", lambda *_: "another")
+        monkeypatch.setattr("grader.pipeline.run.grader_digest", lambda *_: "another")
     code, out, _ = grade(tmp_path / "ada.zip", *(["--profile", "quick"] if change == "profile" else []))
     if change == "profile":
         code = main(["grade", str(tmp_path / "ada.zip"), "--profile", "quick", "--out", str(tmp_path / "out")])
@@ -167,7 +167,7 @@ def test_a_second_grader_in_the_same_folder_is_refused_and_harms_nothing(pack, r
 
 def test_the_lock_of_a_killed_grader_is_gone_also_where_its_programs_live_on(pack, runs, grade, tmp_path):
     code = (
-        "import os, subprocess, sys, time; from pathlib import Path; from grader.run_folder import held\n"
+        "import os, subprocess, sys, time; from pathlib import Path; from grader.pipeline.run_folder import held\n"
         "with held(Path(sys.argv[1])):\n"
         "    child = subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL)\n"
         "    print(child.pid, flush=True); time.sleep(60)"

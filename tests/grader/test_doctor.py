@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from grader import __main__ as program
-from grader import doctor, grading, sandbox
-from grader.sandbox import LEVELS, WITH_NAMESPACES, Sandbox, find_sandbox, try_level
-from grader.summary import GRADED, Row
+from grader.confinement import doctor, sandbox
+from grader.confinement.sandbox import LEVELS, WITH_NAMESPACES, Sandbox, find_sandbox, try_level
+from grader.pipeline import grading
+from grader.pipeline.summary import GRADED, Row
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE = ROOT / "tests" / "machine.py"
@@ -66,7 +67,7 @@ def test_other_machines_offer_the_strongest_level_that_they_can(kind, level):
 
 
 def test_a_level_that_does_not_work_is_told_with_the_reason():
-    code = "from grader.sandbox import try_level; print(try_level('namespaces'))"
+    code = "from grader.confinement.sandbox import try_level; print(try_level('namespaces'))"
     command = [sys.executable, MACHINE, "--without-namespaces", "--", sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.startswith("cannot confine: ") and "Operation not permitted" in done.stdout, done.stderr
@@ -135,7 +136,7 @@ def test_the_remedy_is_one_command_that_fits_the_machine(monkeypatch):
 
 def test_an_interpreter_behind_a_link_is_confined_as_strongly(tmp_path):
     (tmp_path / "linked").symlink_to(sys.prefix, target_is_directory=True)
-    code = "from grader.sandbox import find_sandbox; print(find_sandbox().level)"
+    code = "from grader.confinement.sandbox import find_sandbox; print(find_sandbox().level)"
     done = subprocess.run([tmp_path / "linked/bin/python", "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() == find_sandbox().level
 

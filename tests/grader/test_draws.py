@@ -5,14 +5,14 @@ from math import log
 import numpy as np
 import pytest
 
-from grader.checks.draws import (
+from grader.judge.checks.test_self_play import LEAST_LOG_CHANCE, NOISE_DRAWS, UNEVENNESS
+from grader.judge.support.draws import (
     expected_unevenness,
     fitting_alpha,
     log_improbability,
     log_improbability_of_count,
     unevenness,
 )
-from grader.checks.test_self_play import LEAST_LOG_CHANCE, NOISE_DRAWS, UNEVENNESS
 
 
 def series(seed, count=96, entries=8):

@@ -8,13 +8,14 @@ import tomllib
 
 import pytest
 
-from grader import engine_build
-from grader.engine_build import build_engine, build_opponent, engine_sources, require_compiler
-from grader.errors import CouldNotGrade, StudentFault, UsageError
-from grader.sandbox import find_sandbox
-from grader.submission import Submission
-from Minimax.arena.stopwatch import Allowance
-from Minimax.arena.withheld import has_run_delays
+from arena.engine.stopwatch import Allowance
+from arena.engine.withheld import has_run_delays
+from common.errors import UsageError
+from grader.confinement.sandbox import find_sandbox
+from grader.errors import CouldNotGrade, StudentFault
+from grader.pipeline import engine_build
+from grader.pipeline.engine_build import build_engine, build_opponent, engine_sources, require_compiler
+from grader.pipeline.submission import Submission
 
 ENGINE = b'#include "AIController.h"\n'
 OWN = {"Minimax/engine.cpp": ENGINE, "Minimax/parts/search.cc": b"", "Minimax/parts/search.h": b"", "AlphaZero/a.py": b""}

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from grader.checks.engine_talk import FLUSH, FORM, NOTES, explain_answer, explain_talk, first_stone, listen
-from Minimax.arena.engine import EngineSpec, Limits
+from arena.engine.engine_process import EngineSpec, Limits
+from grader.judge.support.engine_talk import FLUSH, FORM, NOTES, explain_answer, explain_talk, first_stone, listen
 
 LIMITS = Limits(move_s=5)
 LOOP = "side = input()\n{name}\nfor line in sys.stdin:\n    {answer}\n"

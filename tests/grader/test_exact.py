@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from grader import exact
 from grader.assignment import ROOT
-from grader.exact import main, searching_agent
-from grader.network_weights import random_weights
-from grader.trusted_network import forward
+from grader.judge.support.drawn_weights import random_weights
+from grader.judge.trusted import agents as exact
+from grader.judge.trusted.agents import main, searching_agent
+from grader.judge.trusted.network import forward
 from training.exact import EXAMPLES, board_after, play_all_replies
 
 ROWS = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
@@ -195,7 +195,7 @@ def saved(path, state):
 
 
 def test_missing_weights_end_the_program_with_code_2_and_one_sentence(tmp_path):
-    command = [sys.executable, "-m", "grader.exact", str(tmp_path / "gone.model")]
+    command = [sys.executable, "-m", "grader.judge.trusted.agents", str(tmp_path / "gone.model")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == f"exact: expected a weights file at {tmp_path / 'gone.model'}; nothing is there\n"

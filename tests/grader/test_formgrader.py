@@ -17,8 +17,8 @@ import pytest
 from course_tools import COURSE, enter, make_results, nbgrader
 from hostile_cells import CELLS, to_cell
 
-from grader.run import FAILED
-from grader.seal import seal
+from grader.pipeline.run import FAILED
+from grader.pipeline.seal import seal
 
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("nbgrader")

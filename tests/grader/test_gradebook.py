@@ -11,10 +11,10 @@ import sys
 import pytest
 from course_tools import enter, nbgrader, rows
 
-from grader.errors import UsageError
-from grader.gradebook import as_comment, find_results, read_result, read_roster
-from grader.run import COULD_NOT_GRADE, FAILED
-from grader.seal import seal
+from common.errors import UsageError
+from grader.instructor.gradebook import as_comment, find_results, read_result, read_roster
+from grader.pipeline.run import COULD_NOT_GRADE, FAILED
+from grader.pipeline.seal import seal
 
 # ------------------------------------------------------------------------------------------------------ results
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from grader import class_likeness, trust
+from common.errors import UsageError
 from grader.__main__ import main
 from grader.assignment import load_assignment
-from grader.errors import UsageError
-from grader.handed_out import find_resemblances
-from grader.likeness import GRAM, WINDOW, fingerprints, is_source, tokens
-from grader.release import collect_kit, find_leaks, likest_secret, read_secrets
-from grader.submission import Submission, read_submission
-from grader.workspace import framework_files
+from grader.instructor import class_likeness, trust
+from grader.instructor.release import collect_kit, find_leaks, likest_secret, read_secrets
+from grader.pipeline.handed_out import find_resemblances
+from grader.pipeline.likeness import GRAM, WINDOW, fingerprints, is_source, tokens
+from grader.pipeline.submission import Submission, read_submission
+from grader.pipeline.workspace import framework_files
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"
@@ -121,10 +121,10 @@ def test_the_example_may_be_begun_from_and_not_be_handed_in(assignment):
 
 
 def test_python_that_answers_a_part_is_named_with_the_checks_that_it_decides(assignment):
-    pasted = (ROOT / "grader/trusted_search.py").read_text().replace("mean_value", "_Q")
+    pasted = (ROOT / "grader/judge/trusted/search.py").read_text().replace("mean_value", "_Q")
     (one,) = find_resemblances(made({"AlphaZero/mcts_pure.py": pasted}), assignment)
-    assert one.source == "grader/trusted_search.py" and one.share == 1 and one.checks == ("mcts_pure",)
-    assert one.sentence.startswith("AlphaZero/mcts_pure.py has 100% in common with grader/trusted_search.py")
+    assert one.source == "grader/judge/trusted/search.py" and one.share == 1 and one.checks == ("mcts_pure",)
+    assert one.sentence.startswith("AlphaZero/mcts_pure.py has 100% in common with grader/judge/trusted/search.py")
 
 
 def test_the_stubs_are_nobodys_copy(assignment):
@@ -163,8 +163,8 @@ def test_no_file_of_the_kit_is_like_what_must_not_leave(assignment):
 @pytest.mark.parametrize(
     ("path", "secret"),
     [
-        ("grader/plain.py", "grader/trusted_search.py"),
-        ("grader/text.py", "training/tree.py"),
+        ("grader/confinement/plain.py", "grader/judge/trusted/search.py"),
+        ("common/text.py", "training/tree.py"),
         ("Minimax/sample.cpp", "instructor/reference/Minimax/threats.cpp"),
         ("Board/__init__.py", "instructor/reference/AlphaZero/mcts_alphaZero.py"),
     ],

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from grader import handout
+from arena.match.rules import Position
+from arena.statistics.estimates import GameResult
+from common.errors import UsageError
 from grader.__main__ import main
 from grader.assignment import load_assignment
-from grader.errors import UsageError
-from Minimax.arena.rules import Position
-from Minimax.arena.statistics import GameResult
+from grader.instructor import handout
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDOUT = (ROOT / "docs" / "handout.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.handout import BEGIN, END, HEADING, NUMBER
+from grader.instructor.handout import BEGIN, END, HEADING, NUMBER
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

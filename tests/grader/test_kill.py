@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from common.errors import UsageError
 from grader.assignment import load_assignment
-from grader.errors import UsageError
-from grader.sandbox import LEVELS, find_sandbox
+from grader.confinement.sandbox import LEVELS, find_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "instructor" / "submissions" / "attacks" / "bases" / "engine"  # it draws nothing and knows no clock
@@ -113,7 +113,7 @@ def test_a_grading_killed_again_and_again_ends_as_one_that_was_not(handed_in, tm
 
 ENDLESS = """
 import subprocess, sys, time
-from grader.sandbox import ProcessLimits, find_sandbox
+from grader.confinement.sandbox import ProcessLimits, find_sandbox
 limits = ProcessLimits(memory_mib=512, cpu_s=60, processes=8, file_size_mib=1)
 program = [sys.executable, "-I", "-S", "-c", "print('ready', flush=True)\\nwhile True: pass", sys.argv[2]]
 subprocess.Popen(find_sandbox(sys.argv[1]).wrap(program, limits=limits), start_new_session=True)

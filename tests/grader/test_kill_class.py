@@ -107,7 +107,7 @@ def test_a_class_killed_again_and_again_grades_nothing_twice_and_loses_nothing(t
 
 def submission_digests(paths):
     from grader.assignment import load_assignment
-    from grader.submission import read_submission
+    from grader.pipeline.submission import read_submission
 
     assignment = load_assignment()
     return {path.name: read_submission(path, assignment).digest for path in paths}

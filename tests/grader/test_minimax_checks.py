@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader.checks import test_minimax as checks
-from grader.checks.protocol_games import Side
-from grader.checks.ruling import Ruling
+from arena.engine.engine_process import EngineSpec, Limits
+from arena.match.match import MatchResult, ThreadRunner, play_match
+from arena.match.setup import MatchSetup
 from grader.errors import StudentFault
-from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.match import MatchResult, ThreadRunner, play_match
-from Minimax.arena.setup import MatchSetup
+from grader.judge.checks import test_minimax as checks
+from grader.judge.support.protocol_games import Side
+from grader.judge.support.ruling import Ruling
 
 MISBEHAVING = Path(__file__).resolve().parents[1] / "minimax" / "misbehaving_engine.py"
 LIMITS = Limits(move_s=5, told_move_s=0.2)

@@ -5,8 +5,8 @@ import json
 import pytest
 from course_tools import COURSE, nbgrader
 
-from grader import notebook
 from grader.__main__ import main
+from grader.instructor import notebook
 
 
 def test_the_notebook_in_the_repository_has_a_cell_with_the_points_of_every_check_and_mark(assignment):

@@ -5,10 +5,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from grader.checks import objectives
-from grader.checks.objectives import BIASES, DOUBLED, FACTORLESS, HANDOUT, NOT_SQUARED, OBJECTIVES, Outputs
-from grader.checks.test_train_step import LOSS_TOLERANCE, ask_for_batch, right_outputs
-from grader.trusted_oracle import TrustedOracle
+from grader.judge.checks.test_train_step import LOSS_TOLERANCE, ask_for_batch, right_outputs
+from grader.judge.support import objectives
+from grader.judge.support.objectives import BIASES, DOUBLED, FACTORLESS, HANDOUT, NOT_SQUARED, OBJECTIVES, Outputs
+from grader.judge.trusted.oracle import TrustedOracle
 
 
 @pytest.fixture(params=range(5))
@@ -88,3 +88,28 @@ def test_no_outputs_get_far_below_the_floor_of_an_objective_and_ideal_ones_reach
     assert -0.05 < min(shares) < 0.2 and objective.share_left(start, start, batch.targets) == pytest.approx(1.0)
     worst = Outputs(np.full_like(pi, -np.inf), np.full_like(z, np.nan))
     assert objective.share_left(start, worst, batch.targets) == float("inf")
+
+
+SLIPS_IN_WHAT_IS_LEARNT = {
+    "": (lambda pi: np.log(pi + 1e-4), lambda z: 3 * z),
+    "the policy learns the argmax of pi in place of pi": (
+        lambda pi: 9 * np.eye(pi.shape[1])[pi.argmax(axis=1)],
+        lambda z: 3 * z,
+    ),
+    "the value learns the negated result, -z in place of z": (lambda pi: np.log(pi + 1e-4), lambda z: -3 * z),
+    "the policy's cross entropy is missing": (np.zeros_like, lambda z: 3 * z),
+    "the value's error is missing": (lambda pi: np.log(pi + 1e-4), np.zeros_like),
+}
+
+
+@pytest.mark.parametrize(("slip", "ideal"), SLIPS_IN_WHAT_IS_LEARNT.items(), ids=lambda case: str(case)[:30])
+@pytest.mark.parametrize("value_reached", [0.5, 0.8, 1.0])
+def test_what_both_heads_learn_is_told_from_what_one_of_them_learns(slip, ideal, value_reached, batch):
+    """However much nearer than the policy the value has come to its end."""
+    pi, z = batch.targets
+    numbers = np.random.default_rng(2)
+    logits = 0.2 * numbers.normal(size=pi.shape)
+    start = Outputs(log_softmax(logits), 0.2 * numbers.normal(size=z.shape))
+    end = Outputs(log_softmax(ideal[0](pi) + logits), np.tanh(value_reached * ideal[1](z)))
+    found = objectives.learnt(start, end, batch.targets, 0.25)
+    assert found is not None and found.slip == slip

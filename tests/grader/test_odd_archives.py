@@ -5,8 +5,8 @@ import zipfile
 import pytest
 from odd_archives import ODD, WORK, make, outcome_of
 
-from grader.submission import read_submission
-from grader.summary import GRADED
+from grader.pipeline.submission import read_submission
+from grader.pipeline.summary import GRADED
 
 
 def test_there_are_many_and_of_every_outcome():

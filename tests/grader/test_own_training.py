@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from grader.assignment import load_assignment
-from grader.checks import test_own_training as own
-from grader.checks.ruling import Ruling
 from grader.errors import StudentFault
+from grader.judge.checks import test_own_training as own
+from grader.judge.support.ruling import Ruling
 from training.exact import ExactResult, LineCounts
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from grader.plain import decode, encode
+from grader.confinement.plain import decode, encode
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from grader import replay
+from common.errors import UsageError
 from grader.assignment import load_assignment
-from grader.errors import UsageError
-from grader.gradebook import read_result
-from grader.grading import grade
-from grader.run import Verdict
-from grader.sandbox import find_sandbox
-from grader.seal import seal
+from grader.confinement.sandbox import find_sandbox
+from grader.instructor import replay
+from grader.instructor.gradebook import read_result
+from grader.pipeline.grading import grade
+from grader.pipeline.run import Verdict
+from grader.pipeline.seal import seal
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("mcts_pure", "network")

@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from grader.assignment import ROOT
-from grader.run import grader_digest, judging_files
+from grader.pipeline.run import grader_digest, judging_files
 
 # Imports what the grader, its checks and its workers import, as they do, and prints the files of this tree.
 IMPORT_EVERYTHING = """
 import importlib, pathlib, sys
-import grader.__main__, grader.grading, grader.worker, train
-for path in pathlib.Path("grader/checks").glob("*.py"):
-    importlib.import_module(f"grader.checks.{path.stem}")
+import grader.pipeline.commands, grader.confinement.commands, grader.confinement.worker, train
+for path in pathlib.Path("grader/judge").rglob("*.py"):
+    importlib.import_module(".".join(path.with_suffix("").parts))
 root = pathlib.Path.cwd()
 files = (pathlib.Path(module.__file__) for module in sys.modules.values() if getattr(module, "__file__", None))
 own = {path.relative_to(root).as_posix() for path in files if path.is_relative_to(root)}
@@ -45,7 +45,7 @@ def test_a_byte_changed_in_any_file_that_judges_changes_the_digest(assignment, t
 
 def test_a_file_renamed_or_added_changes_the_digest(assignment, tree):
     before = grader_digest(assignment, tree)
-    (tree / "grader/checks/positions.py").rename(tree / "grader/checks/places.py")
+    (tree / "grader/judge/support/positions.py").rename(tree / "grader/judge/support/places.py")
     renamed = grader_digest(assignment, tree)
     (tree / "Board/extra.py").touch()
     assert len({before, renamed, grader_digest(assignment, tree)}) == 3
@@ -55,7 +55,7 @@ def test_whatever_the_grader_and_its_workers_import_of_this_tree_is_hashed(assig
     done = subprocess.run([sys.executable, "-c", IMPORT_EVERYTHING], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     imported = set(done.stdout.split())
-    assert {"grader/trusted_search.py", "training/exact.py", "Board/game_board.py", "train.py"} <= imported
+    assert {"grader/judge/trusted/search.py", "training/exact.py", "Board/game_board.py", "train.py"} <= imported
     student = {path for path in imported if assignment.is_collected(path)}
     assert imported - student <= set(judging_files(assignment))
 

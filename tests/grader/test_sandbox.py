@@ -9,9 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from grader.confine import call_filter
-from grader.sandbox import CONFINE, LEVELS, TMP_BYTES, WITH_NAMESPACES, ProcessLimits, Sandbox, interpreter_folders, try_level
-from Minimax.arena.process import ProcessTree, is_dead
+from arena.engine.process import ProcessTree, is_dead
+from grader.confinement.confine import call_filter
+from grader.confinement.sandbox import (
+    CONFINE,
+    LEVELS,
+    TMP_BYTES,
+    WITH_NAMESPACES,
+    ProcessLimits,
+    Sandbox,
+    interpreter_folders,
+    try_level,
+)
 
 LIMITS = ProcessLimits(memory_mib=512, cpu_s=20, processes=32, file_size_mib=128, children=True)
 PYTHON = [sys.executable, "-I", "-S", "-c"]

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from grader import stubs
+from common.errors import UsageError
 from grader.assignment import ROOT
-from grader.errors import UsageError
-from grader.stubs import make_stub
+from grader.instructor import stubs
+from grader.instructor.stubs import make_stub
 
 REFERENCE = '''"""What the module is for."""
 

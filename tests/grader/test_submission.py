@@ -8,10 +8,10 @@ import tarfile
 import pytest
 from packing import ARCHIVES, ENGINE, KINDS, WORK
 
-from grader import submission
-from grader.errors import UsageError
-from grader.submission import absent_parts, read_submission, submission_name
-from grader.workspace import build_workspace
+from common.errors import UsageError
+from grader.pipeline import submission
+from grader.pipeline.submission import absent_parts, read_submission, submission_name
+from grader.pipeline.workspace import build_workspace
 
 # ------------------------------------------------------------------------------------------------ what counts
 
@@ -42,7 +42,7 @@ def test_what_does_not_count_is_listed_with_its_reason(pack, read, kind):
         "Minimax/engine": b"\x7fELF",
         "Minimax/baseline.cpp": b"int weaker;",
         "Minimax/AIController.h": b"#define cheat",
-        "Minimax/arena/referee.py": b"",
+        "arena/match/referee.py": b"",
         "Board/game_board.py": b"",
         "train.py": b"",
         "Gomoku.docx": b"",
@@ -60,7 +60,7 @@ def test_what_does_not_count_is_listed_with_its_reason(pack, read, kind):
         "Minimax/engine": "not collected by the assignment",
         "Minimax/baseline.cpp": handed_out,
         "Minimax/AIController.h": handed_out,
-        "Minimax/arena/referee.py": handed_out,
+        "arena/match/referee.py": handed_out,
         "Board/game_board.py": framework,
         "train.py": framework,
     }

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import submit
-from grader.errors import UsageError
-from grader.submission import read_submission
+from common.errors import UsageError
+from grader.pipeline.submission import read_submission
+from grader.student import submit
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"

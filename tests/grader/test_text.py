@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from common.text import FORMULA, csv_cell, on_screen
 from grader.__main__ import main
-from grader.text import FORMULA, csv_cell, on_screen
 
 
 @given(st.text())

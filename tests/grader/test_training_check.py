@@ -9,17 +9,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from grader.checks import test_training
-from grader.checks import watched_training as watched
-from grader.checks.positions import random_position
-from grader.checks.test_training import ENOUGH_WATCHED, FOLLOWING, MORE_TRIES, SURELY_WATCHED, Outcome
-from grader.checks.trees import board_at
-from grader.checks.watched_training import Game, WatchedTraining
 from grader.errors import CouldNotGrade, StudentFault
-from grader.network_weights import fresh_weights, random_weights
-from grader.run import FAILED, PARTIAL, PASSED
-from grader.trusted_network import forward, gradients
-from grader.trusted_search import search
+from grader.judge.support.drawn_weights import fresh_weights, random_weights
+from grader.judge.support.positions import random_position
+from grader.judge.support.trees import board_at
+from grader.judge.trusted import test_training
+from grader.judge.trusted import watched_training as watched
+from grader.judge.trusted.network import forward, gradients
+from grader.judge.trusted.search import search
+from grader.judge.trusted.test_training import ENOUGH_WATCHED, FOLLOWING, MORE_TRIES, SURELY_WATCHED, Outcome
+from grader.judge.trusted.watched_training import Game, WatchedTraining
+from grader.pipeline.run import FAILED, PARTIAL, PASSED
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = SimpleNamespace(seeds=2, max_games=30, check_every=10, playouts=[8])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from grader.checks.trees import Tree, expect_legal_children, expect_visits_add_up, most_visited
+from grader.confinement.worker import MAX_TREE_NODES
 from grader.errors import StudentFault
-from grader.worker import MAX_TREE_NODES
+from grader.judge.support.trees import Tree, expect_legal_children, expect_visits_add_up, most_visited
 
 POSITION = {"width": 3, "height": 3, "n_in_row": 3, "moves": []}
 

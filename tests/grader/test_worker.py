@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from odd_workers import LINE, MANY, MODULE, PLAYER, POSITION, ROOT, choose, fault
 
-from grader import worker_client
+from grader.confinement import worker_client
+from grader.confinement.plain import encode
+from grader.confinement.sandbox import CONFINE, WITH_NAMESPACES, find_sandbox
+from grader.confinement.worker import OPERATIONS, is_ours
+from grader.confinement.worker_client import REPLIES, Worker
 from grader.errors import CouldNotGrade, StudentFault
-from grader.plain import encode
-from grader.sandbox import CONFINE, WITH_NAMESPACES, find_sandbox
-from grader.worker import OPERATIONS, is_ours
-from grader.worker_client import REPLIES, Worker
 
 
 def processes_with(word):
@@ -349,7 +349,7 @@ def test_a_value_laid_out_as_no_such_operation_answers_is_a_fault(worker, monkey
 
 
 def test_outputs_that_are_no_numbers_are_told_as_what_they_are(worker):
-    asked = worker("import sys; sys.modules['grader.worker'].OPERATIONS['choose'] = lambda **_: np.array([None])")
+    asked = worker("import sys; sys.modules['grader.confinement.worker'].OPERATIONS['choose'] = lambda **_: np.array([None])")
     choose(asked)
     assert fault(asked) == "ValueError: expected numbers, got an array of object."
 

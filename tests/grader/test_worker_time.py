@@ -6,12 +6,12 @@ from random import Random
 import pytest
 from odd_workers import PLAYER, choose, fault
 
-from grader import worker_client
+from arena.engine.process import has_cpu_clock
+from arena.engine.stopwatch import Allowance, Stopwatch
+from arena.engine.withheld import has_run_delays
+from grader.confinement import worker_client
+from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade
-from grader.worker_client import Worker
-from Minimax.arena.process import has_cpu_clock
-from Minimax.arena.stopwatch import Allowance, Stopwatch
-from Minimax.arena.withheld import has_run_delays
 
 
 @pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show the CPU time of other processes")

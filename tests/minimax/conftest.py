@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from Minimax.arena.guardian import MARK
+from arena.engine.guardian import MARK
 
 
 def left_behind():

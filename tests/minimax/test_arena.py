@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.match import ThreadRunner, play_match
-from Minimax.arena.records import Records
-from Minimax.arena.referee import REPEATS, GameRecord, play_game
-from Minimax.arena.rules import SWAP, IllegalAction, Position, Termination, from_line
-from Minimax.arena.setup import MatchSetup
-from Minimax.arena.stopwatch import Allowance
+from arena.engine.engine_process import EngineSpec, Limits
+from arena.engine.stopwatch import Allowance
+from arena.match.match import ThreadRunner, play_match
+from arena.match.records import Records
+from arena.match.referee import REPEATS, GameRecord, play_game
+from arena.match.rules import SWAP, IllegalAction, Position, Termination, from_line
+from arena.match.setup import MatchSetup
 
 FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 LIMITS = Limits(move_s=0.6, init_s=3.0)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from Minimax.arena import withheld
-from Minimax.arena.cores import one_core
-from Minimax.arena.engine import Clock, EngineFailure, EngineProcess, EngineSpec, Limits
-from Minimax.arena.guardian import MARK, environment_mark, process_ids
-from Minimax.arena.process import has_cpu_clock, is_dead
-from Minimax.arena.rules import SWAP
-from Minimax.arena.stopwatch import Allowance
-from Minimax.arena.withheld import Core, has_run_delays
+from arena.engine import withheld
+from arena.engine.cores import one_core
+from arena.engine.engine_process import Clock, EngineFailure, EngineProcess, EngineSpec, Limits
+from arena.engine.guardian import MARK, environment_mark, process_ids
+from arena.engine.process import has_cpu_clock, is_dead
+from arena.engine.stopwatch import Allowance
+from arena.engine.withheld import Core, has_run_delays
+from arena.match.rules import SWAP
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
@@ -154,7 +154,7 @@ def test_kill_9_of_the_referee_leaves_no_engine(fault):
     code = f"""
 import sys, time
 sys.path.insert(0, {str(ROOT)!r})
-from Minimax.arena.engine import EngineProcess, EngineSpec
+from arena.engine.engine_process import EngineProcess, EngineSpec
 engine = EngineProcess(EngineSpec("x", (sys.executable, "-S", {str(FIXTURE)!r}, {fault!r})))
 engine.start(0)
 print("started", flush=True)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from Minimax.arena.engine import EngineProcess, EngineSpec, GameOffer, Limits
-from Minimax.arena.match import ThreadRunner, play_match
-from Minimax.arena.rules import SWAP, centre
-from Minimax.arena.setup import MatchSetup
+from arena.engine.engine_process import EngineProcess, EngineSpec, GameOffer, Limits
+from arena.match.match import ThreadRunner, play_match
+from arena.match.rules import SWAP, centre
+from arena.match.setup import MatchSetup
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("sample", "baseline", "reference")

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from Minimax.arena.engine import EngineProcess, EngineSpec, GameOffer, Limits
-from Minimax.arena.gomocup_engine import GomocupEngine
-from Minimax.arena.match import ThreadRunner, play_match
-from Minimax.arena.process import is_dead
-from Minimax.arena.referee import play_game
-from Minimax.arena.rules import SWAP
-from Minimax.arena.setup import MatchSetup
-from Minimax.arena.specs import parse_agent
+from arena.engine.engine_process import EngineProcess, EngineSpec, GameOffer, Limits
+from arena.engine.gomocup_engine import GomocupEngine
+from arena.engine.process import is_dead
+from arena.engine.specs import parse_agent
+from arena.match.match import ThreadRunner, play_match
+from arena.match.referee import play_game
+from arena.match.rules import SWAP
+from arena.match.setup import MatchSetup
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE_FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
@@ -56,7 +56,7 @@ def eventually(condition):
 
 
 def behind_the_adapter(*engine):
-    command = (sys.executable, "-m", "Minimax.arena.gomocup", *map(str, engine))
+    command = (sys.executable, "-m", "arena.engine.gomocup", *map(str, engine))
     return EngineSpec(path="gomocup:adapter", command=command, cwd=str(ROOT), protocol="gomocup", any_size=True)
 
 
@@ -153,7 +153,7 @@ def test_games_at_either_seat_end_by_the_rules(pbrain, engines, opponent, plays)
 
 def converse(text, *engine, **env):
     """The adapter's lines and exit code for a manager's commands."""
-    command = [sys.executable, "-m", "Minimax.arena.gomocup", *map(str, engine)]
+    command = [sys.executable, "-m", "arena.engine.gomocup", *map(str, engine)]
     done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=ROOT, timeout=30, env={**os.environ, **env})
     assert "Traceback" not in done.stderr
     return done.stdout.splitlines(), done.returncode
@@ -258,14 +258,14 @@ def test_a_failing_engine_is_an_error_with_a_sentence_and_the_end(fault, words):
 def test_a_wrong_call_gets_one_sentence(engines, call, words):
     call = [word.format(sample=engines / "sample") for word in call]
     done = subprocess.run(
-        [sys.executable, "-m", "Minimax.arena.gomocup", *call], capture_output=True, text=True, cwd=ROOT, timeout=30
+        [sys.executable, "-m", "arena.engine.gomocup", *call], capture_output=True, text=True, cwd=ROOT, timeout=30
     )
     assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1 and words in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_an_adapter_that_is_killed_leaves_no_engine(engines, number):
-    command = [sys.executable, "-m", "Minimax.arena.gomocup", str(engines / "sample")]
+    command = [sys.executable, "-m", "arena.engine.gomocup", str(engines / "sample")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, bufsize=1)
     process.stdin.write("START 15\nBEGIN\n")
     assert process.stdout.readline() == "OK\n" and "," in process.stdout.readline()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.referee import play_game
-from Minimax.arena.withheld import has_run_delays
+from arena.engine.engine_process import EngineSpec, Limits
+from arena.engine.withheld import has_run_delays
+from arena.match.referee import play_game
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURE = Path(__file__).with_name("misbehaving_engine.py")

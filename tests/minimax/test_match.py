@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from arena import __main__ as arena
+from arena.engine import calibrate
+from arena.engine.engine_process import EngineSpec, Limits
+from arena.engine.specs import check_size, engine_at, parse_agent
+from arena.match.match import MOST_UNDECIDED, Load, MatchResult, ThreadRunner, play_match, play_task
+from arena.match.records import Records, read_records
+from arena.match.referee import REPEATS, GameRecord
+from arena.match.rules import SWAP, Termination, centre
+from arena.match.setup import MatchSetup
+from arena.match.sgf import game_to_sgf, write_sgf
+from arena.statistics.stopping import Decided, formula_named
+from common.errors import UsageError
 from Minimax import evaluate
-from Minimax.arena import __main__ as arena
-from Minimax.arena import calibrate
-from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.match import MOST_UNDECIDED, Load, MatchResult, ThreadRunner, play_match, play_task
-from Minimax.arena.records import Records, read_records
-from Minimax.arena.referee import REPEATS, GameRecord
-from Minimax.arena.rules import SWAP, Termination, centre
-from Minimax.arena.setup import MatchSetup
-from Minimax.arena.sgf import game_to_sgf, write_sgf
-from Minimax.arena.specs import check_size, engine_at, parse_agent
-from Minimax.arena.stopping import Decided, formula_named
-from Minimax.arena.usage import UsageError
 
 FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from Minimax.arena import process
-from Minimax.arena.guardian import read_file
-from Minimax.arena.process import ProcessTree, has_cpu_clock, is_dead
+from arena.engine import process
+from arena.engine.guardian import read_file
+from arena.engine.process import ProcessTree, has_cpu_clock, is_dead
 
 pytestmark = pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show other programs' processes")
 

@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from arena.engine.engine_process import EngineProcess, GameOffer, Limits
+from arena.engine.specs import parse_agent
+from arena.match.referee import play_game
+from arena.match.rules import SWAP, centre
 from Board.game_board import Board
+from common.errors import UsageError
 from Minimax import python_player
-from Minimax.arena.engine import EngineProcess, GameOffer, Limits
-from Minimax.arena.referee import play_game
-from Minimax.arena.rules import SWAP, centre
-from Minimax.arena.specs import parse_agent
-from Minimax.arena.usage import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"  # a folder with an AlphaZero/ that is written

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from Minimax.arena.engine import EngineSpec, Limits
-from Minimax.arena.guardian import environment_mark, process_ids, read_file
-from Minimax.arena.match import ThreadRunner, play_match
-from Minimax.arena.ray_runner import RayRunner
-from Minimax.arena.records import Records, read_records
-from Minimax.arena.setup import MatchSetup
-from Minimax.arena.usage import UsageError
+from arena.engine.engine_process import EngineSpec, Limits
+from arena.engine.guardian import environment_mark, process_ids, read_file
+from arena.match.match import ThreadRunner, play_match
+from arena.match.ray_runner import RayRunner
+from arena.match.records import Records, read_records
+from arena.match.setup import MatchSetup
+from common.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = Limits(move_s=10, init_s=30, wall_cap_s=60)
@@ -152,7 +152,7 @@ def test_a_node_without_the_engine_is_nobodys_loss(cluster, tmp_path, monkeypatc
     program.chmod(0o755)
     agents = (EngineSpec(str(program)), EngineSpec(str(program)))
     runner = RayRunner(1, cluster.address)
-    monkeypatch.setattr("Minimax.arena.ray_runner._files", lambda argv: {argv[0]: "0" * 64})
+    monkeypatch.setattr("arena.match.ray_runner._files", lambda argv: {argv[0]: "0" * 64})
     with pytest.raises(UsageError, match="has another"):
         play_match(MatchSetup(agents, 2, 1, LIMITS), runner)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from arena.engine.engine_process import EngineSpec
 from Board.game_board import Board, Game
-from Minimax.arena.engine import EngineSpec
 from Minimax.search_wrapper import EngineError, EnginePlayer
 
 FIXTURE = Path(__file__).with_name("misbehaving_engine.py")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from Minimax.arena.statistics import (
+from arena.statistics.estimates import (
     GameResult,
     beta_cdf,
     clusters,

@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from Minimax.arena.statistics import GameResult, expected_score, score_interval
-from Minimax.arena.stopping import (
+from arena.statistics.estimates import GameResult, expected_score, score_interval
+from arena.statistics.stopping import (
     Decided,
     InOrder,
     MatchSequence,

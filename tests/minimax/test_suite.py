@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-
-from Minimax.arena.engine import EngineProcess, GameOffer, Limits
-from Minimax.arena.gomocup_engine import GomocupEngine
-from Minimax.arena.rules import Position
-from Minimax.arena.specs import parse_agent
-from Minimax.arena.suite import KINDS, attempt, find_position, load_suite, run_suite
-from Minimax.arena.usage import UsageError
 from Minimax.suite import verify
+
+from arena.engine.engine_process import EngineProcess, GameOffer, Limits
+from arena.engine.gomocup_engine import GomocupEngine
+from arena.engine.specs import parse_agent
+from arena.match.rules import Position
+from arena.suite.positions import KINDS, attempt, find_position, load_suite, run_suite
+from common.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -26,7 +26,7 @@ FLAGS = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 def threats(tmp_path_factory):
     """The judge of positions, built once."""
     program = tmp_path_factory.mktemp("suite") / "threats"
-    subprocess.run(["g++", *FLAGS, str(ROOT / "Minimax/suite/threats.cpp"), "-o", str(program)], check=True)
+    subprocess.run(["g++", *FLAGS, str(ROOT / "instructor/suite/threats.cpp"), "-o", str(program)], check=True)
     return program
 
 

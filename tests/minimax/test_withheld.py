@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 import pytest
 
-from Minimax.arena import withheld
-from Minimax.arena.process import Descendants, has_cpu_clock
-from Minimax.arena.withheld import Core, Withheld, core_times, has_run_delays
+from arena.engine import withheld
+from arena.engine.process import Descendants, has_cpu_clock
+from arena.engine.withheld import Core, Withheld, core_times, has_run_delays
 
 ONE_THREAD_AFTER_ANOTHER = """
 import threading, time

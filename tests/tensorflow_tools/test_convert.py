@@ -28,7 +28,7 @@ from checkpoint_tools import (
     write_checkpoint,
 )
 
-from grader.network_weights import expected_layout
+from common.weights import expected_layout
 
 # ------------------------------------------------------------------------------------- names, shapes and sizes alone
 

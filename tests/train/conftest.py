@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from grader.assignment import load_assignment
-from grader.submission import read_submission
-from grader.workspace import build_workspace
+from grader.pipeline.submission import read_submission
+from grader.pipeline.workspace import build_workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_A_WORKSPACE = ("AlphaZero", "unwritten")

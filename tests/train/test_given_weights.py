@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from grader.exact import network_agent
-from grader.network_weights import load_weights
+from common.weights import load_weights
+from grader.judge.trusted.agents import network_agent
 from training.exact import play_all_games, play_all_replies, remembered, searching_player_agent
 
 MODEL = Path(__file__).resolve().parents[2] / "model"

@@ -7,8 +7,8 @@ import pytest
 
 from Board.game_board import Board
 from grader.assignment import load_assignment
-from grader.submission import read_submission
-from grader.workspace import build_workspace
+from grader.pipeline.submission import read_submission
+from grader.pipeline.workspace import build_workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTRUCTOR = ROOT / "instructor"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader.network_weights import random_weights
+from grader.judge.support.drawn_weights import random_weights
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = [f"{h},{w}" for h in range(3) for w in range(3)]

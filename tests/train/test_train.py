@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from grader.network_weights import load_weights, random_weights, read_sizes
+from common.weights import load_weights, read_sizes
+from grader.judge.support.drawn_weights import random_weights
 from train import TrainPipeline
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,14 +62,14 @@ def test_the_first_unwritten_file_is_named_whichever_was_reached(tmp_path, writt
     shutil.copytree(ROOT / "AlphaZero", tmp_path / "AlphaZero")
     for name in written:
         shutil.copy(ROOT / f"instructor/reference/AlphaZero/{name}.py", tmp_path / "AlphaZero")
-    shutil.copy(ROOT / "unwritten.py", tmp_path)
-    first_unwritten = runpy.run_path(str(tmp_path / "unwritten.py"))["first_unwritten"]
+    shutil.copy(ROOT / "common/unwritten.py", tmp_path)
+    first_unwritten = runpy.run_path(str(tmp_path / "common/unwritten.py"))["first_unwritten"]
     assert first_unwritten(NotImplementedError("somewhere else")) == sentence
 
 
 def test_a_stub_that_is_gone_is_said_to_be_missing(tmp_path):
-    shutil.copy(ROOT / "unwritten.py", tmp_path)
-    first_unwritten = runpy.run_path(str(tmp_path / "unwritten.py"))["first_unwritten"]
+    shutil.copy(ROOT / "common/unwritten.py", tmp_path)
+    first_unwritten = runpy.run_path(str(tmp_path / "common/unwritten.py"))["first_unwritten"]
     assert first_unwritten(NotImplementedError()) == "AlphaZero/mcts_pure.py is missing; unpack the assignment again"
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from Board.game_board import Board
 from training import fast
-from training.search import PuctSettings
+from training.puct import PuctSettings
 
 
 def test_a_game_has_the_policies_of_the_serial_search_from_the_same_noise(reference, make_network, monkeypatch):

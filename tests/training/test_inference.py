@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from Board.symmetries import Symmetries
+from common.weights import without_idle_blocks
 from training.boards import Boards
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
-from weights import without_idle_blocks
 
 
 def positions(width, height, n_in_row, count, seed=1):

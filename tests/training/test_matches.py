@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from Board.game_board import Board
-from Minimax.arena.usage import UsageError
+from common.errors import UsageError
 from training import matches
 from training.boards import Boards
 from training.gumbel import GumbelSettings
 from training.matches import MatchSettings, PolicyAgent, SearchAgent, draw_opening, make_agent, play_lockstep_match
+from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
-from training.search import PuctSettings
 
 SMALL = (5, 4, 4)
 
@@ -163,7 +163,7 @@ def test_agents_are_named_as_in_the_arena(make_network, tmp_path, text, kind, se
     ("text", "words"),
     [
         ("alphabeta:x", "expected alphazero:FILE"),
-        ("alphazero:nothing.pt", "expected weights of the policy-value network in nothing.pt"),
+        ("alphazero:nothing.pt", "expected weights at nothing.pt; no file is there"),
         ("alphazero:{small}", "expected weights of a 11x11 board; those in .* have 9 points"),
         ("mcts:playouts=1", "N from 2 on"),
         ("mcts:playouts=many", "expected options such as playouts=400"),

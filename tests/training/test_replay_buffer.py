@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from Minimax.arena.usage import UsageError
+from common.errors import UsageError
 from training.replay_buffer import Origin, ReplayBuffer
 from training.samples import FinishedGame, pack_states
 

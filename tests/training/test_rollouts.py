@@ -7,8 +7,8 @@ import pytest
 
 from Board.game_board import Board
 from training.boards import Boards
+from training.puct import PuctSearch, PuctSettings
 from training.rollouts import RandomRollouts
-from training.search import PuctSearch, PuctSettings
 
 
 def played(moves, width, height, n_in_row, copies=1):

@@ -7,8 +7,8 @@ import pytest
 
 from Board.game_board import Board
 from training.gumbel import GumbelSettings
+from training.puct import PuctSettings
 from training.samples import FinishedGame, pack_states, unpack_states
-from training.search import PuctSettings
 from training.selfplay import SelfPlay, SelfPlaySettings
 
 PUCT = PuctSettings(playouts=12, first_n_moves=4)

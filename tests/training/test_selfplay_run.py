@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 import torch
 
-from Minimax.arena.statistics import GameResult
+from arena.statistics.estimates import GameResult
 from training import export_run, run_report, selfplay_run
 from training.learner import PUBLISH_STEPS, learns_faster_in_bfloat16
 from training.run_report import OPTIONAL, SampleGame, missing_packages, sample_to_sgf

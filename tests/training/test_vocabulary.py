@@ -12,7 +12,7 @@ from training.alphago.config import ReinforceSettings, SearchSettings, StagesCon
 from training.gumbel import GumbelSettings
 from training.matches import MatchSettings
 from training.presets import RunConfig
-from training.search import PuctSettings
+from training.puct import PuctSettings
 from training.selfplay import SelfPlaySettings
 from training.supervised import SupervisedConfig
 

@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from grader import trust
 from grader.assignment import ROOT, load_assignment
+from grader.instructor import trust
 
 READING = re.compile(r"(?P<reading>.+) \((?P<variants>[a-z0-9, -]+)\)\.?")
 
 
 def checks():
-    """(check id, docstring) of every test below grader/checks but the one that stands in for another in a student's kit."""
-    for path in sorted({*(ROOT / "grader" / "checks").glob("test_*.py")} - {ROOT / "grader/checks/test_own_training.py"}):
-        module = importlib.import_module(f"grader.checks.{path.stem}")
+    """(check id, docstring) of every test below grader/judge but the one that stands in for another in a student's kit."""
+    for path in sorted({*(ROOT / "grader/judge").rglob("test_*.py")} - {ROOT / "grader/judge/checks/test_own_training.py"}):
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
         for test in vars(module).values():
             marks = {mark.name: mark.args for mark in getattr(test, "pytestmark", ())}
             if inspect.isfunction(test) and "points" in marks:

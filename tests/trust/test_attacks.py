@@ -29,13 +29,16 @@ import numpy as np
 import pytest
 import torch
 
-from grader import grading, network_weights, trusted_network
+from common import weights as weights_files
 from grader.__main__ import Screen
 from grader.assignment import load_assignment
-from grader.checks import test_training
-from grader.checks.test_training import correlation
-from grader.run import AWAITING_MARKS, FOLDER_VARIABLE
-from grader.sandbox import LEVELS, WITH_NAMESPACES, find_sandbox
+from grader.confinement.sandbox import LEVELS, WITH_NAMESPACES, find_sandbox
+from grader.judge.support import drawn_weights
+from grader.judge.trusted import network as trusted_network
+from grader.judge.trusted import test_training
+from grader.judge.trusted.test_training import correlation
+from grader.pipeline import grading
+from grader.pipeline.run import AWAITING_MARKS, FOLDER_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBMISSIONS = ROOT / "instructor" / "submissions" / "attacks"
@@ -295,16 +298,16 @@ def test_weights_that_run_code_are_refused_and_not_run(tmp_path):
     path.write_bytes(content_of({"pickle": True}))
     for _ in range(2):
         with pytest.raises(ValueError, match="expected a bare state_dict"):
-            network_weights.load_weights(path)
+            weights_files.load_weights(path)
     assert not Path("/tmp/gomoku-attack-pickle").exists()
 
 
 def test_weights_over_the_cap_are_refused_unread(tmp_path, monkeypatch):
-    monkeypatch.setattr(network_weights, "MAX_WEIGHTS_BYTES", 1 << 16)
+    monkeypatch.setattr(weights_files, "MAX_WEIGHTS_BYTES", 1 << 16)
     path = tmp_path / "weights.model"
     torch.save({"x": torch.zeros(1 << 20, dtype=torch.uint8)}, path)
     with pytest.raises(ValueError, match="at most"):
-        network_weights.load_weights(path)
+        weights_files.load_weights(path)
 
 
 class Trained:
@@ -321,8 +324,8 @@ class Trained:
 def test_published_weights_are_no_training_of_others_and_moved_ones_are():
     from random import Random
 
-    beginning = network_weights.fresh_weights(3, 3, 1, 1)
-    published = network_weights.load_weights(ROOT / "model" / "3_3_3.model")
+    beginning = drawn_weights.fresh_weights(3, 3, 1, 1)
+    published = weights_files.load_weights(ROOT / "model" / "3_3_3.model")
     assert "do not resemble" in test_training._doubt(Trained(published), beginning, published, Random(1))
     numbers = np.random.default_rng(1)
     moved = {key: (w + 0.5 * w.std() * numbers.normal(size=w.shape)).astype(w.dtype) for key, w in beginning.items()}

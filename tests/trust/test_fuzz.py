@@ -19,15 +19,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from common.errors import UsageError
 from grader.assignment import load_assignment
-from grader.checks.oracles import find_oracle
-from grader.checks.ruling import Ruling
-from grader.errors import StudentFault, UsageError
-from grader.plain import decode, encode
-from grader.sandbox import ProcessLimits, find_sandbox
-from grader.submission import read_submission
-from grader.worker_client import REPLIES, Worker, _fits
-from grader.workspace import build_workspace
+from grader.confinement.plain import decode, encode
+from grader.confinement.sandbox import ProcessLimits, find_sandbox
+from grader.confinement.worker_client import REPLIES, Worker, _fits
+from grader.errors import StudentFault
+from grader.judge.support.oracles import find_oracle
+from grader.judge.support.ruling import Ruling
+from grader.pipeline.submission import read_submission
+from grader.pipeline.workspace import build_workspace
 
 COUNT = 1000 if os.environ.get("TRUST") == "all" else 100
 SEED = 20
@@ -219,7 +220,7 @@ def test_fuzzed_replies_are_values_of_their_layout_or_the_students_fault(tmp_pat
 def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_path, monkeypatch):
     """Whatever values a worker gives, a check fails or passes; it never could not be graded."""
     numbers, oracle = random.Random(f"{SEED}{module}"), find_oracle()
-    checks = importlib.import_module(f"grader.checks.{module}")
+    checks = importlib.import_module(f"grader.judge.checks.{module}")
     tests = [item for name, item in vars(checks).items() if name.startswith("test_") and inspect.isfunction(item)]
 
     class Fuzzed:

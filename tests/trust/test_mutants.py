@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from grader import trust
+from common.errors import UsageError
 from grader.assignment import load_assignment
-from grader.errors import UsageError
-from grader.sandbox import find_sandbox
+from grader.confinement.sandbox import find_sandbox
+from grader.instructor import trust
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = (

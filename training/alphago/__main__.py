@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from Minimax.arena.usage import UsageError
+from common.errors import UsageError
 from training import supervised
 from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search

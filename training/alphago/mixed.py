@@ -4,7 +4,7 @@ policy and value networks" and Methods, "Search algorithm"):
     V(leaf) = (1 - lambda) v(leaf) + lambda z
 
 v by the value network, z the result of one rollout, both for the side to move. Priors are the supervised policy's, as in the
-paper, where it did better than the improved one: it thinks of more moves. The search is that of training.search; the paper's
+paper, where it did better than the improved one: it thinks of more moves. The search is that of training.puct; the paper's
 expands a node only after several visits and rolls out at each of them, here each new node gets one rollout.
 """
 
@@ -24,8 +24,8 @@ from training.alphago.runs import inference_network, load_stage_network, match_r
 from training.boards import Boards
 from training.inference import PositionCache, StateEvaluator
 from training.matches import Agent, MatchSettings, SearchAgent, play_lockstep_match, show_progress
+from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
-from training.search import PuctSettings
 from training.supervised import CallError, load_checkpoint
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from training.boards import Boards
 from training.inference import StateEvaluator
-from training.search import draw_moves
+from training.puct import draw_moves
 
 # Logits of the fast policy for each stone of the longest row through a point, and for a row that ends the game.
 OWN_STONE = 2.0

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from common.weights import read_sizes
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
 from training.alphago.runs import Progress, inference_network, load_stage_network, write_stage_result, write_text
@@ -29,7 +30,6 @@ from training.boards import Boards
 from training.dataset import HELD_BACK_EVERY, read_games
 from training.inference import StateEvaluator
 from training.supervised import EVALUATED, CallError, SupervisedConfig, Training, load_checkpoint
-from weights import sizes_of_weights
 
 
 def play_games(config: StagesConfig, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:
@@ -142,7 +142,7 @@ def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Pa
     policy = load_stage_network(run / "reinforce", config)
     as_supervised = SupervisedConfig(
         size=config.size,
-        depths=[[0, sizes_of_weights(policy.state_dict())[1]]],
+        depths=[[0, read_sizes(policy.state_dict())[2]]],
         samples=settings.samples,
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
@@ -167,7 +167,7 @@ def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Pa
     return training
 
 
-def learnt(training: Training) -> dict[str, Any]:
+def measured_training(training: Training) -> dict[str, Any]:
     """How many examples a training had, and squared errors of those latest learnt from and of those held back."""
     with open(training.run_folder / "metrics.csv", encoding="utf-8") as file:
         last = list(csv.DictReader(file))[-1]
@@ -190,7 +190,7 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
             paper's comparison), and of all games.
 
     Returns:
-        For each network what `learnt` says. All are measured on the same positions, which none of them has learnt from; for
+        For each network what `measured_training` returns. All are measured on the same positions, which none of them has learnt from; for
         these there are also the errors of the supervised value head, of the network as it began, and of saying the mean.
     """
     folder = run / "value"
@@ -208,7 +208,7 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
     for training in trainings.values():
         training.held_back = judge.held_back
     result: dict[str, Any] = {"held_back_positions": min(EVALUATED, len(judge.held_back))}
-    result |= {name: learnt(training) for name, training in trainings.items()}
+    result |= {name: measured_training(training) for name, training in trainings.items()}
     for stage in ("supervised", "reinforce"):
         judge.model.load_state_dict(load_stage_network(run / stage, config).state_dict())
         result[f"mse_of_{stage}"] = round(judge.evaluate()["value_mse"], 4)

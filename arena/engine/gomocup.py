@@ -1,0 +1,289 @@
+"""A course engine at a Gomocup (Piskvork) manager: `python -m arena.engine.gomocup ENGINE [ARGUMENT...]`.
+
+The manager talks to this program by the Gomocup pipe protocol, this program to the engine by the course's. What follows from
+the two protocols' differences:
+
+- The engine learns its colour when it starts, so it starts at BEGIN (black), at the first TURN (white), or at a BOARD with at
+  most one stone; its start counts in that move's time. It is told the last `INFO timeout_turn` before that
+  (GOMOKU_MOVE_TIME_S; 5 s, or what is in this program's environment, if there was none); all other INFO is ignored, so a turn
+  must be short enough for the match's time.
+- The course's protocol cannot put stones of the engine's own on its board. A BOARD is followed where it is
+    an empty board, or one with a single stone of the opponent: a new game;
+    the game so far and one more stone of the opponent, RESTART or not before it;
+    the opponent's swap: the first three stones of a game in which the engine is black, each with the other colour.
+  For every other BOARD the answer is ERROR and a sentence, and the game so far stays.
+- Gomocup has no swap. The engine finds GOMOKU_NO_SWAP=1 in its environment; one that answers -1 -1 all the same has changed
+  the colours in its head and cannot be played on with: ERROR, a sentence, the end.
+
+GOMOKU_SEED and GOMOKU_OPENING are handed on. Exit codes: 0 END or the end of the input, 1 the engine failed (the sentence was
+written as ERROR), 2 the call was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import takewhile
+
+from arena.engine.engine_process import Clock, EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
+from arena.engine.protocols import open_engine
+from arena.engine.specs import check_size, engine_at, parse_agent
+from arena.match.rules import SIZE, SWAP, SWAP_PLY, Action, Termination, from_line
+from common.errors import UsageError
+
+VERSION = "1.0"
+OWN, OPPONENT = "1", "2"
+HANDED_ON = ("GOMOKU_SEED", "GOMOKU_OPENING")
+DEFAULT_TOLD_S = 5.0
+LEAST_TOLD_S = 0.01
+# The manager judges the time; this ends an engine that hangs under a manager that does not.
+PATIENCE = 10
+PATIENCE_S = 60.0
+
+
+class Refusal(Exception):
+    """A command that cannot be followed; the sentence for the manager. Nothing has changed."""
+
+
+class Adapter:
+    """One conversation with a manager.
+
+    Args:
+        spec: how the engine is started.
+        told_s: seconds a move that it is told where the manager says nothing.
+    """
+
+    def __init__(self, spec: EngineSpec, told_s: float) -> None:
+        handed_on = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
+        self.spec = replace(spec, env={**handed_on, "GOMOKU_NO_SWAP": "1", **spec.env})
+        self._told_s = told_s
+        self._size: int | None = None
+        self._engine: EngineProcess | None = None
+        self._side = 0
+        self._moves: dict[Action, int] = {}  # the game so far, in its order: point -> side
+        self._is_cleared = True  # the manager has asked for an empty board; a BOARD may still go on with the game so far
+
+    def close(self) -> None:
+        """End the engine."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+
+    def about(self) -> str:
+        """What this program is, by the engine's name."""
+        name = os.path.basename(self.spec.path) if self._engine is None else self._engine.name
+        name = name.replace('"', "'")
+        return f'name="{name}", version="{VERSION}", author="a course engine behind arena.engine.gomocup"'
+
+    def information(self, words: list[str]) -> None:
+        """INFO: the time for a turn counts from the engine's next start on."""
+        if len(words) == 2 and words[0].lower() == "timeout_turn" and words[1].isdecimal():
+            self._told_s = max(LEAST_TOLD_S, int(words[1]) / 1000)
+
+    def start(self, text: str) -> str:
+        """START: an empty board of this size."""
+        size = int(text) if text.isdecimal() and len(text) < 4 else 0
+        if size < 5:
+            raise Refusal(f"expected START with a size such as {SIZE}; got {text!r}")
+        try:
+            check_size((self.spec,), size, SIZE)
+        except UsageError as error:
+            raise Refusal(str(error)) from None
+        if size != self._size:
+            self._forget()
+        self._size, self._is_cleared = size, True
+        return "OK"
+
+    def restart(self) -> str:
+        """RESTART: an empty board of the size before."""
+        self._started()
+        self._is_cleared = True
+        return "OK"
+
+    def begin(self) -> str:
+        """BEGIN: the engine is black and opens."""
+        self._started()
+        if not self._is_cleared:
+            raise Refusal("expected BEGIN on an empty board; send RESTART before it")
+        return self._new_game(None)
+
+    def turn(self, text: str) -> str:
+        """TURN: the opponent's move."""
+        point = self._point(text)
+        if self._is_cleared:
+            return self._new_game(point)
+        if point in self._moves:
+            raise Refusal(f"expected an empty point; {text} is taken")
+        return self._answer(point)
+
+    def board(self, lines: list[str]) -> str:
+        """BOARD: a whole position, as far as the course's protocol can follow it."""
+        stones: dict[Action, int] = {}
+        for line in lines:
+            where, _, owner = line.rpartition(",")
+            point = self._point(where)
+            if owner.strip() not in (OWN, OPPONENT) or point in stones:
+                raise Refusal(f"expected each stone once as x,y,1 or x,y,2; got {line!r}")
+            stones[point] = self._side if owner.strip() == OWN else 1 - self._side
+        new = [point for point in stones if point not in self._moves]
+        old = {point: side for point, side in stones.items() if point in self._moves}
+        if self._engine is not None and old == self._moves and len(new) == 1 and stones[new[0]] != self._side:
+            return self._answer(new[0])
+        swapped = {point: 1 - side for point, side in self._moves.items()}
+        if self._engine is not None and self._side == 0 and stones == swapped and len(stones) == SWAP_PLY - 1:
+            self._moves = swapped
+            return self._answer(SWAP)
+        if not stones:
+            return self._new_game(None)
+        if len(stones) == 1 and stones[new[0] if new else next(iter(old))] != self._side:
+            return self._new_game(next(iter(stones)))
+        raise Refusal(
+            "expected a BOARD that goes on with the game so far by one stone of the opponent, or begins a new game with one at "
+            "most; the engine's protocol has no way to set up another position"
+        )
+
+    def _started(self) -> int:
+        if self._size is None:
+            raise Refusal(f"expected START {SIZE} before anything else")
+        return self._size
+
+    def _point(self, text: str) -> Action:
+        size = self._started()
+        try:
+            first, second = text.split(",")
+            x, y = from_line(f"{first} {second}")
+        except ValueError:
+            raise Refusal(f"expected a point as x,y; got {text!r}") from None
+        if not (0 <= x < size and 0 <= y < size):
+            raise Refusal(f"expected a point of the {size}x{size} board; got {text!r}")
+        return x, y
+
+    def _forget(self) -> None:
+        self.close()
+        self._moves, self._is_cleared = {}, True
+
+    def _new_game(self, first: Action | None) -> str:
+        """Start the engine, black without a first stone of the opponent, and return its move."""
+        self._forget()
+        limits = Limits(
+            move_s=PATIENCE * self._told_s + PATIENCE_S, init_s=PATIENCE_S, told_move_s=self._told_s, clock=Clock.WALL
+        )
+        self._side = 0 if first is None else 1
+        self._engine = open_engine(self.spec, limits, GameOffer(size=self._started()))
+        self._engine.start(self._side)
+        return self._answer(SWAP if first is None else first)
+
+    def _answer(self, action: Action) -> str:
+        """Tell the engine the opponent's action; its answer as the manager reads it."""
+        assert self._engine is not None
+        self._is_cleared = False
+        if action != SWAP:
+            self._moves[action] = 1 - self._side
+        answer = self._engine.ask(action)
+        if answer == SWAP:
+            raise EngineFailure(
+                Termination.ILLEGAL_SWAP, "answered with a swap, which Gomocup does not have; it does not heed GOMOKU_NO_SWAP"
+            )
+        self._moves[answer] = self._side
+        return f"{answer[0]},{answer[1]}"
+
+
+def converse(adapter: Adapter, lines: Iterator[str], say: Callable[[str], None]) -> int:
+    """Follow a manager's commands to END or the end of the input.
+
+    Args:
+        lines: the manager's.
+        say: writes one line to it.
+
+    Returns:
+        The exit code: 0, or 1 if the engine failed.
+    """
+    for line in lines:
+        command, _, rest = line.strip().partition(" ")
+        command, rest = command.upper(), rest.strip()
+        try:
+            match command:
+                case "":
+                    continue
+                case "END":
+                    return 0
+                case "INFO":
+                    adapter.information(rest.split())
+                    continue
+                case "START":
+                    answer = adapter.start(rest)
+                case "RESTART":
+                    answer = adapter.restart()
+                case "BEGIN":
+                    answer = adapter.begin()
+                case "TURN":
+                    answer = adapter.turn(rest)
+                case "BOARD":
+                    answer = adapter.board([text.strip() for text in takewhile(lambda text: not _is_done(text), lines)])
+                case "ABOUT":
+                    answer = adapter.about()
+                case _:
+                    answer = f"UNKNOWN {command}"
+        except Refusal as refusal:
+            answer = f"ERROR {refusal}"
+        except EngineFailure as failure:
+            say(f"ERROR the engine {adapter.spec.path} {failure}")
+            return 1
+        say(answer)
+    return 0
+
+
+def _is_done(line: str) -> bool:
+    return line.strip().upper() == "DONE"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and talk to the manager on standard input and output."""
+    parser = argparse.ArgumentParser(
+        prog="python -m arena.engine.gomocup", description="Let a course engine play under a Gomocup manager."
+    )
+    parser.add_argument("engine", metavar="ENGINE", help="a program, or alphazero:FILE?playouts=N, or mcts:playouts=N")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="of the program")
+    options = parser.parse_args(arguments)
+    try:
+        if options.arguments:
+            spec = engine_at(options.engine)
+            spec = replace(spec, command=(*spec.argv, *options.arguments))
+        else:
+            spec = parse_agent(options.engine)
+        if spec.protocol != "course":
+            raise UsageError(f"expected an engine of the course's protocol; got {options.engine}, which needs no adapter")
+    except UsageError as error:
+        sys.stderr.write(f"gomocup: {error}\n")
+        return 2
+    sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
+    adapter = Adapter(spec, _default_told_s())
+
+    def say(text: str) -> None:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+
+    try:
+        return converse(adapter, iter(sys.stdin), say)
+    except BrokenPipeError:  # the manager is gone; nothing may be left in the buffer to be written at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        adapter.close()
+
+
+def _default_told_s() -> float:
+    try:
+        told_s = float(os.environ["GOMOKU_MOVE_TIME_S"])
+    except (KeyError, ValueError):
+        return DEFAULT_TOLD_S
+    return told_s if 0 < told_s < 3600 else DEFAULT_TOLD_S
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,181 @@
+"""An engine that speaks the Gomocup (Piskvork) pipe protocol, at a seat of a game of this course.
+
+The protocol is line by line: START n, BEGIN, TURN x,y, BOARD .. DONE, INFO, ABOUT, RESTART, END. Coordinates are the course's
+x y. Beside its answers an engine may say MESSAGE, DEBUG, ERROR, UNKNOWN and SUGGEST at any time; such lines, and empty ones,
+are passed over within the deadline of the question, and are no fault when nobody has asked.
+
+What such an engine does not know:
+- The swap. It never swaps as white. When its opponent swaps, it is told RESTART (or START, if it does not know RESTART) and
+  then the whole position by BOARD, its own stones as 1; what it answers to that is its move.
+- The central 7x7. It opens where it likes, and loses by illegal_opening if that is elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Collection
+
+from arena.engine.engine_process import POSITION_TAKEN, EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
+from arena.match.rules import SWAP, Action, IllegalAction, Position, Termination, from_line
+
+COMMENTS = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN", "SUGGEST")
+REFUSALS = ("ERROR", "UNKNOWN")
+READS = 64  # of 4096 bytes; more than a pipe holds
+END_WAIT_S = 0.2
+# Engines read numbers as 32 bits; the largest stands for no limit.
+LARGEST = 2**31 - 1
+RULE_FREESTYLE = 0
+GAME_TYPE_ENGINE = 1
+
+
+class GomocupEngine(EngineProcess):
+    """One running engine of the Gomocup protocol; used like any other, see EngineProcess."""
+
+    def __init__(
+        self,
+        spec: EngineSpec,
+        limits: Limits | None = None,
+        offer: GameOffer | None = None,
+        stopping: threading.Event | None = None,
+    ) -> None:
+        super().__init__(spec, limits, offer, stopping)
+        self._side = 0
+        self._position = Position(size=self.offer.size)
+        self._heralds = ""  # lines without an answer that go before the next question
+        self._answers: Collection[str] = ()  # first words that would be a comment elsewhere
+        self._comment = ""
+
+    def _introduce(self, side: int) -> str:
+        self._side = side
+        self._start_board(f"START {self.offer.size}")
+        used_s = self.spent.cpu_s if self.limits.counts_cpu else self.spent.wall_s
+        about = self._say("ABOUT\n", max(0.1, self.limits.init_s - used_s), REFUSALS)
+        self._heralds = self._information()
+        for move in self.offer.position:
+            self._position.play(move)
+        named = re.search(r'name\s*=\s*"([^"]*)"', about, re.IGNORECASE)
+        name = (named[1].strip() if named else "") or os.path.basename(self.spec.path.rpartition(":")[2])
+        # BOARD is part of the protocol: it will be told the position with its first question.
+        return f"{name} {POSITION_TAKEN}" if self.offer.position else name
+
+    def _start_board(self, command: str) -> None:
+        """An empty board; START and RESTART are answered by OK, maybe with words behind it."""
+        answer = self._say(f"{command}\n", self.limits.init_s, REFUSALS)
+        if answer.split()[:1] != ["OK"]:
+            raise EngineFailure(Termination.MALFORMED, f"answered {answer[:60]!r} in place of OK to {command}")
+
+    def _information(self) -> str:
+        turn_ms = min(LARGEST, max(1, round(1000 * self.limits.told_s)))
+        memory = 0 if self.limits.memory_mib is None else min(LARGEST, self.limits.memory_mib << 20)
+        known = {
+            "timeout_turn": turn_ms,
+            "timeout_match": 0,
+            "max_memory": memory,
+            "rule": RULE_FREESTYLE,
+            "game_type": GAME_TYPE_ENGINE,
+            "time_left": LARGEST,
+        }
+        return "".join(f"INFO {key} {value}\n" for key, value in known.items())
+
+    def ask(self, action: Action) -> Action:
+        """Send the opponent's action and return the engine's; see EngineProcess.
+
+        Raises:
+            EngineFailure: TIMEOUT, CRASH, MALFORMED; ILLEGAL_MOVE for -1,-1, which is a swap to the course and to such an
+                engine a point off the board.
+        """
+        if action != SWAP:
+            given = self._position.actions == list(self.offer.position) != []
+            self._position.play(action)
+            question = self._board() if given else f"TURN {action[0]},{action[1]}\n"
+        elif not self._position.actions:
+            question = "BEGIN\n"
+        else:
+            self._position.play(SWAP)
+            self._restart()
+            question = self._board()
+        line = self._say(self._heralds + question, self.limits.move_s)
+        self._heralds = ""
+        answer = self._point(line)
+        with contextlib.suppress(IllegalAction):  # the referee sees it too and ends the game
+            self._position.play(answer)
+        return answer
+
+    def _restart(self) -> None:
+        """Clear the board before a new one is told, in the time for a start; RESTART is optional, START is not."""
+        try:
+            self._start_board("RESTART")
+        except EngineFailure as failure:
+            if failure.termination != Termination.MALFORMED:
+                raise
+            self._start_board(f"START {self.offer.size}")
+            self._heralds = self._information()
+
+    def _board(self) -> str:
+        lines = [f"{x},{y},{1 if owner == self._side else 2}\n" for (x, y), owner in self._position.stones.items()]
+        return "".join(["BOARD\n", *lines, "DONE\n"])
+
+    def _point(self, line: str) -> Action:
+        try:
+            x, y = line.split(",")
+            answer = from_line(f"{x} {y}")
+        except ValueError:
+            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} in place of x,y", line) from None
+        if answer == SWAP:
+            raise EngineFailure(Termination.ILLEGAL_MOVE, f'answered "{line.strip()}", which is off the board', line)
+        return answer
+
+    def close(self) -> None:
+        """Say END, give the engine a moment to go, then end it and everything it started."""
+        tree = self._tree
+        if tree is not None and tree.popen.poll() is None:
+            with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
+                tree.resume()
+                os.write(tree.stdin.fileno(), b"END\n")
+                tree.popen.wait(END_WAIT_S)
+        super().close()
+
+    def _say(self, text: str, limit_s: float, answers: Collection[str] = ()) -> str:
+        """One question and its answer; a failure tells what the engine said last."""
+        self._answers, self._comment = answers, ""
+        try:
+            return self._exchange(text, limit_s)
+        except EngineFailure as failure:
+            if not self._comment:
+                raise
+            sentence = f"{failure}; it said last {self._comment[:160]!r}"
+            raise EngineFailure(failure.termination, sentence, failure.answer) from failure
+
+    def _is_answer(self, line: str) -> bool:
+        word = _first_word(line)
+        if word and (word not in COMMENTS or word in self._answers):
+            return True
+        self._comment = line.strip() or self._comment
+        return False
+
+    def _unasked(self) -> bytes:
+        """The first thing said that is no comment; comments are taken away, the beginning of one stays to be completed."""
+        assert self._tree is not None
+        for _ in range(READS):
+            *lines, rest = bytes(self._output).split(b"\n")
+            for line in lines:
+                if _first_word(line.decode("utf-8", "replace")) not in ("", *COMMENTS):
+                    return line
+            self._output = bytearray(rest)
+            self._read_now(self._tree)
+            if self._output == rest:
+                break
+        begun = self._output.decode("utf-8", "replace")
+        word = _first_word(begun)
+        finished = begun.lstrip().upper() != word
+        known = word in COMMENTS if finished else any(name.startswith(word) for name in COMMENTS)
+        return b"" if known else bytes(self._output)
+
+
+def _first_word(line: str) -> str:
+    """In capitals; empty for an empty line."""
+    return line.split(maxsplit=1)[0].upper() if line.strip() else ""

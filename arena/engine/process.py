@@ -1,0 +1,270 @@
+"""A program and everything that it starts, as one thing: its CPU time, stopping and resuming it, ending it whole.
+
+Processes are found by a mark in their environment, which children inherit, and by parentage, so that one that leaves its
+session or wipes its environment is still seen. One that does both and outlives its parent is held only by a process
+namespace, such as the grader's. Linux shows both under /proc; elsewhere the program's own session is all that is known,
+and there is no CPU time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import os
+import resource
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from arena.engine.guardian import MARK, PROC, children, environment_mark, process_ids, read_file
+from arena.engine.withheld import Withheld
+
+KILL_WAIT_S = 1.0
+RESCAN_S = 0.02
+LOADING_S = 0.25  # a process without any environment for longer is not one of ours that is just being loaded
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_numbers = itertools.count()
+
+
+@cache
+def has_cpu_clock() -> bool:
+    """Whether this system shows the CPU time of other processes."""
+    return PROC.is_dir() and sys.platform == "linux"
+
+
+def _newest() -> bytes:
+    """A word that changes whenever a process or thread is created; empty where the system does not tell.
+
+    Linux: the last field of /proc/loadavg, the number given last in this process's namespace and those below it.
+    """
+    handle = _loadavg()
+    return os.pread(handle, 128, 0).rsplit(b" ", 1)[-1] if handle >= 0 else b""
+
+
+@cache
+def _loadavg() -> int:
+    return _open(f"{PROC}/loadavg")
+
+
+def _open(path: str) -> int:
+    """A file of the system's, kept open since it is read at each move; -1 where there is none."""
+    try:
+        return os.open(path, os.O_RDONLY)
+    except OSError:
+        return -1
+
+
+@cache
+def _guarded_prefix(pid: int) -> str:
+    """What the marks of this process begin with; a guardian ends all that carry it when this process is gone."""
+    prefix = f"{pid}-{secrets.token_hex(4)}-"
+    script = str(Path(__file__).with_name("guardian.py"))
+    null = subprocess.DEVNULL
+    # Its standard input is never written: it ends with this process, however that ends.
+    guardian = subprocess.Popen(
+        [sys.executable, "-I", "-S", script, prefix],
+        stdin=subprocess.PIPE,
+        stdout=null,
+        stderr=null,
+        env={},
+        start_new_session=True,
+    )
+    _guardians.append(guardian)
+    return prefix
+
+
+_guardians: list[subprocess.Popen[bytes]] = []  # kept, since collecting one would close its input
+
+
+class ProcessTree:
+    """A started program with three unblocked pipes.
+
+    Args:
+        argv: program and arguments.
+        env: its whole environment but for the mark.
+        cwd: its working folder.
+        memory_mib: address space a process, unlimited if None.
+
+    Attributes:
+        withheld: the time that other programs withhold from it.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: str | None = None, memory_mib: int | None = None
+    ) -> None:
+        self.mark = f"{_guarded_prefix(os.getpid())}{next(_numbers)}"
+        self._own: set[int] = set()
+        self._foreign = process_ids()  # before it is started none is its own
+        self._unclear: dict[int, float] = {}  # first seen when
+        self._stopped: set[int] = set()
+        self.withheld = Withheld(self.members)
+        self._seen, self._settled, self._scanned_s = b"", False, -math.inf
+        before = _newest()
+        pipe = subprocess.PIPE
+        self.popen = subprocess.Popen(
+            argv, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, cwd=cwd, env={**env, MARK: self.mark}, start_new_session=True
+        )
+        assert self.popen.stdin is not None and self.popen.stdout is not None and self.popen.stderr is not None
+        self._counted = _newest() != before  # not so where /proc is an imitation
+        self._own.add(self.popen.pid)
+        self.stdin, self.stdout, self.stderr = self.popen.stdin, self.popen.stdout, self.popen.stderr
+        self._stat = _open(f"{PROC}/{self.popen.pid}/stat")
+        for stream in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(stream.fileno(), False)
+        if memory_mib is not None and hasattr(resource, "prlimit"):
+            with contextlib.suppress(ProcessLookupError):
+                resource.prlimit(self.popen.pid, resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
+
+    @property
+    def known(self) -> set[int]:
+        """The members as they were found last, without a search."""
+        return self._own
+
+    def members(self, anew: bool = False) -> set[int]:
+        """Process ids of the program and what it started, the dead that nobody has waited for among them.
+
+        Args:
+            anew: look at every process even if none was created since the last look.
+        """
+        newest, now = _newest(), time.monotonic()
+        unchanged = self._counted and newest == self._seen
+        # Two looks in a row, since a number is given out a moment before its process shows. The numbers go round, but not
+        # within RESCAN_S.
+        if anew or self._unclear or not (unchanged and self._settled and now - self._scanned_s < RESCAN_S):
+            self._scan()
+            self._seen, self._settled, self._scanned_s = newest, unchanged, now
+        return set(self._own)
+
+    def _scan(self) -> None:
+        running = process_ids()
+        self._foreign &= running
+        self._own &= running
+        if self.popen.returncode is None:
+            self._own.add(self.popen.pid)
+        unclear, now = {}, time.monotonic()
+        for pid in running - self._foreign - self._own:
+            mark, first_seen_s = environment_mark(pid), self._unclear.get(pid, now)
+            if mark is None and now - first_seen_s < LOADING_S and not is_dead(pid):
+                unclear[pid] = first_seen_s
+            else:
+                (self._own if mark == self.mark else self._foreign).add(pid)
+        waiting = list(self._own)
+        while waiting:
+            new = set(children(waiting.pop())) - self._own
+            self._own |= new
+            waiting.extend(new)
+        self._unclear = {pid: since for pid, since in unclear.items() if pid not in self._own}
+
+    def cpu_s(self) -> float:
+        """CPU seconds used so far by all of them, 0 where the system does not tell."""
+        if not has_cpu_clock():
+            return 0.0
+        first = self.popen.pid
+        return sum(_cpu_s(pid, self._stat if pid == first else -1) for pid in self.members())
+
+    def stop(self) -> None:
+        """Let none of them run until `resume`."""
+        while (new := self.members() - self._stopped) or self._unclear:
+            for pid in new:
+                _signal(pid, signal.SIGSTOP)
+            self._stopped |= new
+
+    def resume(self) -> None:
+        """Let them run again."""
+        for pid in self._stopped:
+            _signal(pid, signal.SIGCONT)
+        self._stopped.clear()
+
+    def kill(self) -> None:
+        """End all of them and wait until they are gone."""
+        self.stop()  # now, while parents still tell of their children; the end of its input may end the first
+        for stream in (self.stdin, self.stdout, self.stderr):
+            with contextlib.suppress(OSError):
+                stream.close()
+        if self._stat >= 0:
+            os.close(self._stat)
+            self._stat = -1
+        self.withheld.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.popen.pid, signal.SIGKILL)
+        until, pause_s = time.monotonic() + KILL_WAIT_S, 0.0001
+        while time.monotonic() < until:
+            for pid in self.members():
+                _signal(pid, signal.SIGKILL)
+            if self.popen.poll() is not None and all(is_dead(pid) for pid in self.members(anew=True)) and not self._unclear:
+                return
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, 0.002)
+
+
+def _signal(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def is_dead(pid: int) -> bool:
+    """Gone, or only not yet waited for by its parent."""
+    try:
+        return _fields(read_file(f"{PROC}/{pid}/stat"))[0] in (b"Z", b"X")
+    except OSError:
+        return True
+
+
+class Descendants:
+    """A process that was started elsewhere, and all its descendants, for a `arena.engine.stopwatch.Stopwatch`."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self.withheld = Withheld(self.members)
+
+    @property
+    def known(self) -> set[int]:
+        """The same as `members`, which takes no search of the whole system here."""
+        return self.members()
+
+    def members(self) -> set[int]:
+        """Process ids, where the system shows them."""
+        found, waiting = set[int](), [self._pid]
+        while waiting:
+            new = {waiting.pop()} - found
+            found |= new
+            waiting += [child for pid in new for child in children(pid)]
+        return found
+
+    def cpu_s(self) -> float:
+        """CPU seconds used so far by all of them, 0 where the system does not tell."""
+        return sum(map(_cpu_s, self.members())) if has_cpu_clock() else 0.0
+
+
+def _cpu_s(pid: int, stat: int = -1) -> float:
+    """CPU seconds of a process, all its threads, and of those children that it has waited for.
+
+    Args:
+        stat: its /proc/PID/stat, if that is open.
+    """
+    try:
+        # The kernel's number for "CPU clock of process pid" (Linux, posix-timers.h: ~pid << 3 | CPUCLOCK_SCHED).
+        own = time.clock_gettime(~pid << 3 | 2)
+        fields = _fields(os.pread(stat, 2048, 0) if stat >= 0 else read_file(f"{PROC}/{pid}/stat"))
+    except OSError:
+        return 0.0
+    return own + (int(fields[13]) + int(fields[14])) * _TICK_S
+
+
+def _fields(stat: bytes) -> list[bytes]:
+    """What stands after the program's name in /proc/PID/stat: from the state on, the third field by proc(5)."""
+    return stat.rsplit(b")", 1)[1].split(maxsplit=15)
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL` for 9; the number itself for a signal without a name."""
+    return next((known.name for known in signal.Signals if known == number), str(number))

@@ -1,0 +1,219 @@
+"""How long other programs kept a program from running.
+
+Linux counts for each thread how long it was ready to run and waited for a core: its run delay, the second number of
+/proc/PID/task/TID/schedstat. A thread that sleeps or is stopped does not wait, so this number tells a starved program from
+one that does nothing. It is gone when the thread ends, and is therefore read several times a second during a question.
+
+Of the threads that waited at the same time the one that waited longest counts, never their sum: a hundred threads that wait
+for one core have waited once. Nor does it count while another thread of the program ran: threads that wait for each other have
+themselves to blame, so that nobody earns time to sleep by starting many.
+
+Where the system does not count run delays, /proc/stat bounds them from above: a program can only have waited while other
+programs had the cores. Where that file tells nothing either, all of the time may have been withheld. Time that a hypervisor
+took from the cores (steal) is withheld too; no run delay shows it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from time import monotonic
+from typing import NamedTuple
+
+from arena.engine.guardian import PROC, read_file
+
+OPEN_FILES = 8  # processes whose number is read at each question; of larger trees the rest is read in longer questions alone
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+# A core in /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
+_CORE = re.compile(rb"cpu(\d+)((?: \d+){8})")
+_BUSY, _STEAL = (0, 1, 2, 5, 6, 7), 7
+
+
+@cache
+def has_run_delays() -> bool:
+    """Whether this system counts how long threads wait for a core; one that does not has no file, or zeros in it."""
+    try:
+        return int(read_file(f"{PROC}/self/schedstat").split()[0]) > 0
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+@dataclass
+class _Step:
+    """The time from one look to the next.
+
+    Attributes:
+        length_s: of wall clock.
+        idle_s: of it, when no thread of the program ran.
+        waits: thread -> how long it waited in this time, as far as that is known by now.
+    """
+
+    length_s: float
+    idle_s: float
+    waits: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def withheld_s(self) -> float:
+        return min(self.idle_s, max(self.waits.values(), default=0.0))
+
+
+class Withheld:
+    """The time withheld from a program during one question after the other.
+
+    Args:
+        members: the process ids of the program, looked up when it is called.
+    """
+
+    def __init__(self, members: Callable[[], Collection[int]]) -> None:
+        self._members = members
+        self._files: dict[int, int] = {}  # process -> its open schedstat, since it is read at each question
+        self._delays: dict[int, float] = {}  # thread -> its run delay when it was read last during this question
+        self._earlier: dict[int, float] = {}  # and before it
+        self._steps: list[_Step] = []  # of this question
+        self._begun_s = self._looked_s = self._looked_cpu_s = self._waited_s = 0.0
+        self._cores: dict[int, Core] | None = None  # at the first look
+
+    def begin(self, known: Iterable[int]) -> None:
+        """A question begins.
+
+        Args:
+            known: process ids of the program as far as they are known without a search.
+        """
+        self._begun_s = self._looked_s = monotonic()
+        self._looked_cpu_s = self._waited_s = 0.0
+        self._steps, self._cores = [], None
+        if not has_run_delays():
+            return
+        for pid in known:
+            if pid not in self._files and len(self._files) < OPEN_FILES:
+                try:
+                    self._files[pid] = os.open(f"{PROC}/{pid}/schedstat", os.O_RDONLY)
+                except OSError:
+                    continue
+        self._earlier.update(self._delays)
+        self._delays = self._first_threads()
+
+    def glance(self, cpu_s: float) -> None:
+        """Take in how long the first threads of the processes known at the beginning have waited since; cheap.
+
+        Args:
+            cpu_s: CPU time that the program has used since the beginning; so below.
+        """
+        if self._files:
+            self._take(self._first_threads(), cpu_s)
+
+    def look(self, cpu_s: float) -> None:
+        """Take in how long any thread of the program has waited since the last look."""
+        if self._cores is None:
+            self._cores = core_times()
+        if has_run_delays():
+            delays = dict(run_delays(self._members()))
+            self._take(delays, cpu_s)
+            self._delays, self._earlier = delays, {}  # without the threads that have ended
+
+    def _take(self, delays: dict[int, float], cpu_s: float) -> None:
+        now = monotonic()
+        length_s = now - self._looked_s
+        self._steps.append(_Step(length_s, max(0.0, length_s - (cpu_s - self._looked_cpu_s))))
+        self._looked_s, self._looked_cpu_s = now, cpu_s
+        for thread, delay in delays.items():
+            before = self._delays.get(thread)
+            if before is None or before > delay:  # not read at the last look; since then it has waited no longer than that
+                before = max(self._earlier.get(thread, 0.0), delay - length_s)
+            self._spread(thread, delay - before)
+        self._delays.update(delays)
+
+    def _spread(self, thread: int, wait_s: float) -> None:
+        """Count a thread's wait, of which nothing was known at the last look, where it must have been: in the latest time.
+
+        A wait is counted when it ends, so it may have begun before the last look.
+        """
+        for step in reversed(self._steps):
+            if wait_s <= 0:
+                break
+            before_s, known_s = step.withheld_s, step.waits.get(thread, 0.0)
+            step.waits[thread] = min(step.length_s, known_s + wait_s)
+            wait_s -= step.waits[thread] - known_s
+            self._waited_s += step.withheld_s - before_s
+
+    def seconds(self, cpu_s: float, exact: bool) -> float:
+        """Seconds that may have been withheld since the beginning.
+
+        Args:
+            exact: read /proc/stat too; without it the figure may be too small.
+        """
+        waited_s = self._waited_s
+        if self._cores is None or (has_run_delays() and not exact):  # None: the answer came before the first look
+            return waited_s
+        passed_s, now = monotonic() - self._begun_s, core_times()
+        used = [Core(*(b - a for a, b in zip(self._cores[i], now[i], strict=True))) for i in self._cores if i in now]
+        tells = sum(core.all_s for core in used) > passed_s / 2  # not so of an imitation whose numbers stand still
+        if has_run_delays():
+            return waited_s + (sum(core.stolen_s for core in used) / len(used) if tells else 0.0)
+        if not tells:
+            return passed_s
+        # It waits only while every core is taken: no longer than others had them all, or than the freest one was busy.
+        others_s = (sum(core.busy_s for core in used) - cpu_s) / len(used)
+        return max(0.0, others_s if len(used) == 1 else min(others_s, *(core.busy_s for core in used)))
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self._files.values():
+            os.close(file)
+        self._files.clear()
+
+    def _first_threads(self) -> dict[int, float]:
+        """The run delay of the first thread of each process whose file is open."""
+        delays = {}
+        for pid, file in list(self._files.items()):
+            try:
+                delays[pid] = _run_delay_s(os.pread(file, 128, 0))
+            except OSError:  # it has ended
+                os.close(self._files.pop(pid))
+        return delays
+
+
+def run_delays(pids: Iterable[int]) -> Iterator[tuple[int, float]]:
+    """Each thread of these processes that has not ended, with its run delay in seconds."""
+    for pid in pids:
+        try:
+            threads = os.listdir(f"{PROC}/{pid}/task")
+        except OSError:
+            continue
+        for thread in threads:
+            try:
+                yield int(thread), _run_delay_s(read_file(f"{PROC}/{pid}/task/{thread}/schedstat"))
+            except OSError:
+                continue
+
+
+def _run_delay_s(schedstat: bytes) -> float:
+    return int(schedstat.split()[1]) / 1e9
+
+
+class Core(NamedTuple):
+    """Seconds of a core since the system was started."""
+
+    busy_s: float
+    stolen_s: float
+    all_s: float
+
+
+def core_times() -> dict[int, Core]:
+    """The cores that this thread and what it starts may use, by number; empty where the system does not tell."""
+    try:
+        lines = read_file(f"{PROC}/stat").split(b"\n")
+        own = os.sched_getaffinity(0)
+    except (OSError, AttributeError):
+        return {}
+    found = {}
+    for line in lines:
+        match = _CORE.match(line)
+        if match and int(match[1]) in own:
+            ticks = [int(word) for word in match[2].split()]
+            busy = sum(ticks[column] for column in _BUSY)
+            found[int(match[1])] = Core(busy * _TICK_S, ticks[_STEAL] * _TICK_S, (busy + sum(ticks[3:5])) * _TICK_S)
+    return found

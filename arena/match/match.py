@@ -1,0 +1,269 @@
+"""Many games between two agents, several at once, each recorded the moment it ends.
+
+A game that cannot be decided stands in the records and in the result, but counts neither as played nor as won or lost. Each
+such game has taken very long; when MOST_UNDECIDED of them have come, the match ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from arena.engine.cores import available_cores, one_core
+from arena.engine.engine_process import MatchStopped
+from arena.match.records import Records, machine
+from arena.match.referee import GameRecord, play_game
+from arena.match.setup import GameTask, MatchSetup
+from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics, move_times, wilson_95
+from arena.statistics.stopping import InOrder, Rule
+
+MOST_UNDECIDED = 3
+# From which on a game was played on a busy machine: of its time, and in seconds.
+BUSY_SHARE, BUSY_S = 0.05, 0.5
+OnGame = Callable[[GameRecord], None]
+# Plays tasks, yields each game as it ends; closed early, it ends the games in progress.
+Runner = Callable[[Iterable[GameTask]], Generator[GameRecord, None, None]]
+
+
+@dataclass(frozen=True)
+class Load:
+    """What other programs took from the games of a match.
+
+    Attributes:
+        games: looked at.
+        busy_games: those that were played while the machine was busy.
+        withheld_share: of the time in which the engines of the busy games were to answer, the part in which other programs
+            had the core.
+    """
+
+    games: int = 0
+    busy_games: int = 0
+    withheld_share: float = 0.0
+
+    @classmethod
+    def of(cls, games: Sequence[GameRecord]) -> Load:
+        """The load under these games."""
+        times = [(sum(game.move_s), sum(game.withheld_s)) for game in games]
+        busy = [(asked_s, withheld_s) for asked_s, withheld_s in times if withheld_s >= max(BUSY_S, BUSY_SHARE * asked_s)]
+        share = sum(withheld_s for _, withheld_s in busy) / sum(asked_s for asked_s, _ in busy) if busy else 0.0
+        return cls(len(games), len(busy), round(share, 3))
+
+    @property
+    def sentence(self) -> str:
+        """For a person; empty where the machine was free."""
+        if not self.busy_games:
+            return ""
+        share = f"{100 * self.withheld_share:.0f} %"
+        return f"Other programs withheld {share} of the time in {self.busy_games} of {self.games} games."
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """The games of a match, in order, and what they were played under.
+
+    Attributes:
+        stopped: why it ended before its last game, empty if it did not.
+    """
+
+    setup: MatchSetup
+    games: tuple[GameRecord, ...]
+    stopped: str = ""
+
+    @property
+    def decided(self) -> list[GameRecord]:
+        """The games that count."""
+        return [game for game in self.games if game.is_decided]
+
+    @property
+    def plays(self) -> int:
+        """Games that count."""
+        return len(self.decided)
+
+    def wins(self, agent: int) -> int:
+        """Games that the agent won."""
+        return sum(game.winner == agent for game in self.games)
+
+    def score(self, agent: int) -> float:
+        """(wins - losses) / plays, 0 without a game."""
+        return (self.wins(agent) - self.wins(1 - agent)) / self.plays if self.plays else 0.0
+
+    @property
+    def distinct_games(self) -> int:
+        """Games that differ in their moves, in a refused answer or in who was black; repeated games are one observation."""
+        return self.statistics(0).distinct_games
+
+    def statistics(self, agent: int) -> MatchStatistics:
+        """What the games say about an agent."""
+        return match_statistics([result_for(game, agent, self.setup) for game in self.decided])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, as `evaluate.py --json` writes them."""
+        return {
+            "plays": self.plays,
+            "draws": sum(game.winner is None for game in self.decided),
+            "undecided": len(self.games) - self.plays,
+            "distinct_games": self.distinct_games,
+            "terminations": dict(Counter(game.termination.value for game in self.games)),
+            "agents": [self._agent(agent) for agent in (0, 1)],
+            "stopped": self.stopped,
+            "load": asdict(Load.of(self.games)),
+            **{name: value for name, value in self.setup.to_json().items() if name not in ("agents", "plays")},
+            "machine": machine(),
+            "games": [game.to_json() for game in self.games],
+        }
+
+    def _agent(self, agent: int) -> dict[str, Any]:
+        names = [game.names[agent] for game in self.games if game.names[agent]]
+        lost = [game for game in self.games if game.winner == 1 - agent]
+
+        def times(kind: str) -> list[float]:
+            return [
+                seconds
+                for game in self.games
+                for ply, seconds in enumerate(getattr(game, kind))
+                if (ply % 2 == 0) == (game.black == agent)
+            ]
+
+        return {
+            "path": self.setup.agents[agent].path,
+            "name": names[0] if names else "",
+            "wins": self.wins(agent),
+            "losses": len(lost),
+            "score": self.score(agent),
+            "wilson_95": list(wilson_95(self.wins(agent), self.plays)),
+            "statistics": self.statistics(agent).to_json(),
+            "move_s": move_times(times("move_s")),
+            "move_cpu_s": move_times(times("move_cpu_s")),
+            "withheld_s": move_times(times("withheld_s")),
+            "losses_by": dict(Counter(game.termination.value for game in lost)),
+        }
+
+
+def result_for(game: GameRecord, agent: int, setup: MatchSetup) -> GameResult:
+    """A game as statistics see it. Where openings are imposed, games 2 k and 2 k + 1 are a pair."""
+    value = 0.5 if game.winner is None else float(game.winner == agent)
+    pair = game.index // 2 if setup.openings != "free" else None
+    return GameResult(value, pair=pair, identity=(game.black, game.moves, game.refused))
+
+
+class ThreadRunner:
+    """Plays games side by side on this machine.
+
+    Threads, since a game's work is done by its engines, which are processes of their own: the referee's part is less than
+    a millisecond a move.
+
+    Args:
+        workers: games at once; lowered to the cores there are, since engines that share a core take each other's time.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = max(1, min(workers, available_cores()))
+
+    def __call__(self, tasks: Iterable[GameTask]) -> Generator[GameRecord, None, None]:
+        stopping = threading.Event()
+
+        def play(task: GameTask) -> GameRecord | None:
+            try:
+                if stopping.is_set():
+                    return None
+                with one_core():
+                    return play_task(task, stopping)
+            except MatchStopped:
+                return None
+
+        with ThreadPoolExecutor(self.workers) as pool:
+            waiting: set[Future[GameRecord | None]] = {pool.submit(play, task) for task in tasks}
+            try:
+                while waiting:
+                    finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    yield from filter(None, [future.result() for future in finished])
+            finally:
+                stopping.set()
+                for future in waiting:
+                    future.cancel()
+
+
+def play_task(task: GameTask, stopping: threading.Event | None = None) -> GameRecord:
+    """Play one game of a match."""
+    return play_game(
+        task.black,
+        task.white,
+        task.limits,
+        seed=task.seed,
+        opening=task.opening,
+        size=task.size,
+        index=task.index,
+        black_agent=task.black_agent,
+        stopping=stopping,
+    )
+
+
+def play_match(
+    setup: MatchSetup,
+    runner: Runner,
+    *,
+    on_game: OnGame | None = None,
+    records: Records | None = None,
+    rule: Rule | None = None,
+) -> MatchResult:
+    """Play a match to its end, or until the rule ends it.
+
+    Args:
+        runner: what plays the games.
+        on_game: is called with each game, also with those of the records.
+        records: of this match; its games are not played again but for those that could not be decided, new ones are appended.
+        rule: is told agent 0's results in the order of the games' numbers; when it ends the match, the games up to there
+            are the match.
+
+    Raises:
+        KeyboardInterrupt: after the games in progress were ended; finished ones are in the records.
+    """
+    recorded = records.games.values() if records else ()
+    done = {game.index: game for game in recorded if game.index < setup.plays and game.is_decided}
+    for index in sorted(done):
+        if on_game is not None:
+            on_game(done[index])
+    judged = _Judged(setup, rule)
+    for index in sorted(done):
+        judged.look_at(done[index])
+    missing = [setup.task(index) for index in range(setup.plays) if index not in done]
+    if missing and not judged.reason:
+        # Closed at once, not when collected: the games in progress end here.
+        with closing(runner(missing)) as games:
+            for game in games:
+                done[game.index] = game
+                if records is not None:
+                    records.append(game)
+                if on_game is not None:
+                    on_game(game)
+                judged.look_at(game)
+                if judged.reason:
+                    break
+    return MatchResult(setup, tuple(done[index] for index in sorted(done) if index < judged.counted), judged.reason)
+
+
+class _Judged:
+    """What a rule makes of the games so far, and what is left of the match if too many cannot be decided."""
+
+    def __init__(self, setup: MatchSetup, rule: Rule | None) -> None:
+        self._setup = setup
+        self._rule = None if rule is None else InOrder(rule)
+        self._undecided = 0
+        self.reason = ""
+        self.counted = setup.plays
+
+    def look_at(self, game: GameRecord) -> None:
+        if self.reason:
+            return
+        if not game.is_decided:  # the rule waits for it, and so never sees a later game
+            self._undecided += 1
+            if self._undecided == MOST_UNDECIDED:
+                self.reason = f"Ended early: the machine was so busy that {MOST_UNDECIDED} games could not be decided."
+        elif self._rule is not None:
+            self.reason = self._rule.add(game.index, result_for(game, 0, self._setup)) or ""
+            self.counted = self._rule.counted if self.reason else self._setup.plays

@@ -1,0 +1,149 @@
+"""A match on disk: a heading, then a line of JSON for each game, appended the moment it ends.
+
+A match that was killed goes on where it stopped; games that stand here are not played again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from arena.engine.cores import available_cores
+from arena.match.referee import GameRecord
+from arena.match.setup import MatchSetup
+from common.errors import UsageError
+
+FORMAT = 3
+
+
+def digest(path: str) -> str | None:
+    """sha256 of an engine's program; None for what is no single file."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+@cache
+def machine() -> dict[str, Any]:
+    """What a time on this machine means something by."""
+    processor = platform.processor()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        processor = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), processor)
+    except OSError:
+        pass
+    return {
+        "system": platform.platform(),
+        "processor": processor,
+        "cores": available_cores(),
+        "python": platform.python_version(),
+    }
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The first line of a file of records.
+
+    Attributes:
+        setup: the match.
+        digests: sha256 of both programs, None where there is no single file.
+        machine: that the file was begun on, with the speed factor of `arena.engine.calibrate` if it was measured.
+    """
+
+    setup: MatchSetup
+    digests: tuple[str | None, str | None]
+    machine: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "format": FORMAT,
+            "match": self.setup.to_json(),
+            "digests": list(self.digests),
+            "machine": dict(self.machine),
+        }
+
+
+def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
+    """The heading as plain values, and games by index; a last line that a kill cut off is left out.
+
+    Raises:
+        UsageError: there is no such file, or it is none of records of this version.
+    """
+    try:
+        lines = path.read_bytes().split(b"\n")[:-1]
+    except OSError as error:
+        raise UsageError(f"expected records of a match in {path}: {error.strerror}") from error
+    try:
+        heading = json.loads(lines[0]) if lines else {}
+        written = int(heading["format"])
+    except (ValueError, TypeError, KeyError):
+        raise UsageError(f"expected records of a match in {path}; its first line is not their heading") from None
+    if written != FORMAT:
+        raise UsageError(
+            f"expected records of format {FORMAT} in {path}; they are of format {written}, of another version of this program: "
+            "begin the match again with a new file"
+        )
+    games: dict[int, GameRecord] = {}
+    for line in lines[1:]:
+        try:
+            game = GameRecord.from_json(json.loads(line))
+        except (ValueError, TypeError, KeyError) as error:
+            raise UsageError(f"expected one game a line in {path}; a line is none: {line[:60]!r}") from error
+        games[game.index] = game
+    return heading, games
+
+
+class Records:
+    """The file of one match, begun or continued.
+
+    Args:
+        path: of the file.
+        setup: the match.
+        speed: factor of the machine, for a file that is begun.
+
+    Raises:
+        UsageError: the file holds another match, one of other programs, or none; or it cannot be written.
+    """
+
+    def __init__(self, path: Path, setup: MatchSetup, speed: float | None = None) -> None:
+        self.path = path
+        self.games: dict[int, GameRecord] = {}
+        digests = (digest(setup.agents[0].path), digest(setup.agents[1].path))
+        heading = Heading(setup, digests, {**machine(), "speed": speed})
+        if path.exists() and b"\n" in path.read_bytes():
+            found, self.games = read_records(path)
+            if setup.identity(found["match"]) != setup.identity(setup.to_json()):
+                raise UsageError(f"expected records of this match in {path}; they belong to another one: use a new file")
+            if found["digests"] != list(digests):
+                raise UsageError(f"expected the programs that {path} was begun with; one was built anew since: use a new file")
+            self._cut_torn_line()
+        else:
+            self._write(json.dumps(heading.to_json()), "w")
+
+    def append(self, game: GameRecord) -> None:
+        """Write one game through to the disk."""
+        self.games[game.index] = game
+        self._write(json.dumps(game.to_json()), "a")
+
+    def _write(self, line: str, mode: str) -> None:
+        try:
+            with open(self.path, mode, encoding="utf-8") as file:
+                file.write(line + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise UsageError(f"the records {self.path} cannot be written: {error.strerror}") from error
+
+    def _cut_torn_line(self) -> None:
+        """Or the next record would be glued to it."""
+        content = self.path.read_bytes()
+        os.truncate(self.path, content.rfind(b"\n") + 1)

@@ -1,0 +1,101 @@
+"""What a match is: two agents, how many games, and what each of them is given. A game follows from its number."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from arena.engine.engine_process import Clock, EngineSpec, Limits
+from arena.engine.specs import parse_agent
+from arena.match.rules import SIZE, Action, centre
+
+OPENINGS = ("free", "all49")
+
+
+@dataclass(frozen=True)
+class GameTask:
+    """One game to be played; plain values, so that it can travel to another machine."""
+
+    index: int
+    black_agent: int
+    black: EngineSpec
+    white: EngineSpec
+    limits: Limits
+    seed: int
+    opening: Action | None
+    size: int
+
+
+@dataclass(frozen=True)
+class MatchSetup:
+    """A match between agents 0 and 1; agent 0 is black in games 0, 2, 4, ...
+
+    Attributes:
+        plays: games planned.
+        seed: of the match; each game's seed is drawn from it by the game's number.
+        limits: of both seats.
+        openings: "free", or "all49": games 2 k and 2 k + 1 are a colour-reversed pair that is offered the same first stone,
+            one after the other of the central 7x7 in an order drawn from the seed.
+        size: of the board.
+        stop: the rule that may end it early, as typed; empty for none.
+    """
+
+    agents: tuple[EngineSpec, EngineSpec]
+    plays: int
+    seed: int
+    limits: Limits = field(default_factory=Limits)
+    openings: str = "free"
+    size: int = SIZE
+    stop: str = ""
+
+    def task(self, index: int) -> GameTask:
+        """The game of this number, whatever was played before."""
+        black = index % 2
+        return GameTask(
+            index=index,
+            black_agent=black,
+            black=self.agents[black],
+            white=self.agents[1 - black],
+            limits=self.limits,
+            seed=random.Random(f"{self.seed} game {index}").randrange(2**30),
+            opening=self._opening(index // 2),
+            size=self.size,
+        )
+
+    def _opening(self, pair: int) -> Action | None:
+        if self.openings == "free":
+            return None
+        middle = centre(self.size)
+        points = [(x, y) for x in middle for y in middle]
+        random.Random(f"{self.seed} openings {pair // len(points)}").shuffle(points)
+        return points[pair % len(points)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; agents by the words that name them."""
+        return {
+            "agents": [agent.path for agent in self.agents],
+            "plays": self.plays,
+            "seed": self.seed,
+            "limits": asdict(self.limits),
+            "openings": self.openings,
+            "size": self.size,
+            "stop": self.stop,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> MatchSetup:
+        """The inverse of `to_json`.
+
+        Raises:
+            UsageError: an agent's program is not there any more.
+        """
+        first, second = (parse_agent(words) for words in data["agents"])
+        limits = Limits(**{**data["limits"], "clock": Clock(data["limits"]["clock"])})
+        return cls(**{**data, "agents": (first, second), "limits": limits})
+
+    @staticmethod
+    def identity(data: Mapping[str, Any]) -> dict[str, Any]:
+        """What two files of records must agree in for their games to belong together; how many there are to be is free."""
+        return {name: value for name, value in data.items() if name not in ("plays", "stop")}

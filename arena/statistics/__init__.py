@@ -1,0 +1,1 @@
+"""What the results of a match say, with their uncertainty, and when enough games are played."""

@@ -1,0 +1,453 @@
+"""From games to points, and when a match may end before its last game.
+
+The formulas of `[score.win_rate]` in assignment.toml are defined here and nowhere else. The rules:
+
+- `Decided`: the points are the same over a whole confidence interval that may be looked at after every game.
+- `Sprt`: Wald's sequential probability ratio test between two Elo differences (Wald 1945).
+
+Both rest on one fact. A game gives x in [0, 1]: 1, 1/2 or 0. For a mean p and any q, (q/p)^x ((1-q)/(1-p))^(1-x) is convex
+in x, so its mean is at most 1 whatever the distribution of x on [0, 1]: a draw is half a win and half a loss. Products of it
+over games, and mixtures of those over q, are nonnegative supermartingales that begin at 1, and such a one ever reaches 1/alpha
+with probability alpha at most (Ville 1939; the method of mixtures: Robbins 1970, Howard et al. 2021). The mixture here is over
+Beta(a, a), so after n games with sum S it is B(S + a, n - S + a) / B(a, a) over p^S (1-p)^(n-S). In a match of N games the p of
+the next game is what is left, (T - S) / (N - n) where T is the final sum: sampling without replacement (Waudby-Smith and
+Ramdas 2020, 2024).
+
+What is assumed of games:
+
+- Colours alternate from game to game and may be unequal. `MatchSequence` keeps the two apart; `Sprt` and `Decided` about the
+  rate look after complete pairs of games only, where the unequal parts cancel.
+- The two games of a colour-reversed pair (`GameResult.pair`) may depend on each other: they are one observation, their mean.
+- What is said about the *rate* is about further games: a game that repeats an earlier one is no observation. What is said
+  about the *match* is about its own games, repeated or not: they need only come in an order that does not matter, as with a
+  seed drawn for each game, or openings that were shuffled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from math import floor, inf, isfinite, lgamma, log
+from typing import Literal, Protocol
+
+from arena.statistics.estimates import GameResult, effective_games, expected_score, wilson_95
+from common.errors import UsageError
+
+FULL_MARKS_AT = Fraction(9, 10)  # of the score rate, draws as half wins: the score (W - L) / N of 0.8
+
+# a of the mixture. Any value is valid; a small one finds agents early that win or lose nearly all. With 1/10, 29 wins in a row
+# decide the full marks of 64 games, with the usual 1/2 it takes 35; at rates near 1/2 it costs a game or so.
+MIXTURE = 0.1
+
+# ----------------------------------------------------------------------------------------------------- formulas
+
+
+@dataclass(frozen=True)
+class Formula:
+    """How a match becomes points.
+
+    Attributes:
+        draw: what a draw adds to the mean that the points depend on; a win adds 1, a loss nothing.
+        at: (exact mean, exact full points) -> exact points; never falls as the mean grows.
+    """
+
+    name: str
+    draw: Fraction
+    at: Callable[[Fraction, Fraction], Fraction]
+
+    def points(self, wins: int, losses: int, plays: int, points: float) -> float:
+        """Points of a match, of `points` at most; exact up to the last conversion.
+
+        Raises:
+            ValueError: no game, or counts that cannot be.
+        """
+        if plays < 1 or wins < 0 or losses < 0 or wins + losses > plays:
+            raise ValueError(f"expected a match of at least one game; got {wins} wins and {losses} losses in {plays} games")
+        return self.points_at((wins + self.draw * (plays - wins - losses)) / plays, points)
+
+    def points_at(self, mean: Fraction, points: float) -> float:
+        """Points at a mean in [0, 1]."""
+        # By its decimals: 0.1 in assignment.toml is a tenth.
+        return float(self.at(mean, Fraction(str(points))))
+
+    def points_between(self, games: Sequence[GameResult], points: float) -> tuple[float, float]:
+        """Points at both ends of the 95 % interval of the mean, with as many independent games as these are worth."""
+        effective = effective_games(games)
+        mean = float(sum(map(self.value, games))) / len(games) if games else 0.0
+        low, high = wilson_95(mean * effective, effective)
+        return self.points_at(Fraction(low), points), self.points_at(Fraction(high), points)
+
+    def value(self, game: GameResult) -> Fraction:
+        """What a game adds to the mean."""
+        return self.draw if game.value == 0.5 else Fraction(game.value)
+
+
+def _shifted(mean: Fraction, full: Fraction) -> Fraction:
+    # (score + 1) / 1.8 with score = (W - L) / N is the score rate over 0.9.
+    return Fraction(floor(full * min(Fraction(1), mean / FULL_MARKS_AT)))
+
+
+FORMULAS = {
+    "shifted_score": Formula("shifted_score", Fraction(1, 2), _shifted),
+    "straight": Formula("straight", Fraction(0), lambda mean, full: full * mean),
+}
+
+
+def shifted_score(wins: int, losses: int, plays: int, points: float) -> float:
+    """floor(points * min(1, (score + 1) / 1.8)), score = (W - L) / N: a draw is half a win, full marks from score 0.8."""
+    return FORMULAS["shifted_score"].points(wins, losses, plays, points)
+
+
+def straight(wins: int, losses: int, plays: int, points: float) -> float:
+    """points * W / N: a draw counts nothing."""
+    return FORMULAS["straight"].points(wins, losses, plays, points)
+
+
+def formula_named(name: str) -> Formula:
+    """The formula of that name.
+
+    Raises:
+        UsageError: there is none; a ValueError that names the ones there are.
+    """
+    if name not in FORMULAS:
+        raise UsageError(f"expected a score formula among {', '.join(FORMULAS)}; got {name!r}")
+    return FORMULAS[name]
+
+
+# -------------------------------------------------------------------------------------------- intervals at any time
+
+
+def _log_mixture(total: float, count: int) -> float:
+    """Log of the mean of q^total (1-q)^(count - total) over the mixture."""
+    posterior = lgamma(total + MIXTURE) + lgamma(count - total + MIXTURE) - lgamma(count + 2 * MIXTURE)
+    return posterior - 2 * lgamma(MIXTURE) + lgamma(2 * MIXTURE)
+
+
+def _log_power(value: float, base: float) -> float:
+    """value * log(base), with 0 * log(0) = 0."""
+    return 0.0 if value == 0 else -inf if base <= 0 else value * log(base)
+
+
+class RateSequence:
+    """A confidence sequence for the true mean: with probability 1 - alpha its intervals hold it after every game at once."""
+
+    def __init__(self, alpha: float = 0.05) -> None:
+        self.alpha = _probability(alpha, "alpha", 1)
+        self.count, self.total = 0, 0.0
+
+    def add(self, value: float) -> None:
+        """One independent observation in [0, 1]."""
+        self.count += 1
+        self.total += value
+
+    def log_evidence(self, mean: float) -> float:
+        """Log of the supermartingale against a mean; above log(1/alpha) the mean is excluded."""
+        return _log_mixture(self.total, self.count) - self._log_likelihood(mean)
+
+    def interval(self) -> tuple[float, float]:
+        """All means that are not excluded; (0, 1) before the first observation."""
+        if self.count == 0:
+            return 0.0, 1.0
+        best = self.total / self.count
+        least = _log_mixture(self.total, self.count) + log(self.alpha)
+        return self._end(0.0, best, least), self._end(1.0, best, least)
+
+    def _log_likelihood(self, mean: float) -> float:
+        return _log_power(self.total, mean) + _log_power(self.count - self.total, 1 - mean)
+
+    def _end(self, outside: float, inside: float, least: float) -> float:
+        # The likelihood falls on both sides of the observed mean.
+        if self._log_likelihood(outside) > least:
+            return outside
+        for _ in range(50):
+            middle = (outside + inside) / 2
+            if self._log_likelihood(middle) > least:
+                inside = middle
+            else:
+                outside = middle
+        return outside
+
+
+class MatchSequence:
+    """A confidence sequence for the mean that a match of fixed length will have shown after its last game.
+
+    It never holds a mean that the remaining games cannot bring about, and with probability 1 - alpha it holds the final one
+    after every game at once. Games 0, 2, ... and games 1, 3, ... (the colours) are two populations sampled without
+    replacement; linked games are one population of pairs.
+    """
+
+    def __init__(self, planned: int, *, linked: bool, alpha: float = 0.05) -> None:
+        self.planned, self.linked, self.alpha = planned, linked, _probability(alpha, "alpha", 1)
+        # Sums are kept in half points: a unit (game or linked pair) has 2 or 4 at most.
+        self._unit = 4 if linked else 2
+        self._sizes = [planned // 2] if linked else [(planned + 1) // 2, planned // 2]
+        self._counts, self._sums = [0] * len(self._sizes), [0] * len(self._sizes)
+        # Log-likelihood of each final sum of a population; concave, since every factor's base is linear in the sum.
+        self._likelihoods = [[0.0] * (self._unit * size + 1) for size in self._sizes]
+        self._first: int | None = None  # half points of a linked pair's first game
+        self._games = 0
+
+    def add(self, value: Fraction | float) -> None:
+        """The next game of the match, in order: 0, 1/2 or 1."""
+        if self._games >= self.planned:
+            raise ValueError(f"expected {self.planned} games; got one more")
+        half_points, number = int(2 * value), self._games
+        self._games += 1
+        if not self.linked:
+            self._take(number % 2, half_points)
+        elif self._first is None:
+            self._first = half_points
+        else:
+            self._take(0, self._first + half_points)
+            self._first = None
+
+    def interval(self) -> tuple[Fraction, Fraction]:
+        """The lowest and highest final mean that is not excluded."""
+        start, logs = _best_sums(self._likelihoods)
+        mixture = _log_mixture(sum(self._sums) / self._unit, sum(self._counts))
+        least = min(mixture + log(self.alpha), max(logs))
+        kept = [start + i for i, value in enumerate(logs) if value >= least]
+        # A last game without a partner is left open; the half of a pair that was played bounds what is possible.
+        loose = 2 if self.linked and self.planned % 2 else 0
+        lowest, highest = self.possible()
+        low = max(Fraction(kept[0], 2 * self.planned), lowest)
+        return low, max(low, min(Fraction(kept[-1] + loose, 2 * self.planned), highest))
+
+    def possible(self) -> tuple[Fraction, Fraction]:
+        """The lowest and highest final mean that the remaining games can bring about."""
+        done = sum(self._sums) + (self._first or 0)
+        return Fraction(done, 2 * self.planned), Fraction(done + 2 * (self.planned - self._games), 2 * self.planned)
+
+    def _take(self, population: int, points: int) -> None:
+        full = self._unit * (self._sizes[population] - self._counts[population])
+        share, so_far = points / self._unit, self._sums[population]
+        logs = self._likelihoods[population]
+        for final in range(so_far, so_far + full + 1):
+            mean = (final - so_far) / full
+            logs[final] += _log_power(share, mean) + _log_power(1 - share, 1 - mean)
+        # Below and above lies what the games so far have made impossible.
+        logs[: so_far + points] = [-inf] * (so_far + points)
+        beyond = so_far + points + full - self._unit + 1
+        logs[beyond:] = [-inf] * (len(logs) - beyond)
+        self._counts[population] += 1
+        self._sums[population] += points
+
+
+def _best_sums(populations: Sequence[Sequence[float]]) -> tuple[int, list[float]]:
+    """The greatest log-likelihood of each total of all populations: (lowest possible total, values from there on).
+
+    Populations are concave, so the best way to a total takes the steepest steps of all of them first.
+    """
+    start, value, steps = 0, 0.0, list[float]()
+    for logs in populations:
+        possible = [final for final, log_likelihood in enumerate(logs) if log_likelihood > -inf]
+        first, last = possible[0], possible[-1]
+        start, value = start + first, value + logs[first]
+        steps += [logs[final + 1] - logs[final] for final in range(first, last)]
+    return start, list(accumulate(sorted(steps, reverse=True), initial=value))
+
+
+# -------------------------------------------------------------------------------------------------------- rules
+
+
+class Rule(Protocol):
+    """Is told the games of a match in the order of their numbers, and says when it may end."""
+
+    def add(self, game: GameResult) -> str | None:
+        """Take the next game. None: go on. A sentence: the match may end here, and why; nothing is added after that."""
+
+
+class InOrder:
+    """Lets a rule look at games that finish in any order, several at once, without its answer depending on that order.
+
+    The rule sees only the games 0 ... k that are all finished. When it ends the match after game k, `counted` is k + 1 and
+    the result consists of these games alone: games with higher numbers that were finished or begun by then do not count. So
+    a match with one seed ends after the same game however many games run at once.
+    """
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule, self.counted = rule, 0
+        self.reason: str | None = None
+        self._waiting: dict[int, GameResult] = {}
+
+    def add(self, index: int, game: GameResult) -> str | None:
+        """Game number `index` (from 0) is finished; the reason to stop, or None to go on."""
+        if index < self.counted or index in self._waiting:
+            if self.reason is None:
+                raise ValueError(f"expected each game once; game {index} came again")
+            return self.reason
+        self._waiting[index] = game
+        while self.reason is None and self.counted in self._waiting:
+            self.reason = self.rule.add(self._waiting.pop(self.counted))
+            self.counted += 1
+        return self.reason
+
+
+class _Observations:
+    """Games in order -> independent observations, two games at a time so that both colours are in.
+
+    A repeated game is left out; what is new in a linked pair is one observation.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[Hashable] = set()
+        self._held: list[tuple[GameResult, float]] = []
+
+    def add(self, game: GameResult, value: float) -> list[float]:
+        self._held.append((game, value))
+        if len(self._held) < 2:
+            return []
+        linked = self._held[0][0].pair is not None and self._held[0][0].pair == self._held[1][0].pair
+        fresh = []
+        for held, held_value in self._held:
+            if held.identity is None or held.identity not in self._seen:
+                self._seen.add(held.identity)
+                fresh.append(held_value)
+        self._held = []
+        return [sum(fresh) / len(fresh)] if linked and fresh else fresh
+
+
+class Decided:
+    """Ends a match as soon as its points are known.
+
+    About the match (the default): the points are those that all planned games would have given, except with probability
+    alpha at most. It ends without any error where the remaining games cannot change them. Repeated games count, as they do
+    in the points. About the rate: the points are those of the agent's true rate, except with probability alpha at most;
+    that takes many more games, since the planned ones may themselves show another rate.
+
+    Attributes:
+        points: what the match gives, once it may end.
+    """
+
+    def __init__(
+        self,
+        formula: Formula,
+        points: float,
+        planned: int,
+        *,
+        alpha: float = 0.05,
+        about: Literal["match", "rate"] = "match",
+    ) -> None:
+        if planned < 1:
+            raise ValueError(f"expected at least one planned game; got {planned}")
+        self.formula, self.full_points, self.planned, self.about = formula, points, planned, about
+        self.alpha = _probability(alpha, "alpha", 1)
+        self.points: float | None = None
+        self._games, self._sum = 0, Fraction(0)
+        self._match: MatchSequence | None = None
+        self._rate, self._observations = RateSequence(alpha), _Observations()
+
+    def interval(self) -> tuple[Fraction, Fraction]:
+        """What the mean that the formula uses may be, with the games so far."""
+        if self.about == "rate":
+            low, high = self._rate.interval()
+            return Fraction(low), Fraction(high)
+        return self._match.interval() if self._match is not None else (Fraction(0), Fraction(1))
+
+    def add(self, game: GameResult) -> str | None:
+        """See Rule. None after the last planned game as well: that is no early end."""
+        value = self.formula.value(game)
+        self._games += 1
+        self._sum += value
+        if self.about == "rate":
+            for observation in self._observations.add(game, float(value)):
+                self._rate.add(observation)
+        else:
+            self._add_to_match(game, value)
+        left = self.planned - self._games
+        if left <= 0:
+            self.points = self._points_over((self._sum / self.planned, self._sum / self.planned))
+            return None
+        begin = f"Ended after {self._games} of {self.planned} games: "
+        possible = self._sum / self.planned, (self._sum + left) / self.planned
+        if self.about == "match" and (points := self._points_over(possible)) is not None:
+            self.points = points
+            return f"{begin}the other {left} cannot change the {points:g} of {self.full_points:g} points."
+        low, high = self.interval()
+        if (points := self._points_over((low, high))) is None:
+            return None
+        self.points = points
+        counted = "score rate" if self.formula.draw else "win rate"
+        whose = f"of all {self.planned} games" if self.about == "match" else "in the long run"
+        return (
+            f"{begin}{points:g} of {self.full_points:g} points, since the {counted} {whose} is from {float(low):.3f} to "
+            f"{float(high):.3f} with {100 * (1 - self.alpha):g} % confidence at any time."
+        )
+
+    def _add_to_match(self, game: GameResult, value: Fraction) -> None:
+        if self._match is None:
+            self._match = MatchSequence(self.planned, linked=game.pair is not None, alpha=self.alpha)
+        elif self._match.linked != (game.pair is not None):
+            raise ValueError("expected either every game of a match in a pair, or none")
+        self._match.add(value)
+
+    def _points_over(self, interval: tuple[Fraction, Fraction]) -> float | None:
+        low, high = (self.formula.points_at(end, self.full_points) for end in interval)
+        return low if low == high else None
+
+
+class Sprt:
+    """Wald's test of H0, a difference of `elo0`, against H1, `elo1`, on the score rate with draws as half wins.
+
+    Its bounds are log(beta / (1 - alpha)) and log((1 - beta) / alpha) for the log-likelihood ratio. H1 is accepted under H0
+    with probability alpha / (1 - beta) at most and H0 under H1 with beta / (1 - alpha) at most (Wald 1945, Ville 1939); since
+    a game steps beyond the bounds, both are smaller in practice. There is no longest length: a match that ends first leaves
+    the test undecided.
+
+    Attributes:
+        llr: the log-likelihood ratio so far; above 0 speaks for H1.
+        verdict: what was accepted.
+    """
+
+    def __init__(self, elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> None:
+        """Raises UsageError, a ValueError, for values that are not -2000 <= elo0 < elo1 <= 2000 and errors in (0, 0.5)."""
+        for name, value in (("ELO0", elo0), ("ELO1", elo1)):
+            if not -2000 <= value <= 2000:
+                raise UsageError(f"expected {name} from -2000 to 2000; got {value:g}")
+        if elo0 >= elo1:
+            raise UsageError(f"expected ELO0 below ELO1; got {elo0:g} and {elo1:g}")
+        self.elo0, self.elo1 = elo0, elo1
+        self.alpha, self.beta = _probability(alpha, "ALPHA", 0.5), _probability(beta, "BETA", 0.5)
+        self.lower, self.upper = log(beta / (1 - alpha)), log((1 - beta) / alpha)
+        rate0, rate1 = expected_score(elo0), expected_score(elo1)
+        self._win, self._loss = log(rate1 / rate0), log((1 - rate1) / (1 - rate0))
+        self._games = 0
+        self._observations = _Observations()
+        self.llr = 0.0
+        self.verdict: Literal["accept_h0", "accept_h1", "undecided"] = "undecided"
+
+    @classmethod
+    def parse(cls, text: str) -> Sprt:
+        """The test of the text "ELO0,ELO1,ALPHA,BETA".
+
+        Raises:
+            UsageError: a ValueError with what was expected and what came.
+        """
+        try:
+            elo0, elo1, alpha, beta = (float(part) for part in text.split(","))
+        except ValueError:
+            raise UsageError(f"expected four numbers ELO0,ELO1,ALPHA,BETA such as 0,70,0.05,0.05; got {text!r}") from None
+        return cls(elo0, elo1, alpha, beta)
+
+    def add(self, game: GameResult) -> str | None:
+        """See Rule."""
+        self._games += 1
+        for value in self._observations.add(game, game.value):
+            self.llr += value * self._win + (1 - value) * self._loss
+        if self.lower < self.llr < self.upper:
+            return None
+        self.verdict = "accept_h1" if self.llr > 0 else "accept_h0"
+        accepted, other = (self.elo1, self.elo0) if self.llr > 0 else (self.elo0, self.elo1)
+        return (
+            f"Ended after {self._games} games: the SPRT accepts {'H1' if self.llr > 0 else 'H0'}, a difference of "
+            f"{accepted:+g} Elo rather than {other:+g} (LLR {self.llr:.2f}, bounds {self.lower:.2f} and {self.upper:.2f}; "
+            f"errors {100 * self.alpha:g} % and {100 * self.beta:g} %)."
+        )
+
+
+def _probability(value: float, name: str, below: float) -> float:
+    if not (isfinite(value) and 0 < value < below):
+        raise UsageError(f"expected {name} above 0 and below {below:g}; got {value:g}")
+    return value

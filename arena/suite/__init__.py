@@ -1,0 +1,1 @@
+"""Positions with known best moves, for engines to solve."""

@@ -1,0 +1,190 @@
+"""The suite of positions: an engine is put into each of them and asked once (docs/arena.md, "Positions").
+
+A position is offered in GOMOKU_POSITION, but for its last stone, which is the opponent's and is sent as in any game. Which
+engines stand in it is not guessed from their answers: they say so (`EngineProcess.took_position`). What is right was computed
+by exhaustion: after every answer but the listed ones the opponent wins by force.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arena.engine.cores import one_core
+from arena.engine.engine_process import EngineFailure, EngineSpec, GameOffer, Limits
+from arena.engine.protocols import open_engine
+from arena.engine.stopwatch import Spent
+from arena.match.rules import Action, IllegalAction, Position
+from common.errors import UsageError
+
+POSITIONS = Path(__file__).with_name("positions.json")
+SEED = 1
+KINDS = {
+    "vcf": "a win by continuous fours",
+    "block": "a win of the opponent to be stopped",
+    "trap": "the strongest threat loses",
+}
+
+
+@dataclass(frozen=True)
+class SuitePosition:
+    """A position and its right answers.
+
+    Attributes:
+        kind: one of KINDS.
+        depth: stones that whoever wins by continuous fours needs, the five included: the side to move (vcf), or the
+            opponent if nothing is done against it (block, trap).
+        moves: from the empty board, black's first; the last one is the opponent's.
+        answers: every other answer loses by force.
+        line: the stones of the shortest such win.
+        greedy: trap: fours or open threes that the side to move can make; all of them lose.
+    """
+
+    name: str
+    kind: str
+    depth: int
+    moves: tuple[Action, ...]
+    answers: tuple[Action, ...]
+    line: tuple[Action, ...]
+    greedy: tuple[Action, ...] = ()
+
+    @property
+    def side(self) -> int:
+        """To move: 0 black, 1 white."""
+        return len(self.moves) % 2
+
+    def position(self) -> Position:
+        """The board; a position of its own for every caller."""
+        board = Position()
+        for move in self.moves:
+            board.play(move)
+        return board
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What an engine did with a position.
+
+    Attributes:
+        answer: None if there was none that the protocol knows.
+        fault: why the answer does not count, whatever it is; empty if it counts.
+    """
+
+    position: SuitePosition
+    answer: Action | None
+    fault: str
+    spent: Spent
+
+    @property
+    def solved(self) -> bool:
+        return not self.fault and self.answer in self.position.answers
+
+
+def load_suite(path: Path = POSITIONS) -> list[SuitePosition]:
+    """All positions.
+
+    Raises:
+        UsageError: the file is not there.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"expected the suite's positions at {path}: {error.strerror}") from error
+    return [_position(entry) for entry in data]
+
+
+def _position(entry: dict[str, Any]) -> SuitePosition:
+    points = {name: tuple((int(x), int(y)) for x, y in entry[name]) for name in ("moves", "answers", "line", "greedy")}
+    return SuitePosition(str(entry["name"]), str(entry["kind"]), int(entry["depth"]), **points)
+
+
+def find_position(name: str) -> SuitePosition:
+    """The position of this name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    suite = load_suite()
+    for position in suite:
+        if position.name == name:
+            return position
+    raise UsageError(f"expected a position from {suite[0].name} to {suite[-1].name}, as --suite lists them; got {name!r}")
+
+
+def attempt(spec: EngineSpec, position: SuitePosition, limits: Limits) -> Attempt:
+    """Put an engine into a position and ask it once.
+
+    Raises:
+        UsageError: it does not start, or does not take positions, so that its answer would say nothing.
+    """
+    with open_engine(spec, limits, GameOffer(seed=SEED, position=position.moves[:-1])) as engine:
+        try:
+            engine.start(position.side)
+        except EngineFailure as failure:
+            raise UsageError(f"expected an engine that starts; {spec.path} {failure}") from failure
+        if not engine.took_position:
+            raise UsageError(
+                f"{spec.path} does not take positions, and the protocol of a game cannot put it into one, so nothing is said "
+                f"about it: assign ai_set_stone in init() (section 4.4 of docs/handout.md) and build it anew"
+            )
+        answer, fault = None, ""
+        try:
+            answer = engine.ask(position.moves[-1])
+            position.position().play(answer)
+        except (EngineFailure, IllegalAction) as failure:
+            fault = failure.termination.value
+        return Attempt(position, answer, fault, engine.spent)
+
+
+def run_suite(spec: EngineSpec, limits: Limits, suite: list[SuitePosition]) -> Iterator[Attempt]:
+    """An attempt at each position, by a process of its own.
+
+    Raises:
+        UsageError: see `attempt`.
+    """
+    with one_core():
+        for position in suite:
+            yield attempt(spec, position, limits)
+
+
+def table(spec: EngineSpec, limits: Limits) -> Iterator[str]:
+    """The run on the whole suite as lines of text, each as soon as it is known.
+
+    Raises:
+        UsageError: see `attempt` and `load_suite`.
+    """
+    suite = load_suite()
+    attempts: list[Attempt] = []
+    for made in run_suite(spec, limits, suite):
+        if not attempts:
+            yield f"{spec.path}, {limits.move_s:g} s a position"
+            yield f"{'position':<10}{'kind':<7}{'depth':>5}  {'answer':<8}{'solved':<15}{'time':>7}"
+        attempts.append(made)
+        position, spent_s = made.position, made.spent.cpu_s if limits.counts_cpu else made.spent.wall_s
+        answer = "-" if made.answer is None else f"{made.answer[0]} {made.answer[1]}"
+        verdict = "yes" if made.solved else made.fault or "no"
+        yield f"{position.name:<10}{position.kind:<7}{position.depth:>5}  {answer:<8}{verdict:<15}{spent_s:>5.2f} s"
+    for kind in KINDS:
+        yield _total(kind, [made for made in attempts if made.position.kind == kind])
+    yield _total("all", attempts)
+
+
+def _total(name: str, attempts: list[Attempt]) -> str:
+    return f"{name:<6}{sum(made.solved for made in attempts):>3} of {len(attempts)} solved"
+
+
+def describe(position: SuitePosition) -> str:
+    """What is asked and what is right, in a sentence or two."""
+    mover = ("black (X)", "white (O)")[position.side]
+    answers, line, greedy = (
+        ", ".join(f"{x} {y}" for x, y in points) for points in (position.answers, position.line, position.greedy)
+    )
+    winner = "it" if position.kind == "vcf" else "the opponent, if let,"
+    traps = f" Its strongest threats lose: {greedy}." if greedy else ""
+    return (
+        f"{position.name}, {KINDS[position.kind]}: {mover} is to move; {winner} wins with {position.depth} stones, by {line}.\n"
+        f"Right: {answers}. After any other stone the opponent wins by force.{traps}"
+    )

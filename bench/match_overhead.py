@@ -1,0 +1,315 @@
+"""How much the referee costs: `python bench/match_overhead.py` prints microseconds a move, games a second and ratios.
+
+Random engines (Minimax/sample.cpp) play each other on one core: they answer at once, so nearly all the time is the
+referee's. The same games, move by move (the run stops if they ever differ), are played by
+
+  arena           Minimax.arena as matches use it: engines stopped while idle, CPU clock, rules, deadlines, whole trees ended
+  arena, bare     the same without stopping, resuming and CPU clock, to show what these cost
+  windows         a plain referee: subprocess.Popen, text lines, and after each move a look at every five points of a numpy
+                  board in all four directions, each a numpy slice; no clock, no deadline
+  shifts          the same, but the whole board is looked at by a few shifted products, as who knows numpy well writes it
+  pipes           the moves alone, over the same pipes, judged by nobody: what no referee can be faster than
+
+one after the other in each round, in an order that turns. Figures are medians of rounds with the 95 % interval of the median
+(order statistics); ratios are taken round by round. CPU time is the referee's and the engines', their start and end
+among it; it is little disturbed by other programs on the core, the wall clock is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import comb
+from pathlib import Path
+from statistics import median
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+
+from arena.engine import engine_process as engine
+from arena.engine.cores import one_core
+from arena.engine.engine_process import EngineSpec, GameOffer, Limits
+from arena.engine.process import ProcessTree
+from arena.match.records import machine
+from arena.match.referee import play_game, seat_seed
+from arena.match.rules import SIZE, SWAP, Action, Position
+from arena.match.setup import MatchSetup
+
+SAMPLE = Path(__file__).resolve().parent.parent / "build" / "engines" / "sample"
+AIM_US, AIM_RATIO = 1000, 10
+DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
+
+
+# ------------------------------------------------------------------------------------------------- plain referees
+
+
+def five_by_windows(board: np.ndarray) -> bool:
+    """Whether five of one colour (1 or -1) lie in a row on a board [15, 15]."""
+    for x in range(SIZE):
+        for y in range(SIZE):
+            square = board[x : x + 5, y : y + 5]
+            lines = [board[x : x + 5, y], board[x, y : y + 5], square.diagonal(), square[:, ::-1].diagonal()]
+            if any(line.size == 5 and abs(line.sum()) == 5 for line in lines):
+                return True
+    return False
+
+
+def five_by_shifts(board: np.ndarray) -> bool:
+    """The same for all points at once."""
+    for colour in (1, -1):
+        own = board == colour
+        for dx, dy in DIRECTIONS:
+            width = SIZE - 4 * dx
+            low, high = (4, SIZE) if dy < 0 else (0, SIZE - 4 * dy)
+            five = np.ones((width, high - low), dtype=bool)
+            for i in range(5):
+                five &= own[i * dx : i * dx + width, low + i * dy : high + i * dy]
+            if five.any():
+                return True
+    return False
+
+
+@dataclass
+class Game:
+    """One game's moves and when it was played: started, after the first move, after the last, all ended (seconds)."""
+
+    moves: list[Action]
+    times: tuple[float, float, float, float]
+
+
+class PlainEngine:
+    """A program behind two pipes of text, with nothing else."""
+
+    def __init__(self, path: str, side: int, seed: int) -> None:
+        self.popen = subprocess.Popen(
+            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=GameOffer(seed).environment()
+        )
+        self.name = self._ask(str(side))
+
+    def _ask(self, line: str) -> str:
+        assert self.popen.stdin is not None and self.popen.stdout is not None
+        self.popen.stdin.write(line + "\n")
+        self.popen.stdin.flush()
+        return self.popen.stdout.readline().strip()
+
+    def move(self, last: Action) -> Action:
+        x, y = self._ask(f"{last[0]} {last[1]}").split()
+        return int(x), int(y)
+
+    def end(self) -> None:
+        self.popen.kill()
+        self.popen.communicate()
+
+
+def play_plain(path: str, seed: int, has_five: Callable[[np.ndarray], bool] | None, plies: int) -> Game:
+    """One game by a plain referee; without a rule, `plies` moves that nobody looks at."""
+    started = first = time.perf_counter()
+    engines = [PlainEngine(path, side, seat_seed(seed, side)) for side in (0, 1)]
+    board = np.zeros((SIZE, SIZE), dtype=int)
+    moves: list[Action] = []
+    last, over = SWAP, False
+    while not over:
+        side = len(moves) % 2
+        last = engines[side].move(last)
+        moves.append(last)
+        if has_five is None:
+            over = len(moves) == plies
+        elif last == SWAP:
+            board *= -1
+        else:
+            if board[last] != 0:
+                raise AssertionError(f"{path} played {last} twice")
+            board[last] = 1 if side == 0 else -1
+            over = has_five(board) or bool((board != 0).all())
+        if len(moves) == 1:
+            first = time.perf_counter()
+    ended = time.perf_counter()
+    for program in engines:
+        program.end()
+    return Game(moves, (started, first, ended, time.perf_counter()))
+
+
+# ------------------------------------------------------------------------------------------------------ the arena
+
+
+class BareTree(ProcessTree):
+    """A program that runs on while it is idle, and whose CPU time nobody reads."""
+
+    def stop(self) -> None:
+        pass
+
+    def resume(self) -> None:
+        pass
+
+    def cpu_s(self) -> float:
+        return 0.0
+
+
+def play_arena(path: str, seed: int) -> Game:
+    """One game by the arena's referee."""
+    shown: list[float] = []
+
+    def on_action(position: Position, action: Action) -> None:
+        shown.append(time.perf_counter())
+
+    started = time.perf_counter()
+    record = play_game(EngineSpec(path), EngineSpec(path), Limits(memory_mib=4096), seed=seed, on_action=on_action)
+    if record.faulty is not None:
+        raise AssertionError(f"{path} lost by a fault: {record.detail}")
+    return Game(list(record.moves), (started, shown[0], shown[-1], time.perf_counter()))
+
+
+def play_bare(path: str, seed: int) -> Game:
+    """The same without what the arena does for its clock."""
+    with mock.patch.object(engine, "ProcessTree", BareTree):
+        return play_arena(path, seed)
+
+
+# ---------------------------------------------------------------------------------------------------- measurement
+
+
+@dataclass(frozen=True)
+class Block:
+    """What some games of one referee took.
+
+    Attributes:
+        start_ms, end_ms: a game, until its first move is known and from its last.
+        move_us: wall clock a move between these.
+        wall_s: seconds a game.
+        own_s, engines_s: CPU seconds a game, of the referee and of the engines.
+    """
+
+    start_ms: float
+    move_us: float
+    end_ms: float
+    wall_s: float
+    own_s: float
+    engines_s: float
+
+    @property
+    def cpu_s(self) -> float:
+        return self.own_s + self.engines_s
+
+
+def children_cpu_s() -> float:
+    """Of all processes that this one started and waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def block(play: Callable[[int], Game], seeds: Sequence[int], expected: dict[int, list[Action]]) -> Block:
+    """Play a game of each seed; the first referee's moves are what the others must come to."""
+    own, engines, games = time.process_time(), children_cpu_s(), []
+    for seed in seeds:
+        games.append(play(seed))
+        if games[-1].moves != expected.setdefault(seed, games[-1].moves):
+            raise AssertionError(f"the referees played different games with seed {seed}")
+    count = len(games)
+    own, engines = time.process_time() - own, children_cpu_s() - engines
+    moved = sum(game.times[2] - game.times[1] for game in games)
+    return Block(
+        start_ms=sum(game.times[1] - game.times[0] for game in games) / count * 1e3,
+        move_us=moved / sum(len(game.moves) - 1 for game in games) * 1e6,
+        end_ms=sum(game.times[3] - game.times[2] for game in games) / count * 1e3,
+        wall_s=sum(game.times[3] - game.times[0] for game in games) / count,
+        own_s=own / count,
+        engines_s=engines / count,
+    )
+
+
+def middle(values: Sequence[float]) -> tuple[float, float, float]:
+    """Median, and the order statistics that enclose it with at least 95 % (the extremes where there are too few)."""
+    ordered, n = sorted(values), len(values)
+    rank = 0
+    while rank + 1 <= (n - 1) // 2 and sum(comb(n, i) for i in range(rank + 1)) / 2**n <= 0.025:
+        rank += 1
+    low = max(0, rank - 1)
+    return median(ordered), ordered[low], ordered[n - 1 - low]
+
+
+def told(values: Sequence[float], form: str = ".1f") -> str:
+    """`median [low, high]`."""
+    mid, low, high = middle(values)
+    return f"{mid:{form}} [{low:{form}}, {high:{form}}]"
+
+
+@contextmanager
+def on_a_core() -> Iterator[str]:
+    """This program and all engines on one core, where the system allows."""
+    with one_core() as core:
+        yield "no core of its own" if core is None else f"core {core} alone"
+
+
+def report(rounds: Sequence[dict[str, Block]]) -> None:
+    """A row for each referee, then the two ratios that are aimed at."""
+    print(f"\n{'':12} {'move us':>26} {'start ms':>9} {'end ms':>7} {'games/s':>22} {'CPU ms/game':>12} {'games/CPU s':>22}")
+    for name in rounds[0]:
+        rows = [blocks[name] for blocks in rounds]
+        print(
+            f"{name:12} {told([r.move_us for r in rows], '.0f'):>26} {median(r.start_ms for r in rows):9.2f} "
+            f"{median(r.end_ms for r in rows):7.2f} {told([1 / r.wall_s for r in rows]):>22} "
+            f"{median(r.cpu_s for r in rows) * 1e3:12.2f} {told([1 / r.cpu_s for r in rows]):>22}"
+        )
+    over = [blocks["arena"].move_us - blocks["pipes"].move_us for blocks in rounds]
+    print(f"\noverhead a move, arena - pipes: {told(over, '.0f')} us (aim: at most {AIM_US})")
+    for other in ("windows", "shifts"):
+        wall = [blocks[other].wall_s / blocks["arena"].wall_s for blocks in rounds]
+        cpu = [blocks[other].cpu_s / blocks["arena"].cpu_s for blocks in rounds]
+        print(f"games a second, arena / {other}: {told(wall)} by the wall clock, {told(cpu)} by CPU time (aim: {AIM_RATIO})")
+
+
+def main() -> int:
+    """Play all rounds and print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--rounds", type=int, default=15, help="rounds, each with all referees (default 15)")
+    parser.add_argument("--games", type=int, default=5, help="games of each referee in a round (default 5)")
+    parser.add_argument("--seed", type=int, default=1, help="of the games (default 1)")
+    parser.add_argument("--program", default=str(SAMPLE), help="a quick engine that heeds GOMOKU_SEED (default the sample)")
+    options = parser.parse_args()
+    for name in ("rounds", "games"):
+        if getattr(options, name) < 1:
+            parser.error(f"expected --{name} of at least 1; got {getattr(options, name)}")
+    path = options.program
+    if not Path(path).exists():
+        print(f"expected an engine at {path}; nothing is there (make engines builds it)", file=sys.stderr)
+        return 2
+    spec = EngineSpec(path)
+    setup = MatchSetup((spec, spec), options.rounds * options.games, options.seed)
+    seeds = [setup.task(index).seed for index in range(setup.plays)]
+    moves: dict[int, list[Action]] = {}
+    referees: dict[str, Callable[[int], Game]] = {
+        "arena": lambda seed: play_arena(path, seed),
+        "arena, bare": lambda seed: play_bare(path, seed),
+        "windows": lambda seed: play_plain(path, seed, five_by_windows, 0),
+        "shifts": lambda seed: play_plain(path, seed, five_by_shifts, 0),
+        "pipes": lambda seed: play_plain(path, seed, None, len(moves[seed])),
+    }
+    here = machine()
+    print(f"{here['processor']}, {here['cores']} cores, {platform.system()}, Python {here['python']}, numpy {np.__version__}")
+    rounds = []
+    with on_a_core() as where:
+        print(f"seed {options.seed}, {options.rounds} rounds of {options.games} games, {where}, {path}")
+        for seed in seeds:  # a first time, not measured: the games to be played, and everything is in memory
+            moves[seed] = play_arena(path, seed).moves
+        for number in range(options.rounds):
+            own = seeds[number * options.games : (number + 1) * options.games]
+            names = list(referees)
+            turned = names[number % len(names) :] + names[: number % len(names)]
+            blocks = {name: block(referees[name], own, moves) for name in turned}
+            rounds.append({name: blocks[name] for name in names})
+    print(f"{sum(map(len, moves.values())) / len(moves):.1f} moves a game")
+    report(rounds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""Weights of the policy-value network: their names and shapes, and files of them (interface section 6).
+
+Board size and block count are read from the shapes. torch, slow to load, is imported only where a file is read.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from math import isqrt
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+CHANNELS = 64
+PLANES = 9
+DENSE = 256
+MAX_WEIGHTS_BYTES = 256 << 20
+StateDict = Mapping[str, Any]
+"""Key -> array or tensor."""
+Network = TypeVar("Network")
+
+
+class WeightsError(ValueError):
+    """The file does not hold weights of this network for this board: what was expected and what came, in one sentence."""
+
+
+def expected_layout(width: int, height: int, block: int) -> dict[str, tuple[int, ...]]:
+    """Key -> shape of a state_dict on that board with that many residual blocks."""
+    area, points = (height + 4) * (width + 4), width * height
+
+    def conv(name: str, out: int, into: int, size: int) -> dict[str, tuple[int, ...]]:
+        return {f"{name}.weight": (out, into, size, size), f"{name}.bias": (out,)}
+
+    def norm(name: str, size: int) -> dict[str, tuple[int, ...]]:
+        entries = ("weight", "bias", "running_mean", "running_var")
+        return {f"{name}.{entry}": (size,) for entry in entries} | {f"{name}.num_batches_tracked": ()}
+
+    layout = conv("conv2d_1", CHANNELS, PLANES, 1)
+    for i in range(block):
+        for conv_at, norm_at in ((0, 1), (3, 4)):
+            layout |= conv(f"resnet.{i}.{conv_at}", CHANNELS, CHANNELS, 3) | norm(f"resnet.{i}.{norm_at}", CHANNELS)
+    layout |= conv("conv2d_2", 2, CHANNELS, 1) | norm("bn_1", 2)
+    layout |= {"dense_layer_1.weight": (points, 2 * area), "dense_layer_1.bias": (points,)}
+    layout |= conv("conv2d_3", 1, CHANNELS, 1) | norm("bn_2", 1)
+    layout |= {"dense_layer_2.weight": (DENSE, area), "dense_layer_2.bias": (DENSE,)}
+    return layout | {"flatten_layer_3.weight": (1, DENSE), "flatten_layer_3.bias": (1,)}
+
+
+def read_sizes(weights: StateDict, width: int | None = None, height: int | None = None) -> tuple[int, int, int]:
+    """(width, height, block) from the shapes; a board is taken for square unless its width or height is given.
+
+    Raises:
+        ValueError: a layer is missing, or the shapes belong to no such board.
+    """
+    try:
+        points, area = weights["dense_layer_1.weight"].shape[0], weights["dense_layer_2.weight"].shape[1]
+    except (KeyError, IndexError) as error:
+        raise ValueError(f"expected the layers of the policy-value network; {error} is missing or misshaped") from error
+    if width is None and height is None:
+        # width * height and (width + 4) * (height + 4) give the two sides; which is which they do not say.
+        total = (area - points - 16) // 4
+        root = isqrt(max(0, total * total - 4 * points))
+        width, height = (total + root) // 2, (total - root) // 2
+    elif width is None:
+        assert height is not None
+        width = points // height
+    elif height is None:
+        height = points // width
+    if width * height != points or (width + 4) * (height + 4) != area:
+        raise ValueError(f"expected layers of one board; no board has {points} points and {area} padded points")
+    block = len({key.split(".")[1] for key in weights if key.startswith("resnet.")})
+    for key, shape in expected_layout(width, height, block).items():
+        if key not in weights and not key.endswith("num_batches_tracked"):
+            raise ValueError(f"expected the layers of the policy-value network; {key} is missing")
+        if key in weights and tuple(weights[key].shape) != shape:
+            raise ValueError(f"expected {key} of shape {shape}; it has {tuple(weights[key].shape)}")
+    return width, height, block
+
+
+def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
+    """A weights file of this network as tensors, loaded without running anything in it.
+
+    Raises:
+        WeightsError: the file is missing, too large, or holds something else.
+    """
+    if not Path(path).is_file():
+        raise WeightsError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
+    try:
+        state = _state_dict(Path(path))
+        read_sizes(state)
+    except ValueError as error:
+        raise WeightsError(f"expected weights of the policy-value network in {path}: {error}") from error
+    return state
+
+
+def load_weights(path: Path) -> dict[str, np.ndarray]:
+    """Any bare state_dict as arrays, loaded without running anything in it.
+
+    Raises:
+        ValueError: the file is missing, too large, no plain state_dict, or holds NaN or infinity; one sentence.
+    """
+    if not path.is_file():
+        raise ValueError(f"expected a weights file at {path}; nothing is there")
+    try:
+        weights = {key: tensor.detach().cpu().numpy() for key, tensor in _state_dict(path).items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"expected a bare state_dict saved by torch in {path}: {error}") from error
+    for key, value in weights.items():
+        if value.dtype.kind not in "fiub":
+            raise ValueError(f"expected real numbers in {path}; {key} holds {value.dtype}")
+        if not np.isfinite(value).all():
+            raise ValueError(f"expected finite weights in {path}; {key} holds others")
+    return weights
+
+
+def _state_dict(path: Path) -> dict[str, Any]:
+    """The tensors of a file; ValueError says why there are none."""
+    import torch
+
+    most = f"{MAX_WEIGHTS_BYTES >> 20} MiB"
+    if path.stat().st_size > MAX_WEIGHTS_BYTES:
+        raise ValueError(f"the file is larger than {most}, at most so much is read")
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            state = torch.load(path, map_location="cpu", weights_only=True)
+        size = sum(tensor.numel() * tensor.element_size() for tensor in state.values())
+    except Exception as error:  # what torch's unpickler raises for another kind of file has no common class
+        raise ValueError(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
+    if size > MAX_WEIGHTS_BYTES:
+        raise ValueError(f"its tensors are larger than {most}, at most so much is read")
+    # Without torch's version of each layer, which would make num_batches_tracked obligatory.
+    return {str(key): tensor for key, tensor in state.items()}
+
+
+def without_idle_blocks(weights: StateDict) -> dict[str, Any]:
+    """Weights that give the same outputs without the residual blocks that change nothing; the others are renumbered.
+
+    A block whose last batch norm has scale and shift 0 adds nothing, and relu leaves its input, the sum after another block,
+    as it is. The first block stays: its input has not been through a relu.
+
+    Args:
+        weights: a state_dict of PolicyValueNetModel.
+    """
+    blocks = sorted({int(name.split(".")[1]) for name in weights if name.startswith("resnet.")})
+    kept = [
+        block
+        for block in blocks
+        if block == 0 or weights[f"resnet.{block}.4.weight"].any() or weights[f"resnet.{block}.4.bias"].any()
+    ]
+    number = {str(block): str(place) for place, block in enumerate(kept)}
+    fewer = {}
+    for name, tensor in weights.items():
+        tower, _, rest = name.partition(".")
+        block, _, layer = rest.partition(".")
+        if tower != "resnet":
+            fewer[name] = tensor
+        elif block in number:
+            fewer[f"resnet.{number[block]}.{layer}"] = tensor
+    return fewer
+
+
+def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[str], width: int, height: int) -> Network:
+    """A network for this board with these weights; residual blocks that change nothing are left out.
+
+    Args:
+        make: the student's PolicyValueNet: (width, height, blocks) -> a network whose module is its attribute `model`.
+
+    Raises:
+        WeightsError: the weights are of another board or of another network, or there are none.
+        NotImplementedError: the network is not written yet.
+    """
+    weights = read_weights(path)
+    own = read_sizes(weights)[:2]
+    if own[0] * own[1] != width * height:
+        raise WeightsError(f"expected weights of a {width}x{height} board; those in {path} have {own[0] * own[1]} points")
+    fewer = without_idle_blocks(weights)
+    try:
+        network: Any = make(width, height, read_sizes(fewer)[2])
+        network.model.load_state_dict(fewer)
+    except NotImplementedError:  # a RuntimeError too, but one with a sentence of its own
+        raise
+    except (KeyError, RuntimeError) as error:
+        raise WeightsError(f"expected weights of this network in {path}: {str(error).splitlines()[-1].strip()}") from error
+    return network

@@ -1,0 +1,22 @@
+"""The command that tries the confinement on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from grader.confinement import doctor
+from grader.confinement.sandbox import LEVELS
+from grader.screen import Screen
+
+
+def doctor_command(options: argparse.Namespace) -> int:
+    """Try whether the confinement holds on this machine."""
+    return doctor.main(options.level, Screen())
+
+
+def add_commands(commands: Any) -> None:
+    """Add this command to the subparsers of `python -m grader`."""
+    examining = commands.add_parser("doctor", help="try whether the confinement of submissions holds on this machine")
+    examining.add_argument("--level", choices=LEVELS, help="(default: the strongest that works)")
+    examining.set_defaults(run=doctor_command)

@@ -1,0 +1,270 @@
+"""The last step before a submission's program starts: limits are set, privileges dropped, then `exec`.
+
+Run as a script by the interpreter, inside whatever namespaces `grader.confinement.sandbox` made around it:
+
+    python -I -S confine.py --memory-mib 1024 --cpu-s 60 --processes 64 --file-size-mib 16 --cwd DIR [--uid N] -- PROGRAM
+
+A program is one process with threads, unless --children is given, so that its address space is all the memory it can have
+and nothing outlives it: a filter of system calls (seccomp) withholds new processes, namespaces, tracing and memory that
+counts for no process. With --reads or --writes a Landlock domain, where the kernel has Landlock, withholds all other files,
+TCP, and signals to processes outside. With --bare there are no namespaces around: the filter then also withholds sockets,
+changes of a file's owner, mode or times (which Landlock leaves alone; they seem to succeed), and calls that reach into
+other processes.
+
+It uses the standard library only and imports nothing of the grader, since it runs where the grader cannot be seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import errno
+import os
+import platform
+import resource
+import signal
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_SET_NO_NEW_PRIVS = 1, 8, 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+CAPABILITY_VERSION_3 = 0x20080522
+CLONE_THREAD, CLONE_NEWUSER = 0x10000, 0x10000000
+ALLOW, REFUSE = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO; errno 0 looks like success
+OPEN_FILES = 512
+
+# Linux numbers its system calls for each kind of processor: audit architecture, then {name: (x86_64, aarch64)}.
+Calls = Mapping[str, tuple[int | None, int | None]]
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+CLONE = (56, 220)
+CLONE3 = 435  # its flags lie in memory, where no filter sees them; the C library then uses clone
+STARTING: Calls = {"fork": (57, None), "vfork": (58, None)}
+REFUSED: Calls = (
+    {"ptrace": (101, 117), "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "open_by_handle_at": (304, 265)}
+    | {"process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "pidfd_getfd": (438, 438)}
+    | {"memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186)}
+    | {"bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425)}
+    | {"add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219)}
+)
+# Without namespaces around, these also:
+REFUSED_BARE: Calls = (
+    {"socket": (41, 198), "socketpair": (53, 199), "tkill": (200, 130), "pidfd_send_signal": (424, 424)}
+    | {"pidfd_open": (434, 434), "setpriority": (141, 140), "ioprio_set": (251, 30), "migrate_pages": (256, 238)}
+    | {"move_pages": (279, 239), "process_madvise": (440, 440), "process_mrelease": (448, 448)}
+)
+PRETENDED_BARE: Calls = (
+    {"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, None)}
+    | {"fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54), "utime": (132, None), "utimes": (235, None)}
+    | {"futimesat": (261, None), "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7)}
+    | {"removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16)}
+    | {"setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469)}
+)
+# The first argument must be the program's own process, or 0, which means the same.
+OWN_PROCESS_BARE: Calls = (
+    {"kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240)}
+    | {"prlimit64": (302, 261), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119)}
+    | {"sched_setaffinity": (203, 122), "sched_setattr": (314, 274)}
+)
+
+# Landlock: system calls (the same on all processors) and rights, by the version (ABI) that brought them.
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+LANDLOCK_VERSION, LANDLOCK_PATH_BENEATH = 1, 1
+FS_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}  # how many bits from the lowest
+FS_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
+FS_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # what there is of a file: execute, write, read, truncate, ioctl
+NET_TCP, SCOPED = 0b11, 0b11  # bind and connect, from version 4; abstract sockets and signals, from version 6
+
+
+def call_filter(machine: str, children: bool, bare: bool = False) -> bytes:
+    """The filter as a program of the kernel's packet machine (struct sock_filter), empty for an unknown processor.
+
+    Args:
+        children: whether other processes may be started.
+        bare: whether no namespaces are around; this process is then the only one that may be signalled.
+    """
+    if machine not in ARCHITECTURES:
+        return b""
+    column = list(ARCHITECTURES).index(machine)
+    load, equal, at_least, any_bit, give = 0x20, 0x15, 0x35, 0x45, 0x06
+
+    def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+        return struct.pack("=HBBI", code, if_true, if_false, value)
+
+    def numbers(calls: Calls) -> list[int]:
+        return [number for pair in calls.values() if (number := pair[column]) is not None]
+
+    refuse, allow = step(give, REFUSE | errno.EPERM), step(give, ALLOW)
+    # Offsets in struct seccomp_data: 0 the call's number, 4 the architecture, 16 the first argument.
+    program = [step(load, 4), step(equal, ARCHITECTURES[machine], 1, 0), refuse, step(load, 0)]
+    program += [step(at_least, 0x40000000, 0, 1), refuse]  # x32, a second numbering
+    program += [step(equal, CLONE3, 0, 1), step(give, REFUSE | errno.ENOSYS)]
+    for number in numbers(REFUSED) + ([] if children else numbers(STARTING)) + (numbers(REFUSED_BARE) if bare else []):
+        program += [step(equal, number, 0, 1), refuse]
+    for number in numbers(PRETENDED_BARE) if bare else []:
+        program += [step(equal, number, 0, 1), step(give, REFUSE)]
+    for number in numbers(OWN_PROCESS_BARE) if bare else []:
+        program += [
+            step(equal, number, 0, 5),
+            step(load, 16),
+            step(equal, 0, 2, 0),
+            step(equal, os.getpid(), 1, 0),
+            refuse,
+            allow,
+        ]
+    program += [step(equal, CLONE[column], 0, 4), step(load, 16)]
+    program += [step(any_bit, CLONE_NEWUSER, 0, 1) if children else step(any_bit, CLONE_THREAD, 1, 0), refuse]
+    return b"".join([*program, allow, allow])
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _done(result: int, what: str) -> int:
+    """The result of a call of the C library; OSError if that is -1."""
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+    return result
+
+
+def die_with_parent() -> None:
+    """Have this process killed when its parent ends, however that ends; a change of user undoes it."""
+    _libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def install(program: bytes) -> None:
+    """Put the filter on this process and all that it becomes; OSError where the kernel has none."""
+    libc = _libc()
+    _done(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    if program:
+        steps = ctypes.create_string_buffer(program, len(program))
+        whole = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(steps))  # struct sock_fprog
+        _done(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_char_p(whole), 0, 0), "seccomp")
+
+
+def landlock_version() -> int:
+    """The kernel's version of Landlock, 0 without it."""
+    return max(0, _libc().syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION))
+
+
+def restrict_files(reads: Sequence[str], writes: Sequence[str]) -> None:
+    """Withhold from this process all files but these and what lies below them, and TCP; signals to others, too.
+
+    Does as much of it as the kernel's Landlock can: truncation from version 3, TCP from 4, signals from 6, nothing without.
+
+    Args:
+        reads: files and folders that may be read and executed; a path that does not exist is left out.
+        writes: those that may be written as well.
+
+    Raises:
+        OSError: the kernel has Landlock and refuses.
+    """
+    version = landlock_version()
+    if not version:
+        return
+    libc = _libc()
+    handled = (1 << FS_RIGHTS[max(since for since in FS_RIGHTS if since <= version)]) - 1
+    attributes = struct.pack("=QQQ", handled, NET_TCP, SCOPED)[: 24 if version >= 6 else 16 if version >= 4 else 8]
+    ruleset = _done(libc.syscall(LANDLOCK_CREATE, ctypes.c_char_p(attributes), len(attributes), 0), "Landlock")
+    for paths, rights in ((reads, FS_READ), (writes, handled)):
+        for path in paths:
+            try:
+                place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            allowed = handled & rights & (-1 if os.path.isdir(path) else FS_FILE)
+            rule = struct.pack("=Qi", allowed, place)
+            _done(libc.syscall(LANDLOCK_ADD, ruleset, LANDLOCK_PATH_BENEATH, ctypes.c_char_p(rule), 0), f"Landlock: {path}")
+            os.close(place)
+    _done(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _done(libc.syscall(LANDLOCK_RESTRICT, ruleset, 0), "Landlock")
+    os.close(ruleset)
+
+
+def set_capabilities(kept: Sequence[int]) -> None:
+    """Drop all capabilities of this process but these, which the programs that it becomes inherit."""
+    libc, mask = _libc(), sum(1 << number for number in kept)
+    header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
+    low, high = mask & 0xFFFFFFFF, mask >> 32
+    # Effective, permitted, inheritable: first the lower halves, then the upper ones.
+    _done(libc.capset(ctypes.c_char_p(header), ctypes.c_char_p(struct.pack("=6I", low, low, low, high, high, high))), "capset")
+    for number in kept:
+        _done(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0), "ambient capability")
+
+
+def become(uid: int) -> None:
+    """Change from root to another user, with no groups but its own; capabilities are kept until `set_capabilities`."""
+    _libc().prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def tasks_of_user() -> int:
+    """How many processes and threads this user has on the machine, itself left out."""
+    count, own = -1, os.getuid()
+    for entry in Path("/proc").glob("[0-9]*/task"):
+        with contextlib.suppress(OSError):
+            count += len(os.listdir(entry)) if entry.parent.stat().st_uid == own else 0
+    return max(count, 0)
+
+
+def main() -> None:
+    """Parse, confine, exec. Exit code 126 when the program cannot be started, like a shell's."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--memory-mib", type=int, required=True)
+    parser.add_argument("--cpu-s", type=int, required=True)
+    parser.add_argument("--processes", type=int, required=True)
+    parser.add_argument("--file-size-mib", type=int, required=True)
+    parser.add_argument("--children", action="store_true")
+    parser.add_argument("--bare", action="store_true")
+    parser.add_argument("--uid", type=int)
+    parser.add_argument("--capability", type=int, action="append", default=[])
+    parser.add_argument("--reads", action="append", default=[])
+    parser.add_argument("--writes", action="append", default=[])
+    parser.add_argument("--cwd", required=True)
+    parser.add_argument("program", nargs="+")
+    options = parser.parse_args()
+
+    def limit(kind: int, value: int) -> None:
+        _, hard = resource.getrlimit(kind)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+    limit(resource.RLIMIT_AS, options.memory_mib << 20)
+    limit(resource.RLIMIT_CPU, options.cpu_s)
+    limit(resource.RLIMIT_FSIZE, options.file_size_mib << 20)
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write("1000")  # where memory runs out, it is not the grader that has to go
+    # The kernel counts all tasks of a user in a user namespace; a user of this program's own has none, one of the machine may.
+    others = tasks_of_user() if options.bare and options.uid is None else 0
+    try:
+        if options.reads or options.writes:
+            restrict_files(options.reads, options.writes)  # before the change of user, who might not reach these places
+        if options.uid is not None:
+            become(options.uid)
+        set_capabilities(options.capability)
+        die_with_parent()
+        # After the change of user: the kernel counts processes of the user that asks, and never binds root.
+        limit(resource.RLIMIT_NPROC, options.processes + others)
+        install(call_filter(platform.machine(), options.children, options.bare))
+    except OSError as error:
+        print("cannot confine:", *filter(None, [error.filename, error.strerror]), file=sys.stderr)
+        sys.exit(126)
+    try:
+        os.chdir(options.cwd)
+        os.execvp(options.program[0], options.program)
+    except OSError as error:
+        print(f"cannot start {options.program[0]}: {error.strerror}", file=sys.stderr)
+        sys.exit(126)
+
+
+if __name__ == "__main__":
+    main()

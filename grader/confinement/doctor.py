@@ -1,0 +1,304 @@
+"""`python -m grader doctor`: does the confinement hold on this machine? Each property is tried, none is assumed.
+
+For each a small program of `grader.confinement.probes` is run confined as a submission's would be, and what it got is
+judged from outside. What does not hold is said with what to do about it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from grader.assignment import ROOT
+from grader.confinement.sandbox import LEVELS, PROBES, TMP_BYTES, TMP_FILES, ProcessLimits, Sandbox, find_sandbox, try_level
+
+LIMITS = ProcessLimits(memory_mib=512, cpu_s=5, processes=24, file_size_mib=16)
+LIMIT_S = 20.0
+GONE_S = 3.0
+NAMESPACES = "by namespaces"  # what the machine's remedy brings
+SECCOMP = "Use a kernel with seccomp, on x86_64 or aarch64."
+LINUX = "Use Linux, where this limit binds."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One property on this machine.
+
+    Attributes:
+        seen: what was tried and what came of it.
+        advice: what to do where it does not hold.
+    """
+
+    name: str
+    holds: bool
+    seen: str
+    advice: str
+
+    @property
+    def line(self) -> str:
+        return f"{'holds' if self.holds else 'FAILS'}  {self.name:16} {self.seen}"
+
+
+class NoAnswer(Exception):
+    """A probe was ended before it told what it got."""
+
+
+class Patient:
+    """A sandbox and a scratch folder to try things in; each probe is a fresh start."""
+
+    def __init__(self, sandbox: Sandbox, scratch: Path) -> None:
+        self.sandbox, self.scratch = sandbox, scratch
+
+    @contextmanager
+    def started(self, *probe: object, limits: ProcessLimits = LIMITS) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+        """The probe's process and the mark in its command line; ended as a worker is."""
+        mark = f"probe={secrets.token_hex(8)}"
+        command = [sys.executable, "-I", "-S", "-X", mark, str(PROBES), *map(str, probe)]
+        wrapped = self.sandbox.wrap(command, limits=limits, read_only=[PROBES], scratch=self.scratch)
+        process = subprocess.Popen(
+            wrapped,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": "/usr/bin:/bin"},
+            start_new_session=True,
+        )
+        try:
+            yield process, mark
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
+
+    def ask(self, *probe: object, limits: ProcessLimits = LIMITS) -> Any:
+        """What the probe got; NoAnswer where it was ended or gave none."""
+        with self.started(*probe, limits=limits) as (process, _):
+            try:
+                answer, _ = process.communicate(timeout=LIMIT_S)
+                return json.loads(answer)
+            except (subprocess.TimeoutExpired, ValueError) as error:
+                raise NoAnswer from error
+
+
+def _files(patient: Patient) -> tuple[bool, str]:
+    with tempfile.TemporaryDirectory(prefix="grader-secret-") as folder:
+        secret = Path(folder, "secret")
+        secret.write_text("hidden", encoding="ascii")
+        os.chmod(folder, 0o755)
+        tried = [secret, ROOT / "assignment.toml", ROOT / "grader" / "judge" / "support" / "positions.py", Path("/etc/passwd")]
+        found = patient.ask("read", *tried)
+    return found == [], f"Files outside were looked for; {_count(found, 'could be read')}."
+
+
+def _writes(patient: Patient) -> tuple[bool, str]:
+    with tempfile.TemporaryDirectory(prefix="grader-open-") as folder:
+        os.chmod(folder, 0o777)
+        found = patient.ask("write", folder, "/", "/dev", "/var/tmp")
+    return found == [], f"A file was written in folders other than the scratch; {_count(found, 'let it')}."
+
+
+def _network(patient: Patient) -> tuple[bool, str]:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        reached = patient.ask("connect", server.getsockname()[1])
+    return reached is False, f"A service of this machine {'was' if reached else 'could not be'} reached."
+
+
+def _processes(patient: Patient) -> tuple[bool, str]:
+    # Numbers inside are small, so ours must be large to be looked for there.
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as other:
+        own = [pid for pid in (os.getpid(), other.pid) if pid > 50]
+        found = patient.ask("processes", *own)
+        other.kill()
+    return found == [], f"The grader's processes were looked for; {_count(found, 'could be seen')}."
+
+
+def _reaching(patient: Patient) -> tuple[bool, str]:
+    found = patient.ask("reach", os.getpid())
+    return found == [], f"Signals to other processes and access to their memory were tried; {_count(found, 'let it')}."
+
+
+def _user(patient: Patient) -> tuple[bool, str]:
+    found = patient.ask("user")
+    holds = found["uid"] != 0 and found["no_new_privileges"]
+    more = "cannot get more rights" if found["no_new_privileges"] else "can get more rights"
+    return holds, f"Programs run as user {found['uid']} and {more}."
+
+
+def _children(patient: Patient) -> tuple[bool, str]:
+    started = patient.ask("children", LIMITS.processes + 16)
+    return started == 0, f"{started} processes were started by a program that may start none."
+
+
+def _compilers_children(patient: Patient) -> tuple[bool, str]:
+    started = patient.ask("children", LIMITS.processes + 16, limits=replace(LIMITS, children=True))
+    holds = 0 < started < LIMITS.processes + 16
+    return holds, f"{started} processes at once were started under a limit of {LIMITS.processes}, as for a compiler."
+
+
+def _threads(patient: Patient) -> tuple[bool, str]:
+    started = patient.ask("threads", LIMITS.processes + 16)
+    # Without namespaces the user's other programs count and are allowed for; some may have ended meanwhile.
+    holds = 0 < started < LIMITS.processes + 16
+    return holds, f"{started} threads at once were started under a limit of {LIMITS.processes}."
+
+
+def _memory(patient: Patient) -> tuple[bool, str]:
+    got = patient.ask("allocate", LIMITS.memory_mib + 256)
+    return (
+        got is False,
+        f"{LIMITS.memory_mib + 256} MiB {'were had' if got else 'were refused'}, the limit being {LIMITS.memory_mib}.",
+    )
+
+
+def _uncounted(patient: Patient) -> tuple[bool, str]:
+    got = patient.ask("uncounted")
+    return got is False, f"Memory that counts for no process could {'be had' if got else 'not be had'}."
+
+
+def _disk(patient: Patient) -> tuple[bool, str]:
+    written = [patient.ask("fill", place) for place in (patient.scratch, "/tmp", "/dev/shm")]
+    most = max(written)
+    return most <= TMP_BYTES, f"At most {most >> 20} MiB could be written in one place, where {TMP_BYTES >> 20} are meant."
+
+
+def _files_made(patient: Patient) -> tuple[bool, str]:
+    places, patiently = (patient.scratch, "/tmp", "/dev/shm"), replace(LIMITS, cpu_s=int(LIMIT_S))
+    made = [patient.ask("crowd", place, TMP_FILES + 1000, limits=patiently) for place in places]
+    most = max(made)
+    return most <= TMP_FILES, f"At most {most} files could be made in one place, where {TMP_FILES} are meant."
+
+
+def _file_size(patient: Patient) -> tuple[bool, str]:
+    small = patient.ask("fill", patient.scratch, limits=replace(LIMITS, file_size_mib=1))
+    return small == 0, f"A file beyond the limit of a file's size was written to; it was {'accepted' if small else 'refused'}."
+
+
+def _namespace(patient: Patient) -> tuple[bool, str]:
+    made = patient.ask("namespace")
+    return made is False, f"A nested user namespace could {'be' if made else 'not be'} made."
+
+
+def _deaf(patient: Patient) -> tuple[bool, str]:
+    with patient.started("deaf") as (process, mark):
+        assert process.stdout
+        process.stdout.readline()
+        os.killpg(process.pid, signal.SIGTERM)
+    left = _left(mark)
+    return not left, f"A program that ignores signals {'outlived' if left else 'did not outlive'} its end."
+
+
+def _daemon(patient: Patient) -> tuple[bool, str]:
+    with patient.started("daemon", limits=replace(LIMITS, children=True)) as (process, mark):
+        try:
+            process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            pass
+    left = _left(mark)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    return not left, f"A process that left its session and its parent {'outlived' if left else 'did not outlive'} the program."
+
+
+def _cpu(patient: Patient) -> tuple[bool, str]:
+    try:
+        burnt = patient.ask("burn", 3, limits=replace(LIMITS, cpu_s=1))
+    except NoAnswer:
+        burnt = False
+    return not burnt, f"3 s of CPU time were {'used' if burnt else 'cut short'}, the limit being 1."
+
+
+PROPERTIES: dict[str, tuple[Callable[[Patient], tuple[bool, str]], str]] = {
+    "files": (_files, NAMESPACES),
+    "writing": (_writes, NAMESPACES),
+    "network": (_network, NAMESPACES),
+    "processes": (_processes, NAMESPACES),
+    "reaching others": (_reaching, NAMESPACES),
+    "user": (_user, NAMESPACES),
+    "children": (_children, SECCOMP),
+    "compiler": (_compilers_children, NAMESPACES),
+    "threads": (_threads, NAMESPACES),
+    "memory": (_memory, LINUX),
+    "uncounted memory": (_uncounted, SECCOMP),
+    "disk": (_disk, NAMESPACES),
+    "number of files": (_files_made, NAMESPACES),
+    "file size": (_file_size, LINUX),
+    "CPU time": (_cpu, LINUX),
+    "nested namespace": (_namespace, SECCOMP),
+    "signals": (_deaf, NAMESPACES),
+    "daemon": (_daemon, NAMESPACES),
+}
+
+
+def _count(found: list[Any], what: str) -> str:
+    return f"{len(found) or 'none'} {what}" + (f" ({', '.join(map(str, found))})" if found else "")
+
+
+def _left(mark: str) -> list[int]:
+    """Processes that carry the mark and are still there after a while."""
+    until = time.monotonic() + GONE_S
+    while (left := _marked(mark)) and time.monotonic() < until:
+        time.sleep(0.02)
+    return left
+
+
+def _marked(mark: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if mark.encode() in entry.read_bytes().split(b"\0"):
+                found.append(int(entry.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def examine(sandbox: Sandbox, names: Iterable[str] = PROPERTIES) -> list[Finding]:
+    """Try properties of one level, all by default."""
+    scratch = Path(tempfile.mkdtemp(prefix="grader-scratch-")).resolve()
+    try:
+        return [_examine_one(name, Patient(sandbox, scratch)) for name in names]
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _examine_one(name: str, patient: Patient) -> Finding:
+    look, advice = PROPERTIES[name]
+    try:
+        holds, seen = look(patient)
+    except NoAnswer:
+        holds, seen = False, "The program that tried gave no answer."
+    return Finding(name, holds, seen, patient.sandbox.remedy if advice == NAMESPACES else advice)
+
+
+def main(level: str | None, announce: Callable[[str], None]) -> int:
+    """Print what holds at this level, or at the strongest that works here; 0 if all holds."""
+    sandbox = find_sandbox(level)
+    for stronger in LEVELS[: LEVELS.index(sandbox.level)]:
+        why_not = try_level(stronger)
+        announce(f"Level {stronger}: {'works here' if isinstance(why_not, Sandbox) else f'does not work here, {why_not}'}.")
+    announce(f"Level {sandbox.level}. {sandbox.sentence}")
+    findings = examine(sandbox)
+    for finding in findings:
+        announce(finding.line)
+    failed = [finding for finding in findings if not finding.holds]
+    announce(f"{len(findings) - len(failed)} of {len(findings)} properties hold.")
+    for advice in dict.fromkeys(finding.advice for finding in failed):
+        announce(f"To do for {', '.join(finding.name for finding in failed if finding.advice == advice)}: {advice}")
+    return 1 if failed else 0

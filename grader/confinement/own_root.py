@@ -1,0 +1,239 @@
+"""Namespaces and a root of its own for a confined program, by the kernel's calls alone: what bubblewrap does, without it.
+
+    python -I -S own_root.py --bytes N --inodes N --show PATH... --memory PATH... [--bind PATH] -- PROGRAM ARGUMENT...
+
+The program sees the paths of --show, read-only, file systems in memory of bounded size at those of --memory, the folder of
+--bind, a few devices and its own processes; no network. It is the second process of its namespaces: the first one waits
+for it, and with that one all others end. The process that was started ends as the program does, by the same exit code or
+signal; when it is killed, the namespaces end.
+
+With --user this runs in a user namespace, as somebody without privileges can. Without, it must be started by root, who keeps
+the capabilities of --keep, so that the program can be given another user id afterwards (see `grader.confinement.confine`).
+
+It uses the standard library only and imports nothing of the grader, since it runs where the grader cannot be seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import os
+import resource
+import select
+import signal
+import struct
+import sys
+from collections.abc import Sequence
+
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x1000, 0x4000, 0x40000
+MNT_DETACH = 2
+MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000  # the call has the same number on all processors
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_READ, PR_CAPBSET_DROP = 1, 4, 23, 24
+CAPABILITY_VERSION_3, CAPABILITIES = 0x20080522, 64
+
+OUTSIDE = "/.outside"  # where the machine's root is until it is let go
+DEVICES = ("null", "zero", "full", "random", "urandom")
+# What container engines withhold of /proc, since it tells of the whole machine or changes it.
+PROC_READ_ONLY = ("bus", "fs", "irq", "sys", "sysrq-trigger")
+PROC_HIDDEN = ("acpi", "asound", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list", "timer_stats")
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def check(result: int, what: str) -> None:
+    """OSError if the result of a call of the C library is -1."""
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
+    """mount(2)."""
+    words = [word.encode() if word is not None else None for word in (source, target, kind)]
+    check(LIBC.mount(*words, ctypes.c_ulong(flags), options.encode()), f"mount {target}")
+
+
+def protect(target: str, flags: int, recursive: bool = True) -> None:
+    """Add flags to a mount and, if recursive, to all below it (mount_setattr(2), Linux 5.12)."""
+    attributes = struct.pack("=QQQQ", flags, 0, 0, 0)
+    below = AT_RECURSIVE if recursive else 0
+    check(LIBC.syscall(MOUNT_SETATTR, AT_FDCWD, target.encode(), below, attributes, len(attributes)), f"protect {target}")
+
+
+def show(path: str, source: str, flags: int) -> None:
+    """Make a file or folder of the machine visible under a path of the new root, which is made where it does not exist."""
+    if os.path.isdir(OUTSIDE + source):
+        os.makedirs(path, exist_ok=True)
+    elif not os.path.exists(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
+    mount(OUTSIDE + source, path, None, MS_BIND | MS_REC)
+    protect(path, flags)
+
+
+def build_root(shown: Sequence[str], memory: Sequence[str], bound: Sequence[str], size: str) -> None:
+    """Exchange the root for one that holds these paths alone, and close it to writing.
+
+    Args:
+        shown: seen read-only.
+        memory: a file system in memory each, which everybody may write.
+        bound: seen and written as they are.
+        size: mount options that bound each file system in memory.
+    """
+    sources = {path: os.path.realpath(path) for path in [*shown, *bound]}
+    os.umask(0o022)
+    mount("none", "/", None, MS_REC | MS_PRIVATE)
+    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m,nr_inodes=4k")
+    os.chdir("/tmp")
+    os.mkdir(OUTSIDE[1:], 0o700)
+    check(LIBC.pivot_root(b".", OUTSIDE[1:].encode()), "pivot_root")
+    os.chdir("/")
+
+    os.mkdir("/proc")
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    os.mkdir("/dev")
+    for name in DEVICES:
+        show(f"/dev/{name}", f"/dev/{name}", MS_NOSUID | MS_NOEXEC)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        os.symlink(f"/proc/self/fd/{number}", f"/dev/{name}")
+    os.symlink("/proc/self/fd", "/dev/fd")
+    _mask_proc()
+
+    kinds = dict.fromkeys(shown, "shown") | dict.fromkeys(memory, "memory") | dict.fromkeys(bound, "bound")
+    for path, kind in sorted(kinds.items(), key=lambda item: item[0].split("/")):  # a folder before what lies in it
+        if kind == "memory":
+            os.makedirs(path, exist_ok=True)
+            mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=1777,{size}")
+        else:
+            show(path, sources[path], MS_NOSUID | MS_NODEV | (MS_RDONLY if kind == "shown" else 0))
+    check(LIBC.umount2(OUTSIDE.encode(), MNT_DETACH), "let go of the machine's root")
+    os.rmdir(OUTSIDE)
+    protect("/", MS_RDONLY, recursive=False)
+
+
+def _mask_proc() -> None:
+    for name in PROC_READ_ONLY:
+        if os.path.exists(f"/proc/{name}"):
+            mount(f"/proc/{name}", f"/proc/{name}", None, MS_BIND | MS_REC)
+            protect(f"/proc/{name}", MS_RDONLY)
+    for name in PROC_HIDDEN:
+        if os.path.isdir(f"/proc/{name}"):
+            mount("tmpfs", f"/proc/{name}", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "mode=0555,nr_inodes=1")
+        elif os.path.exists(f"/proc/{name}"):
+            mount("/dev/null", f"/proc/{name}", None, MS_BIND)
+
+
+def enter_user_namespace() -> None:
+    """Become privileged in a user namespace of one's own, with the same user and group ids."""
+    uid, gid = os.geteuid(), os.getegid()
+    check(LIBC.unshare(CLONE_NEWUSER), "a user namespace")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+
+
+def drop_capabilities() -> None:
+    """Keep none of this process's capabilities."""
+    header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
+    check(LIBC.capset(header, bytes(24)), "capset")
+
+
+def drop_bounds(kept: Sequence[int]) -> None:
+    """Have programs that are started from here gain no capabilities but these."""
+    for number in range(CAPABILITIES):
+        if number not in kept and LIBC.prctl(PR_CAPBSET_READ, number, 0, 0, 0) == 1:
+            check(LIBC.prctl(PR_CAPBSET_DROP, number, 0, 0, 0), "drop capabilities")
+
+
+def let_go(null: int) -> None:
+    """Keep nothing open of what the program alone should have: a reader sees its end when the program closes it."""
+    for number in range(3):
+        os.dup2(null, number)
+    os.close(null)
+
+
+def first_process(program: list[str], report: int, null: int) -> None:
+    """Start the program, collect whatever ends, and write the program's status to `report` when it has."""
+    pid = os.fork()
+    if pid == 0:
+        os.close(report)
+        os.setsid()
+        try:
+            os.execvp(program[0], program)
+        except OSError as error:
+            print(f"cannot start {program[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        os._exit(126)
+    let_go(null)
+    LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # the program may have the same user id and must not reach into this process
+    drop_capabilities()
+    while True:
+        ended, status = os.wait()
+        if ended == pid:
+            os.write(report, struct.pack("=i", status))
+            return
+
+
+def end_as(status: int) -> None:
+    """End this process as another one did."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+def die_with_parent() -> None:
+    """Have this process killed when its parent ends, however that ends."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def main() -> None:
+    """Parse, build, start, wait. Exit code 126 where the machine does not let it."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--user", action="store_true")
+    parser.add_argument("--bytes", type=int, required=True)
+    parser.add_argument("--inodes", type=int, required=True)
+    for name in ("--show", "--memory", "--bind"):
+        parser.add_argument(name, action="append", default=[])
+    parser.add_argument("--keep", type=int, action="append", default=[])
+    parser.add_argument("program", nargs="+")
+    options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    die_with_parent()
+    try:
+        if options.user:
+            enter_user_namespace()
+        with contextlib.suppress(OSError):  # a kernel may be without control groups
+            check(LIBC.unshare(CLONE_NEWCGROUP), "a control group namespace")
+        check(LIBC.unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS), "namespaces")
+        null = os.open("/dev/null", os.O_RDWR)  # now, since the root is exchanged under this process too
+        status_in, status_out = os.pipe()
+        alive_in, alive_out = os.pipe()  # its end tells the first process that this one is gone
+        first = os.fork()
+        if first == 0:
+            die_with_parent()
+            os.close(alive_out)
+            if select.select([alive_in], [], [], 0)[0]:
+                os._exit(126)
+            build_root(options.show, options.memory, options.bind, f"size={options.bytes},nr_inodes={options.inodes}")
+            drop_bounds(options.keep)
+            first_process(options.program, status_out, null)
+            os._exit(0)
+    except OSError as error:
+        print("cannot confine:", *filter(None, [error.filename, error.strerror]), file=sys.stderr, flush=True)
+        os._exit(126)
+    os.close(status_out)
+    let_go(null)
+    drop_capabilities()
+    told = os.read(status_in, 4)
+    _, status = os.waitpid(first, 0)
+    end_as(struct.unpack("=i", told)[0] if told else status)
+
+
+if __name__ == "__main__":
+    main()

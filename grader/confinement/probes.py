@@ -1,0 +1,232 @@
+"""What a hostile program would try first, each by a few lines: run inside the sandbox by `grader.confinement.doctor`.
+
+    python -I -S probes.py NAME ARGUMENT...
+
+Each prints one line of JSON, what it got. All of them are bounded by themselves, so that they do no harm where nothing holds.
+It uses the standard library only and imports nothing of the grader, since it runs where the grader cannot be seen.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+CLONE_NEWUSER = 0x10000000
+PIECE_BYTES = 4 << 20
+MOST_WRITTEN_BYTES = 256 << 20
+WAIT_S = 30
+
+
+def read(*paths: str) -> list[str]:
+    """Those of the files that can be read."""
+    return [path for path in paths if _opens(path)]
+
+
+def _opens(path: str) -> bool:
+    try:
+        return bool(Path(path).read_bytes())
+    except OSError:
+        return False
+
+
+def write(*folders: str) -> list[str]:
+    """Those of the folders that a file can be made in."""
+    found = []
+    for folder in folders:
+        path = Path(folder, f"probe-{os.getpid()}")
+        try:
+            path.write_bytes(b"written")
+            path.unlink()
+        except OSError:
+            continue
+        found.append(folder)
+    return found
+
+
+def connect(port: str) -> bool:
+    """Whether a service of this machine answers."""
+    try:
+        socket.create_connection(("127.0.0.1", int(port)), timeout=2).close()
+    except OSError:
+        return False
+    return True
+
+
+def processes(*ids: str) -> list[str]:
+    """Those of the processes that can be seen."""
+    return [pid for pid in ids if Path("/proc", pid, "stat").exists()]
+
+
+def user() -> dict[str, Any]:
+    """The user id, and whether more rights could be had by starting a program that gives them."""
+    status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    fields = dict(line.split(":\t", 1) for line in status if ":\t" in line)
+    return {"uid": os.getuid(), "no_new_privileges": fields.get("NoNewPrivs") == "1"}
+
+
+def children(most: str) -> int:
+    """How many processes at once could be started, of so many tried; they end when nobody can write to them any more."""
+    waits, wakes = os.pipe()
+    started: list[int] = []
+    try:
+        while len(started) < int(most):
+            pid = os.fork()
+            if pid == 0:
+                os.close(wakes)
+                os.read(waits, 1)
+                os._exit(0)
+            started.append(pid)
+    except OSError:
+        pass
+    os.close(wakes)
+    for pid in started:
+        os.waitpid(pid, 0)
+    return len(started)
+
+
+def reach(*ids: str) -> list[str]:
+    """Those of the processes that could be signalled, or whose memory could be written; so of its parent's and the first's."""
+    found = []
+    for pid in ids:
+        try:
+            os.kill(int(pid), 0)
+        except OSError:
+            continue
+        found.append(pid)
+    for pid in (*ids, "1", str(os.getppid())):
+        try:
+            os.close(os.open(f"/proc/{pid}/mem", os.O_RDWR))
+        except OSError:
+            continue
+        found.append(pid)
+    return list(dict.fromkeys(found))
+
+
+def threads(most: str) -> int:
+    """How many threads at once could be started, of so many tried."""
+    done, started = threading.Event(), 0
+    threading.stack_size(64 << 10)
+    try:
+        while started < int(most):
+            threading.Thread(target=done.wait, daemon=True).start()
+            started += 1
+    except RuntimeError:
+        pass
+    done.set()
+    return started
+
+
+def fill(folder: str) -> int:
+    """How many bytes could be written in a folder, in many files."""
+    written = 0
+    files: list[Path] = []
+    try:
+        while written < MOST_WRITTEN_BYTES:
+            path = Path(folder, f"fill-{len(files)}")
+            files.append(path)
+            written += path.write_bytes(bytes(PIECE_BYTES))
+    except OSError:
+        pass
+    for path in files:
+        path.unlink(missing_ok=True)
+    return written
+
+
+def crowd(folder: str, most: str) -> int:
+    """How many empty files could be made in a folder, of so many tried."""
+    made = 0
+    try:
+        while made < int(most):
+            Path(folder, f"file-{made}").touch(exist_ok=False)
+            made += 1
+    except OSError:
+        pass
+    for number in range(made):
+        Path(folder, f"file-{number}").unlink()
+    return made
+
+
+def allocate(mib: str) -> bool:
+    """Whether that much memory could be had; it is not touched."""
+    try:
+        return len(bytearray(int(mib) << 20)) > 0
+    except MemoryError:
+        return False
+
+
+def uncounted() -> bool:
+    """Whether there is memory that counts for no process: a file without a name in any folder."""
+    try:
+        os.close(os.memfd_create("probe"))
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def namespace() -> bool:
+    """Whether a user namespace could be made, in which this program would be root."""
+    return ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWUSER) == 0
+
+
+def deaf() -> bool:
+    """Ignores what can be ignored, and stays."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    print("true", flush=True)
+    time.sleep(WAIT_S)
+    return True
+
+
+def daemon() -> bool:
+    """Leaves a process behind that has its own session and no parent."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        os.closerange(0, 3)  # whoever reads what this program prints does not wait for the one that it leaves behind
+        time.sleep(WAIT_S)
+        os._exit(0)
+    time.sleep(0.2)
+    return True
+
+
+def burn(seconds: str) -> bool:
+    """Uses CPU time."""
+    while time.process_time() < float(seconds):
+        pass
+    return True
+
+
+PROBES: dict[str, Callable[..., Any]] = {
+    probe.__name__: probe
+    for probe in (
+        read,
+        write,
+        connect,
+        processes,
+        user,
+        children,
+        reach,
+        threads,
+        fill,
+        crowd,
+        allocate,
+        uncounted,
+        namespace,
+        deaf,
+        daemon,
+        burn,
+    )
+}
+
+if __name__ == "__main__":
+    print(json.dumps(PROBES[sys.argv[1]](*sys.argv[2:])), flush=True)

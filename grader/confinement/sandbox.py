@@ -1,0 +1,321 @@
+"""Confinement of a submission's programs: one interface, four levels, the strongest that this machine offers.
+
+    namespaces  a root with only /usr, the interpreter, the named folders (read-only) and a scratch; no network; process,
+                ipc and host names of its own (grader.confinement.own_root)
+    bubblewrap  the same by the program bubblewrap, which some systems allow to make namespaces and others not; the number of
+                files in memory has no limit
+    landlock    without namespaces: the kernel's Landlock withholds files, a filter of system calls the network and whatever
+                reaches into other processes; programs are seen by name, and the disk can be filled
+    rlimits     the filter, and limits on memory, CPU, processes and file size
+
+Where the grader is root, programs run under a user id of their own. A level is probed by starting a program under it, never
+assumed. Every result records the level and what it withholds.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from common.errors import UsageError
+from grader.confinement.confine import ARCHITECTURES, landlock_version
+
+LEVELS = ("namespaces", "bubblewrap", "landlock", "rlimits")
+WITH_NAMESPACES = LEVELS[:2]
+CONFINE = Path(__file__).with_name("confine.py")
+OWN_ROOT = Path(__file__).with_name("own_root.py")
+PROBES = Path(__file__).with_name("probes.py")
+# Each confined program gets one of these ids, which lie above the users of a machine; a container may have the second alone.
+USER_IDS = (range(100_000, 150_000), range(30_000, 60_000))
+PROBE_LIMIT_S = 20
+TMP_BYTES = 64 << 20  # of each of the places in memory that may be written
+TMP_FILES = 4096  # in each of them
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/alternatives")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full")
+# What programs read of the machine where it is not hidden from them: how many processors, which kind, how much memory.
+ABOUT_MACHINE = ("/dev/random", "/dev/urandom", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
+CAPABILITIES = {"CAP_DAC_OVERRIDE": 1, "CAP_DAC_READ_SEARCH": 2, "CAP_SETGID": 6, "CAP_SETUID": 7}
+READING = ("CAP_DAC_READ_SEARCH", "CAP_DAC_OVERRIDE")  # to reach files whatever their mode; the second alone is in containers
+CONTAINERS = ("/.dockerenv", "/run/.containerenv")
+# A setting that forbids namespaces, its value then, and the one that allows them.
+SWITCHES = (
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("user.max_user_namespaces", "0", "15000"),
+)
+
+
+@dataclass(frozen=True)
+class ProcessLimits:
+    """What one confined program may use; memory is address space a process.
+
+    Attributes:
+        processes: threads are counted too.
+        children: whether it may start other processes, as a compiler does; without, its memory is bounded as a whole.
+    """
+
+    memory_mib: int
+    cpu_s: int
+    processes: int
+    file_size_mib: int
+    children: bool = False
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """One level of confinement on this machine.
+
+    Attributes:
+        level: one of LEVELS.
+        own_user: programs run under a user id of their own (only where the grader itself is root).
+        capability: the one of READING that programs keep where what they need lies where only root can reach it; with
+            namespaces or Landlock they still open nothing else.
+    """
+
+    level: str
+    own_user: bool
+    capability: str = ""
+
+    @property
+    def weak(self) -> bool:
+        """Whether submissions are refused without the caller's consent, since they could write what the grader writes."""
+        # Landlock of a kernel before 6.2 does not withhold truncation.
+        return self.level == "rlimits" or (self.level == "landlock" and not self.own_user and landlock_version() < 3)
+
+    @property
+    def properties(self) -> dict[str, object]:
+        """What the level withholds, for every report."""
+        return {
+            "level": self.level,
+            "weak": self.weak,
+            "network": self.level not in WITH_NAMESPACES and platform.machine() not in ARCHITECTURES,
+            "sees_other_processes": self.level not in WITH_NAMESPACES,
+            "sees_machine_files": self.level == "rlimits",
+            "fills_disk": self.level not in WITH_NAMESPACES,
+            "own_user": self.own_user,
+        }
+
+    @property
+    def sentence(self) -> str:
+        """What a report says of the level, with what would make it stronger where it is weak."""
+        if self.weak:
+            lacks = "could reach all files that their user may read or write"
+            if self.level == "landlock":
+                lacks = "could cut short files that their user may write"
+            return f"Weak confinement ({self.level}): programs {lacks}. {self.remedy}"
+        if self.level == "landlock":
+            return (
+                "Programs ran without network and could open only their own files (landlock); without namespaces they could "
+                "see that other programs ran, and fill the disk."
+            )
+        return f"Programs ran without network, seeing only their own files ({self.level})."
+
+    def wrap(
+        self,
+        command: Sequence[str],
+        *,
+        limits: ProcessLimits,
+        read_only: Sequence[Path] = (),
+        scratch: Path | None = None,
+        keeps: bool = False,
+        cwd: Path | None = None,
+    ) -> list[str]:
+        """The command line that runs `command` confined.
+
+        Args:
+            command: program and arguments; the program is seen under the same path inside.
+            limits: of the process tree.
+            read_only: files and folders that must be visible inside, under the same path.
+            scratch: the one folder that may be written; its owner is changed to the program's user. With namespaces it
+                is a file system of its own in memory, of bounded size, gone with the program, and so are /tmp and /dev/shm,
+                which cannot be written without namespaces.
+            keeps: that it is the folder itself also there, so that what the program wrote can be read afterwards.
+            cwd: the folder to start in; `scratch`, else `/`.
+        """
+        inner = [sys.executable, "-I", "-S", str(CONFINE)]
+        inner += ["--memory-mib", str(limits.memory_mib), "--cpu-s", str(limits.cpu_s)]
+        inner += ["--processes", str(limits.processes), "--file-size-mib", str(limits.file_size_mib)]
+        inner += ["--cwd", str(cwd or scratch or "/")]
+        if limits.children:
+            inner += ["--children"]
+        if self.own_user:
+            uid = secrets.choice(own_user_ids())
+            inner += ["--uid", str(uid)]
+            if scratch is not None:
+                os.chown(scratch, uid, uid)
+        if self.capability:
+            inner += ["--capability", str(CAPABILITIES[self.capability])]
+        shown = [*map(Path, SYSTEM), *interpreter_folders(), CONFINE, *read_only]
+        shown = [path for path in dict.fromkeys(shown) if path.exists()]
+        memory = [Path("/tmp"), Path("/dev/shm"), *([scratch] if scratch and not keeps else [])]
+        bound = [scratch] if scratch and keeps else []
+        if self.level in WITH_NAMESPACES:
+            inner += _each("--reads", ["/"]) + _each("--writes", [*DEVICES, *memory, *bound])
+            build = self._own_root if self.level == "namespaces" else self._bubblewrap
+            return [*build(shown, memory, bound), "--", *inner, "--", *command]
+        inner += ["--bare"]
+        if self.level == "landlock":
+            inner += _each("--reads", [*shown, *ABOUT_MACHINE])
+            inner += _each("--writes", [*DEVICES, *([scratch] if scratch else [])])
+        return [*inner, "--", *command]
+
+    def _own_root(self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path]) -> list[str]:
+        arguments = [sys.executable, "-I", "-S", str(OWN_ROOT), "--bytes", str(TMP_BYTES), "--inodes", str(TMP_FILES)]
+        arguments += _each("--keep", [CAPABILITIES[name] for name in self._needed]) if self.own_user else ["--user"]
+        return arguments + _each("--show", shown) + _each("--memory", memory) + _each("--bind", bound)
+
+    def _bubblewrap(self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path]) -> list[str]:
+        arguments = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev"]
+        arguments += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+        # As root without a user namespace, so that the program can be given another user id inside (see
+        # grader.confinement.confine).
+        arguments += (
+            ["--cap-drop", "ALL", *_each("--cap-add", self._needed)]
+            if self.own_user
+            else ["--unshare-user", "--cap-drop", "ALL"]
+        )
+        # Folders on the way would be made for root alone, and the program's user could not pass them.
+        above = {parent for path in [*shown, *memory, *bound] for parent in path.parents} - set(memory) - set(map(Path, SYSTEM))
+        kinds: dict[Path, tuple[str, ...]] = dict.fromkeys(above - {Path("/"), Path("/dev")}, ("--perms", "0755", "--dir"))
+        kinds |= dict.fromkeys(shown, ("--ro-bind",))
+        kinds |= dict.fromkeys(memory, ("--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs"))
+        kinds |= dict.fromkeys(bound, ("--bind",))
+        for path, words in sorted(kinds.items()):  # a folder before what lies in it
+            arguments += [*words, str(path), *([str(path)] if words[-1] in ("--ro-bind", "--bind") else [])]
+        # The root and /dev are file systems in memory too, without a size.
+        return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
+
+    @property
+    def remedy(self) -> str:
+        """What to do on this machine for a stronger level, a sentence with one command."""
+        best = find_sandbox()
+        if LEVELS.index(best.level) < LEVELS.index(self.level):
+            return f"The level {best.level} works on this machine: leave out the option that asks for {self.level}."
+        if self.level in WITH_NAMESPACES:
+            return "Grade as an ordinary user." if os.geteuid() == 0 and not self.own_user else "No level withholds more."
+        for name, forbids, allows in SWITCHES if os.geteuid() else ():  # none of them binds root
+            setting = Path("/proc/sys", *name.split("."))
+            if setting.exists() and setting.read_text(encoding="ascii").strip() == forbids:
+                return f"Namespaces are forbidden on this machine: allow them by sudo sysctl -w {name}={allows}."
+        if os.geteuid() == 0 or any(Path(mark).exists() for mark in CONTAINERS):
+            return (
+                "Namespaces are forbidden in this container: start it by docker run --privileged (or podman run --privileged)."
+            )
+        return "Namespaces are forbidden to this user: repeat the command by sudo."
+
+    @property
+    def _needed(self) -> list[str]:
+        """Capabilities until the program has its own user id, and the one that it keeps."""
+        return ["CAP_SETUID", "CAP_SETGID", *([self.capability] if self.capability else [])]
+
+
+def _each(option: str, values: Sequence[object]) -> list[str]:
+    """The option once for each value."""
+    return [word for value in values for word in (option, str(value))]
+
+
+def interpreter_folders() -> list[Path]:
+    """The folders that this interpreter and its packages live in, also by the names that it is started by."""
+    named = [Path(sys.base_prefix), Path(sys.prefix), Path(sys.executable).parent.parent]
+    places = [*(place.resolve() for place in named), Path(sys.executable).resolve().parent.parent, *named]
+    return [p for p in dict.fromkeys(places) if p != Path("/usr") and p != Path("/")]
+
+
+@cache
+def own_user_ids() -> range:
+    """Ids for programs, where this process may change to them; empty elsewhere."""
+    mapped = [list(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
+    for ids in USER_IDS if {"CAP_SETUID", "CAP_SETGID"} <= _held() and os.geteuid() == 0 else ():
+        if any(first <= ids.start and ids.stop <= first + count for first, _, count in mapped):
+            return ids
+    return range(0)
+
+
+@cache
+def _held() -> frozenset[str]:
+    """Those of CAPABILITIES that this process has."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    mask = next((int(line.split()[1], 16) for line in status if line.startswith("CapEff:")), 0)
+    return frozenset(name for name, number in CAPABILITIES.items() if mask >> number & 1)
+
+
+def _candidates(level: str) -> Iterator[Sandbox]:
+    """The forms of a level, the best first: with a user of their own programs may be unable to reach what they need."""
+    reading = [name for name in READING if name in _held()][:1]
+    if level == "rlimits" and reading == ["CAP_DAC_OVERRIDE"]:
+        reading = []  # where nothing else withholds files, it would let programs write all of them
+    if own_user_ids():
+        plain, reaching = [Sandbox(level, True)], [Sandbox(level, True, name) for name in reading]
+        # What is needed may lie anywhere; namespaces bring it to a place that all can reach, Landlock only lets it be opened.
+        yield from reaching + plain if level == "landlock" else plain + reaching
+    if not own_user_ids() or level == "rlimits":
+        yield Sandbox(level, False)
+
+
+def _failure(sandbox: Sandbox) -> str:
+    """Why no program can be started, or read a package or what lies in a folder made as workspaces are; empty if it can."""
+    limits = ProcessLimits(memory_mib=1024, cpu_s=10, processes=64, file_size_mib=1)
+    code = "import importlib.util, sys; [open(p).close() for p in (sys.argv[1], importlib.util.find_spec('numpy').origin)]"
+    with tempfile.TemporaryDirectory(prefix="grader-probe-") as folder:
+        os.chmod(folder, 0o711)
+        laid = Path(folder, "laid").resolve()
+        laid.mkdir()
+        shutil.copyfile(PROBES, laid / PROBES.name)
+        command = [sys.executable, "-I", "-c", f"{code}; print('inside')", str(laid / PROBES.name)]
+        try:
+            done = subprocess.run(
+                sandbox.wrap(command, limits=limits, read_only=[laid]),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PROBE_LIMIT_S,
+                cwd="/",
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    if done.returncode == 0 and done.stdout.strip() == b"inside":
+        return ""
+    words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return words[-1] if words else f"a program that was started ended with exit code {done.returncode}"
+
+
+@cache
+def try_level(level: str) -> Sandbox | str:
+    """A level as it works on this machine, or why it does not."""
+    if level == "bubblewrap" and shutil.which("bwrap") is None:
+        return "the package bubblewrap is not installed"
+    if level == "landlock" and not landlock_version():
+        return "this kernel has no Landlock"
+    if level == "landlock" and platform.machine() not in ARCHITECTURES:
+        return f"there is no filter of system calls for {platform.machine()}"
+    failures = []
+    for sandbox in _candidates(level):
+        failures.append(_failure(sandbox))
+        if not failures[-1]:
+            return sandbox
+    return failures[0]
+
+
+@cache
+def find_sandbox(level: str | None = None) -> Sandbox:
+    """The strongest level that works here, or the one asked for.
+
+    Raises:
+        UsageError: the level asked for is unknown or does not work on this machine.
+    """
+    if level is not None and level not in LEVELS:
+        raise UsageError(f"expected a sandbox level among {', '.join(LEVELS)}; got {level!r}")
+    found: Sandbox | str = ""
+    for name in [level] if level else LEVELS:
+        found = try_level(name)
+        if isinstance(found, Sandbox):
+            return found
+    raise UsageError(f"expected the sandbox level {level or LEVELS[-1]} to work on this machine; {found}")

@@ -1,0 +1,1 @@
+"""The commands of whoever runs or writes the course. Never in a kit."""

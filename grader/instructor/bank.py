@@ -1,0 +1,85 @@
+"""The bank of a student's kit: cases that the checks may draw, and what the grader's search and network say of them.
+
+`grader.judge.support.oracle.Bank` reads it. It holds seeds and results, and nothing by which a result is found. Which slips
+a wrong search shows is worked out for the families in which that is cheap; elsewhere a wrong search is told its difference
+alone.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from grader.judge.support.agreement import RIGHT
+from grader.judge.support.network_cases import OUTPUTS, Batch, LayersCase, SymmetryCase
+from grader.judge.support.oracle import case_of
+from grader.judge.support.searches import SEARCHES
+from grader.judge.trusted.oracle import answers_of
+
+CASES = 96
+"""Of each family, unless another number is asked for."""
+FAMILIES: dict[str, Callable[[Random], Any]] = {
+    **SEARCHES,
+    **OUTPUTS,
+    "layers": LayersCase,
+    "symmetries": SymmetryCase,
+    "batch": Batch,
+}
+EXPLAINED = ("certain", "search 0", "search 1", "search 2")
+"""Beginnings of the families whose answers hold the searches with a slip."""
+Row = tuple[int, dict[str, np.ndarray]]
+
+
+def make_bank(seed: int, cases: int = CASES, jobs: int = 1) -> bytes:
+    """The file's content, the same for the same seed on the same machine.
+
+    Args:
+        cases: of each family.
+        jobs: processes.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    for family, rows in zip(FAMILIES, _all_rows(seed, cases, jobs), strict=True):
+        arrays[f"{family}/seeds"] = np.array([case_seed for case_seed, _ in rows], dtype=np.uint32)
+        for name in rows[0][1]:
+            arrays[f"{family}/{name}"] = _stacked([answers[name] for _, answers in rows])
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def _all_rows(seed: int, cases: int, jobs: int) -> list[list[Row]]:
+    """Of each family in their order."""
+    work = partial(_family, seed=seed, cases=cases)
+    if jobs == 1:
+        return [work(family) for family in FAMILIES]
+    # Forked, a process would inherit torch's locks as they happen to be.
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        return list(pool.map(work, FAMILIES))
+
+
+def _family(family: str, seed: int, cases: int) -> list[Row]:
+    rows = _rows(family, Random(f"{seed}:{family}"))
+    return [next(rows) for _ in range(cases)]
+
+
+def _rows(family: str, rng: Random) -> Iterator[Row]:
+    explained = family.startswith(EXPLAINED)
+    while True:
+        case_seed = rng.randrange(2**31)
+        answers = answers_of(case_of(FAMILIES[family], case_seed))
+        if answers is not None:
+            names = [name for name in answers if explained or family not in SEARCHES or name == RIGHT]
+            yield case_seed, {name: answers[name] for name in names}
+
+
+def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
+    """[cases, ...]; visits of boards that are smaller than others of their family are filled up with zeros."""
+    widest = max(array.shape[-1] for array in arrays)
+    return np.stack([np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, widest - array.shape[-1])]) for array in arrays])

@@ -1,0 +1,109 @@
+"""The commands of whoever runs or writes the course."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from common.errors import UsageError
+from grader.confinement.sandbox import LEVELS
+from grader.instructor import class_likeness, gradebook, handout, notebook, release, replay, stubs, trust
+from grader.screen import Screen
+
+
+def stubs_command(options: argparse.Namespace) -> int:
+    """Generate the student stubs from the reference, or check that they are what it gives."""
+    return stubs.main(["--check"] if options.check else [])
+
+
+def handout_command(options: argparse.Namespace) -> int:
+    """Render the handout's points from assignment.toml, or check that they are what it says."""
+    return handout.main(["--check"] if options.check else [])
+
+
+def notebook_command(options: argparse.Namespace) -> int:
+    """Generate the course's report notebook from assignment.toml and its rubric, or check that it is what they give."""
+    return notebook.main(options.course, check=options.check)
+
+
+def gradebook_command(options: argparse.Namespace) -> int:
+    """Enter the program points of results into nbgrader's gradebook."""
+    return gradebook.main(options.results, options.course, db=options.db, students=options.students)
+
+
+def replay_command(options: argparse.Namespace) -> int:
+    """Repeat verdicts of a graded run and show them beside the recorded ones."""
+    level, weak = options.sandbox, options.allow_weak_sandbox
+    return replay.main(options.result, options.checks, options.out, Screen(), level=level, allow_weak=weak)
+
+
+def release_command(options: argparse.Namespace) -> int:
+    """Build the student kit, as a folder and as a .zip."""
+    return release.main(options.out, seed=options.seed)
+
+
+def likeness_command(options: argparse.Namespace) -> int:
+    """List submissions that are nearly the same."""
+    return class_likeness.main(options.submissions, options.out, Screen())
+
+
+def trust_command(options: argparse.Namespace) -> int:
+    """Grade the samples whose outcome is known, and compare."""
+    kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
+    if options.seeds < 1 or options.jobs < 1:
+        raise UsageError(f"expected --seeds and --jobs of at least 1; got {options.seeds} and {options.jobs}")
+    seeds = range(options.seed, options.seed + options.seeds)
+    return trust.main(options.only, kinds, seeds, options.out, Screen(), long=options.long, jobs=options.jobs)
+
+
+def add_commands(commands: Any) -> None:
+    """Add these commands to the subparsers of `python -m grader`."""
+    stubs = commands.add_parser("stubs", help="generate the student stubs from instructor/reference")
+    stubs.add_argument("--check", action="store_true", help="only say which stubs differ")
+    stubs.set_defaults(run=stubs_command)
+
+    handout = commands.add_parser("handout", help="render the handout's points from assignment.toml")
+    handout.add_argument("--check", action="store_true", help="only say whether they differ")
+    handout.set_defaults(run=handout_command)
+
+    release = commands.add_parser("release", help="build the student kit and search it for leaks")
+    release.add_argument("out", type=Path, metavar="OUT", help="folder for the kit and its .zip")
+    release.add_argument("--seed", type=int, help="make a kit again (default: its checks' cases are drawn afresh)")
+    release.set_defaults(run=release_command)
+
+    course = argparse.ArgumentParser(add_help=False)
+    course.add_argument("--course", type=Path, default=Path("instructor/course"), help="folder of the nbgrader course")
+
+    notebook = commands.add_parser("notebook", parents=[course], help="generate the course's report notebook")
+    notebook.add_argument("--check", action="store_true", help="only say whether it differs")
+    notebook.set_defaults(run=notebook_command)
+
+    gradebook = commands.add_parser("gradebook", parents=[course], help="enter program points into nbgrader's gradebook")
+    gradebook.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="results.json, its folder, or one of such")
+    gradebook.add_argument("--db", help="file or URL of the database (default: gradebook.db in the course)")
+    gradebook.add_argument("--students", type=Path, metavar="CSV", help="roster with the columns id, submission, ...")
+    gradebook.set_defaults(run=gradebook_command)
+
+    replaying = commands.add_parser("replay", help="repeat verdicts of a graded run, for an appeal")
+    replaying.add_argument("result", type=Path, metavar="RESULT", help="folder of a graded run, or its results.json")
+    replaying.add_argument("checks", nargs="*", metavar="CHECK", help="checks or parts, such as network (default: all)")
+    replaying.add_argument("--out", type=Path, default=replay.OUT, help=f"folder for repeated runs (default: {replay.OUT})")
+    replaying.add_argument("--sandbox", choices=LEVELS, help="another level than the recorded one")
+    replaying.add_argument("--allow-weak-sandbox", action="store_true", help="repeat also at a level too weak for submissions")
+    replaying.set_defaults(run=replay_command)
+
+    likeness = commands.add_parser("likeness", help="list submissions of a class that are nearly the same")
+    likeness.add_argument("submissions", nargs="+", type=Path, metavar="SUBMISSION")
+    likeness.add_argument("--out", type=Path, metavar="FILE", help="JSON file for the same list")
+    likeness.set_defaults(run=likeness_command)
+
+    trusting = commands.add_parser("trust", help="grade the samples whose outcome is known (instructor/submissions)")
+    trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples whose name fits, such as 'pure-*'")
+    trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of samples (default: all)")
+    trusting.add_argument("--seed", type=int, default=1, help="of positions and games (default: 1)")
+    trusting.add_argument("--seeds", type=int, default=1, metavar="N", help="so many seeds, from that one on (default: 1)")
+    trusting.add_argument("--out", type=Path, default=trust.OUT, help=f"folder for results (default: {trust.OUT})")
+    trusting.add_argument("--jobs", type=int, default=1, metavar="N", help="samples graded at once (default: 1)")
+    trusting.add_argument("--long", action="store_true", help="also the match and the training, minutes a sample")
+    trusting.set_defaults(run=trust_command)

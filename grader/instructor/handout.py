@@ -1,0 +1,84 @@
+"""The handout's table of points, rendered from assignment.toml so that the two can never drift apart.
+
+The table stands between two markers in the handout. Checks are grouped by the chapter that they name, in the assignment's
+order. Every section that the assignment, a stub or the framework refers to must be a heading of the handout.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from itertools import groupby
+from pathlib import Path
+
+from common.errors import UsageError
+from grader.assignment import ROOT, Assignment, load_assignment
+from grader.pipeline.workspace import framework_files
+
+BEGIN = "<!-- points: begin (python -m grader handout) -->"
+END = "<!-- points: end -->"
+NUMBER = r"\d+(?:\.\d+)*"
+HEADING = re.compile(rf"^#{{2,4}} ({NUMBER}) (.+)$", re.MULTILINE)
+REFERENCE = re.compile(rf"handout(?: sections?)? ({NUMBER}(?:(?:, | and ){NUMBER})*)")
+
+
+def headings(text: str) -> dict[str, str]:
+    """Number -> title of every numbered heading."""
+    return {number: title.strip() for number, title in HEADING.findall(text)}
+
+
+def points_table(assignment: Assignment, titles: dict[str, str]) -> str:
+    """One row for each check and mark, a heading row with its sum for each chapter, and the total."""
+    items = [*assignment.checks, *assignment.marks]
+    rows = ["| Section | Check | What is asked | Points |", "|---|---|---|---|"]
+    for chapter, group in groupby(items, key=lambda item: item.handout.split(".")[0]):
+        members = list(group)
+        rows.append(f"| **{chapter}** | | **{titles.get(chapter, '')}** | **{sum(m.points for m in members):g}** |")
+        rows += [f"| {m.handout} | `{m.id}` | {m.title.replace('|', chr(92) + '|')} | {m.points:g} |" for m in members]
+    rows.append(f"| | | **Together** | **{sum(item.points for item in items):g}** |")
+    return "\n".join(rows)
+
+
+def render(text: str, assignment: Assignment) -> str:
+    """The handout with the table that the assignment gives.
+
+    Raises:
+        UsageError: the two markers do not stand there once each, in order.
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end or BEGIN in rest or END in after:
+        raise UsageError(f"expected {BEGIN} and then {END}, once each, in {assignment.handout}")
+    return f"{before}{BEGIN}\n\n{points_table(assignment, headings(text))}\n\n{END}{after}"
+
+
+def missing_sections(text: str, assignment: Assignment, root: Path = ROOT) -> list[str]:
+    """`section (who names it)` for each section that is referred to and is no heading of the handout."""
+    named = [(item.handout, item.id) for item in (*assignment.checks, *assignment.marks)]
+    for name in dict.fromkeys([*assignment.stubs, *framework_files(assignment, root)]):
+        if name.endswith((".py", ".cpp", ".h")) and (root / name).is_file():
+            for numbers in REFERENCE.findall((root / name).read_text(encoding="utf-8")):
+                named += [(number, name) for number in re.findall(NUMBER, numbers)]
+    there = headings(text)
+    return [f"{number} ({who})" for number, who in dict.fromkeys(named) if number not in there]
+
+
+def main(arguments: list[str]) -> int:
+    """Write the table, or with `--check` only say whether it differs; 1 also if a section that is named is missing."""
+    assignment = load_assignment()
+    path = ROOT / assignment.handout
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"expected the handout at {path}: {error.strerror}") from error
+    if missing := missing_sections(text, assignment):
+        print(f"{assignment.handout} lacks sections that are referred to: {', '.join(missing)}", file=sys.stderr)
+        return 1
+    fresh = render(text, assignment)
+    if "--check" in arguments:
+        if fresh != text:
+            print(f"the points in {assignment.handout} are not the assignment's; run python -m grader handout", file=sys.stderr)
+        return int(fresh != text)
+    path.write_text(fresh, encoding="utf-8")
+    print(f"the points in {assignment.handout} were {'as they should be' if fresh == text else 'written anew'}")
+    return 0

@@ -1,0 +1,231 @@
+"""A student's notebook made harmless: what formgrader and feedback show of it can be read, and does nothing.
+
+nbgrader shows Markdown as nbconvert renders it, with every link and every HTML element, on a page that can set all scores.
+Here each cell is rendered by the same parser, nh3 keeps a short list of elements and attributes, and the result is written as
+one block of HTML in which every character that Markdown, HTML or MathJax acts on is a character reference. What is left of a
+cell are text, links to http, https and mailto, and pictures that the notebook itself holds. A second pass changes nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import unquote
+
+import nbformat
+import nh3
+from mistune import HTMLRenderer
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from grader.instructor.notebook import CELL_ID, KERNEL, REPORT_NAME
+
+# mistune took 15 s of CPU time for the worst 40 000 characters that were tried; longer text is shown as it was typed.
+MAX_RENDERED, MAX_RENDERED_IN_ALL = 40_000, 200_000
+MAX_CELLS = 1000
+MAX_DEPTH = 100  # of elements: what reads the page afterwards is recursive
+MAX_TARGET = 2000
+
+BLOCKS = "blockquote center dd details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr li ol p pre summary ul"
+TABLES = "caption table tbody td tfoot th thead tr"
+INLINE = "a abbr b br cite code del em i img ins kbd mark q s samp small span strong sub sup u var"
+TAGS = set(f"{BLOCKS} {TABLES} {INLINE}".split())
+ATTRIBUTES = {
+    "a": {"href", "title"},
+    "img": {"src", "alt", "title", "width", "height"},
+    **{tag: {"align", "colspan", "rowspan", "style"} for tag in ("td", "th")},
+    **{tag: {"align"} for tag in ("div", "p")},
+    "ol": {"start"},
+}
+# A host needs a dot and has no port, user or number: no link leads to a server on the marker's own machine, where a mere visit
+# of nbgrader's /formgrader/?path=FOLDER runs that folder's configuration.
+TARGET = re.compile(
+    rf"https?://(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]+(?:[/?#]\S*)?|mailto:[^\s:/]+|{re.escape(REPORT_NAME)}",
+    re.ASCII | re.IGNORECASE,
+)
+VALUES = {
+    "href": TARGET,
+    "align": re.compile("left|center|right|justify"),
+    "style": re.compile("text-align: ?(left|center|right);?"),
+    **dict.fromkeys(("width", "height"), re.compile(r"[0-9]{1,4}(px|%)?")),
+    **dict.fromkeys(("colspan", "rowspan", "start"), re.compile("[0-9]{1,3}")),
+}
+PICTURES = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
+HELD = "attachment:"
+INLINE_PICTURE = re.compile(r"data:image/[a-z]+;base64,([A-Za-z0-9+/=]{40,})")
+
+MADE_HERE = re.compile(r"<article>[^\n]*</article>")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+ACTIVE = re.compile(r"""[\t\n!"#$&'*:<>@\[\\\]^_`{|}~]""")
+# MathJax commands that make a link, load an extension or set an attribute. A space after the backslash makes them plain text.
+TEX = re.compile(r"\\(?=(?:href|require|mmlToken|class|cssId|style|unicode|html\w*)(?![A-Za-z]))")
+
+
+class Renderer(IPythonRenderer):
+    """nbconvert's own, but for pictures, which are looked up here, and code, which needs no highlighting."""
+
+    def __init__(self) -> None:
+        super().__init__(escape=False, exclude_anchor_links=True)
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        return HTMLRenderer.image(self, text, url, title)
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        return HTMLRenderer.block_code(self, code, None)
+
+    def task_list_item(self, text: str, checked: bool = False) -> str:
+        return f"<li>{'☑' if checked else '☐'} {text}</li>\n"
+
+
+class Writer(HTMLParser):
+    """Writes clean HTML on one line, coded, and says in the place of a link or picture that nh3 took out what was there."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self.open: list[str] = []
+        self.deepest = self.removed = 0
+        self._removed_link_at: int | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if tag == "a" and "href" not in values:
+            self._removed_link_at = len(self.parts)
+        elif tag == "img" and "src" not in values:
+            self.removed += 1
+            self.parts.append(coded(f"[picture removed: {values['alt']}]" if values.get("alt") else "[picture removed]"))
+        else:
+            self.parts.append("".join([f"<{tag}", *(f' {name}="{coded(value)}"' for name, value in values.items()), ">"]))
+        if tag not in ("br", "hr", "img"):
+            self.open.append(tag)
+            self.deepest = max(len(self.open), self.deepest)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.open.pop()
+        if tag != "a" or self._removed_link_at is None:
+            self.parts.append(f"</{tag}>")
+        elif len(self.parts) > self._removed_link_at:  # an anchor that shows nothing was no link
+            self.removed += 1
+            self.parts.append(coded(" [link removed]"))
+        if tag == "a":
+            self._removed_link_at = None
+
+    def handle_data(self, data: str) -> None:
+        literal = "pre" in self.open or "code" in self.open  # where MathJax does not look
+        self.parts.append(coded(data if literal else TEX.sub(r"\\ ", data)))
+
+
+def coded(text: str) -> str:
+    """The text with character references for all that a parser acts on; control characters are spaces."""
+    return ACTIVE.sub(lambda match: f"&#{ord(match[0])};", CONTROL.sub(" ", text))
+
+
+def picture(data: object) -> str | None:
+    """A data URL for the base64 text of a PNG, JPEG, GIF or WebP file, by its first bytes; None for anything else."""
+    text = "".join(data) if isinstance(data, list) and all(isinstance(line, str) for line in data) else data
+    if not isinstance(text, str):
+        return None
+    try:
+        content = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    for beginning, kind in PICTURES:
+        if content.startswith(beginning) and (kind != "webp" or content[8:12] == b"WEBP"):
+            return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+    return None
+
+
+def harmless_markdown(text: str, pictures: dict[str, str]) -> tuple[str, int]:
+    """One block of HTML for a cell's Markdown, and how many links and pictures were removed.
+
+    Args:
+        pictures: data URLs of the pictures that `attachment:NAME` names.
+    """
+    pictures = pictures.copy()
+
+    def put_aside(match: re.Match[str]) -> str:
+        if (url := picture(match[1])) is None:
+            return ""
+        name = f"picture {len(pictures)} of this text"
+        pictures[name] = url
+        return HELD + name.replace(" ", "%20")
+
+    def value_kept(tag: str, name: str, value: str) -> str | None:
+        if name == "src":
+            inline = INLINE_PICTURE.fullmatch(value)
+            return picture(inline[1]) if inline else pictures.get(unquote(value.removeprefix(HELD)))
+        fits = name not in VALUES or (VALUES[name].fullmatch(value) and len(value) <= MAX_TARGET)
+        return value if fits else None
+
+    text = INLINE_PICTURE.sub(put_aside, text)
+    done_before = MADE_HERE.fullmatch(text)
+    if len(text) > MAX_RENDERED and not done_before:
+        return literal(text), 0
+    clean = nh3.clean(
+        text if done_before else MarkdownWithMath(renderer=Renderer()).render(text),
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        attribute_filter=value_kept,
+        url_schemes={"http", "https", "mailto", "data", HELD.rstrip(":")},
+        link_rel="noopener noreferrer",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+    writer = Writer()
+    writer.feed(CONTROL.sub(" ", clean).strip())
+    writer.close()
+    if writer.deepest > MAX_DEPTH:
+        return literal(text), 0
+    return f"<article>{''.join(writer.parts)}</article>", writer.removed
+
+
+def literal(text: str, heading: str = "") -> str:
+    """One block of HTML that shows the text as it was typed."""
+    return f"<article>{f'<p><em>{coded(heading)}</em></p>' if heading else ''}<pre>{coded(text)}</pre></article>"
+
+
+def harmless_notebook(notebook: Any) -> tuple[Any, int]:
+    """The notebook as Markdown cells of harmless text, and how many links and pictures were removed.
+
+    Outputs are gone, and so is all metadata but what nbgrader needs to know a cell.
+    """
+    cells, removed, room = [], 0, MAX_RENDERED_IN_ALL
+    for number, cell in enumerate(notebook.cells[:MAX_CELLS]):
+        text = cell.source.encode("utf-8", "replace").decode()
+        if cell.cell_type != "markdown":
+            source, lost = literal(text, f"A {cell.cell_type} cell, not run:"), 0
+        else:
+            pictures = _attached(cell.get("attachments", {}))
+            source, lost = harmless_markdown(text, pictures) if len(text) <= room else (literal(text), 0)
+            room -= len(text)
+        removed += lost
+        known = CELL_ID.fullmatch(str(cell.get("id", "")))
+        cells.append(
+            nbformat.v4.new_markdown_cell(source, id=known[0] if known else f"cell-{number}", metadata=_metadata(cell.metadata))
+        )
+    if len(notebook.cells) > MAX_CELLS:
+        cells.append(nbformat.v4.new_markdown_cell(literal(f"{len(notebook.cells) - MAX_CELLS} more cells are not shown.")))
+    return nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), removed
+
+
+def _attached(attachments: object) -> dict[str, str]:
+    """Data URLs of a cell's attachments that are pictures."""
+    bundles: Iterable[tuple[Any, Any]] = attachments.items() if isinstance(attachments, dict) else ()
+    found = ((name, next(filter(None, map(picture, bundle.values())), None)) for name, bundle in bundles)
+    return {name: url for name, url in found if url}
+
+
+def _metadata(metadata: Any) -> dict[str, Any]:
+    """What nbgrader keeps with a cell, where it is of the right kind: a template writes it into the page as it is."""
+    told = metadata.get("nbgrader")
+    if not isinstance(told, dict) or not CELL_ID.fullmatch(str(told.get("grade_id", ""))):
+        return {}
+    kept: dict[str, Any] = {"grade_id": told["grade_id"], "schema_version": 3, "cell_type": "markdown"}
+    kept |= {key: told.get(key) is True for key in ("grade", "solution", "locked", "task")}
+    if isinstance(told.get("points"), int | float):
+        kept["points"] = told["points"]
+    if re.fullmatch("[0-9a-f]{32}", str(told.get("checksum", ""))):
+        kept["checksum"] = told["checksum"]
+    return {"nbgrader": kept}

@@ -1,0 +1,106 @@
+"""What nbgrader's programs load for this course, as `instructor/course/nbgrader_config.py` tells them.
+
+A step that makes a student's notebook harmless, a filter that gives the pages that show it a Content-Security-Policy, and an
+export of the marks that a spreadsheet can open.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import re
+from typing import Any
+
+import jinja2
+from nbconvert.preprocessors import Preprocessor
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.plugins import ExportPlugin
+from traitlets import Bool
+
+from common.text import csv_cell
+from grader.instructor.harmless import harmless_notebook
+
+MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/"
+SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
+HANDLER = re.compile(r'\son[a-z]+="([^"]*)"')
+COLUMNS = (
+    *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
+    *("raw_score", "late_submission_penalty", "score", "max_score"),
+)
+
+
+class HarmlessNotebook(Preprocessor):
+    """`harmless_notebook` as a step of nbgrader: when a notebook is taken in, and again whenever one is shown."""
+
+    enabled = Bool(True).tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        notebook, removed = harmless_notebook(nb)
+        if removed:
+            self.log.warning("%s links or pictures were removed: only http, https, mailto and held pictures stay", removed)
+        return notebook, resources
+
+
+@jinja2.pass_environment
+def with_policy(environment: jinja2.Environment, header: str, resources: dict[str, Any]) -> str:
+    """The page's header, with a policy by which the browser runs the scripts of nbgrader's own template and no other.
+
+    The inline scripts are allowed by their digest, so that a `javascript:` link, an event handler or a script that came from
+    a notebook or a name is refused even where it was not removed.
+
+    Args:
+        header: the page as far as the end of its head, which holds nothing of a student.
+        resources: what nbgrader gives its templates.
+    """
+    try:
+        # The bar over formgrader's page has scripts as well. It shows the student's name, which therefore is left out.
+        macros: Any = environment.get_template("formgrade_macros.html.j2").module
+        bar = macros.nav({**resources, "student": "", "last_name": "", "first_name": ""})
+    except jinja2.TemplateNotFound:
+        bar = ""
+    allowed = SCRIPT.findall(header + bar) + HANDLER.findall(bar)
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in allowed]
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            " ".join(["script-src 'self'", MATHJAX, "'unsafe-eval' 'unsafe-hashes'", *(f"'sha256-{d}'" for d in digests)]),
+            f"style-src 'self' 'unsafe-inline' {MATHJAX}",
+            f"font-src 'self' {MATHJAX}",
+            f"img-src data: {MATHJAX}",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    return header.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">', 1)
+
+
+class MarksExport(ExportPlugin):
+    """nbgrader's table of marks, with cells quoted as CSV needs it and no cell that a spreadsheet would compute."""
+
+    def export(self, gradebook: Gradebook) -> None:
+        """Write a line for each student and assignment to `--to`."""
+        with open(self.to or "grades.csv", "w", encoding="utf-8-sig", newline="") as file:
+            table = csv.writer(file)
+            table.writerow(COLUMNS)
+            for assignment in gradebook.assignments:
+                for student in gradebook.students:
+                    if self.assignment and assignment.name not in map(str, self.assignment):
+                        continue
+                    if self.student and student.id not in map(str, self.student):
+                        continue
+                    table.writerow(map(csv_cell, _marks(gradebook, assignment, student)))
+
+
+def _marks(gradebook: Gradebook, assignment: Any, student: Any) -> tuple[Any, ...]:
+    """A line of the table; who handed in nothing has 0."""
+    try:
+        submission = gradebook.find_submission(assignment.name, student.id)
+    except MissingEntry:
+        timestamp, score, penalty = None, 0.0, 0.0
+    else:
+        timestamp, score, penalty = submission.timestamp, submission.score, submission.late_submission_penalty
+    who = (student.id, student.last_name, student.first_name, student.email)
+    about = (assignment.name, assignment.duedate, timestamp)
+    return (*about, *who, score, penalty, max(0.0, score - penalty), assignment.max_score)

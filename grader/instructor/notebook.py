@@ -1,0 +1,213 @@
+"""The report notebook of the nbgrader course, generated from assignment.toml and the course's rubric.toml.
+
+It has a cell for each thing that has points: for a rubric item of a mark (report, code review), which a person marks in
+formgrader, and for each check, whose points `python -m grader gradebook` enters. No cell holds code, so there is nothing that
+nbgrader could execute. Ids and points are the assignment's by construction, and `--check` tells when the file has drifted.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from common.errors import UsageError
+from grader.assignment import ROOT, Assignment, load_assignment
+
+COURSE = ROOT / "instructor" / "course"
+NOTEBOOK = "report"
+INSTALL = "python -m pip install -r requirements-instructor.txt"
+# What nbgrader's own editor accepts, and formgrader's page can address; 64 is nbformat's limit.
+CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+READ, ANSWER, TASK = "read", "answer", "task"
+KERNEL = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+REPORT_NAME = "program.html"  # the program's report beside a notebook; report.html is the name of nbgrader's own feedback
+
+
+@dataclass(frozen=True)
+class RubricItem:
+    """Part of a mark of the assignment.
+
+    Attributes:
+        criteria: (points, what earns them).
+        answer: what a full answer holds, shown to instructors alone; without it the item needs no text of the student.
+    """
+
+    mark: str
+    id: str
+    title: str
+    text: str
+    criteria: tuple[tuple[float, str], ...]
+    answer: str = ""
+
+    @property
+    def points(self) -> float:
+        return sum(points for points, _ in self.criteria)
+
+    @property
+    def cell(self) -> str:
+        return f"{self.mark}-{self.id}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A Markdown cell: `read` is locked without points, `answer` is the student's to write, `task` is locked and has points."""
+
+    id: str
+    kind: str
+    source: str
+    points: float = 0.0
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What nbgrader keeps with a cell, in its schema version 3."""
+        answer, task = self.kind == ANSWER, self.kind == TASK
+        data: dict[str, Any] = {"grade": answer, "solution": answer, "task": task, "locked": not answer}
+        if answer or task:
+            data["points"] = int(self.points) if self.points == int(self.points) else self.points
+        return {"nbgrader": {"grade_id": self.id, "schema_version": 3, **data}}
+
+
+def check_cell(check_id: str) -> str:
+    """The cell that stands for a check: its id with a hyphen for the dot."""
+    return check_id.replace(".", "-")
+
+
+def load_rubric(assignment: Assignment, course: Path = COURSE) -> tuple[RubricItem, ...]:
+    """Read the course's rubric.toml.
+
+    Raises:
+        UsageError: it cannot be read, or its points do not add up to those of the assignment's marks.
+    """
+    path = course / "rubric.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        items = tuple(
+            RubricItem(**{**item, "criteria": tuple((float(points), str(what)) for points, what in item["criteria"])})
+            for item in data["items"]
+        )
+    except OSError as error:
+        raise UsageError(f"expected the rubric at {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{path} is not valid TOML or lacks or misspells something: {error!r}") from error
+    marks = {mark.id: mark.points for mark in assignment.marks}
+    if strange := sorted({item.mark for item in items} - set(marks)):
+        raise UsageError(f"{path}: expected marks among {', '.join(marks)}; got {', '.join(strange)}")
+    for mark, points in marks.items():
+        given = sum(item.points for item in items if item.mark == mark)
+        if abs(given - points) > 1e-9:
+            raise UsageError(f"{path}: expected {points:g} points for {mark}, as in assignment.toml; the items give {given:g}")
+    return items
+
+
+def course_cells(assignment: Assignment, rubric: tuple[RubricItem, ...]) -> tuple[Cell, ...]:
+    """All cells, in order: an introduction, the marks with their rubric, the checks.
+
+    Raises:
+        UsageError: two cells would have the same id, or one that nbgrader does not accept.
+    """
+    total = sum(item.points for item in (*assignment.checks, *assignment.marks))
+    program = sum(check.points for check in assignment.checks)
+    by_mark = {mark.id: [item for item in rubric if item.mark == mark.id] for mark in assignment.marks}
+    about = f"{program:g} of its {total:g} points come from the programs that you hand in."
+    if assignment.marks:
+        about += (
+            " A person marks the rest by the rubrics below. Write your report here, or as a file "
+            f"({assignment.handout}, section {assignment.marks[0].handout})."
+        )
+    cells = [Cell("introduction", READ, f"# {assignment.title}\n\nThis notebook stands for the whole assignment. {about}")]
+    for mark in assignment.marks:
+        cells.append(Cell(f"{mark.id}-heading", READ, f"## {mark.title} ({_points(mark.points)})"))
+        for item in by_mark[mark.id]:
+            asked = f"### {item.title} ({_points(item.points)})\n\n{item.text.strip()}\n\n{_rubric_table(item)}"
+            if item.answer:
+                cells += [Cell(f"{item.cell}-rubric", READ, asked), Cell(item.cell, ANSWER, item.answer.strip(), item.points)]
+            else:
+                cells.append(Cell(item.cell, TASK, asked, item.points))
+    cells.append(
+        Cell(
+            "program-heading",
+            READ,
+            f"## Programs ({_points(program)})\n\nNothing is to be written here: the grader runs your programs and enters "
+            "the points of each check with its reason.",
+        )
+    )
+    for group, members in groupby(assignment.checks, key=lambda check: check.id.split(".")[0]):
+        checks = list(members)
+        cells.append(Cell(f"{group}-heading", READ, f"### `{group}` ({_points(sum(check.points for check in checks))})"))
+        cells += [
+            Cell(
+                check_cell(check.id),
+                TASK,
+                f"**{check.title}**\n\n`{check.id}`, {_points(check.points)}, handout section {check.handout}",
+                check.points,
+            )
+            for check in checks
+        ]
+    ids = Counter(cell.id for cell in cells)
+    if wrong := sorted(i for i, times in ids.items() if times > 1 or not CELL_ID.fullmatch(i)):
+        raise UsageError(
+            f"expected ids that differ and have at most 64 letters, digits, hyphens and underscores; got {', '.join(wrong)}"
+        )
+    return tuple(cells)
+
+
+def _points(points: float) -> str:
+    return f"{points:g} point{'' if points == 1 else 's'}"
+
+
+def _rubric_table(item: RubricItem) -> str:
+    rows = [f"| {points:g} | {what.replace('|', chr(92) + '|')} |" for points, what in item.criteria]
+    # The space is wide because formgrader leaves none between columns.
+    return "\n".join(["| Points&emsp; | What earns them |", "|---|---|", *rows])
+
+
+def require_nbformat() -> ModuleType:
+    """The package, or a UsageError that says how to get it."""
+    try:
+        import nbformat.v4
+    except ImportError as error:
+        raise UsageError(f"nbformat is needed for notebooks and is not installed: {INSTALL}") from error
+    return nbformat
+
+
+def to_notebook(cells: tuple[Cell, ...], extra: dict[str, Any] | None = None) -> Any:
+    """The cells as a valid notebook (nbformat 4.5); `extra` is added to its metadata."""
+    nbformat = require_nbformat()
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_markdown_cell(cell.source, id=cell.id, metadata=cell.metadata) for cell in cells],
+        metadata={**KERNEL, **(extra or {})},
+    )
+    nbformat.validate(notebook)
+    return notebook
+
+
+def notebook_text(notebook: Any) -> str:
+    """The notebook as a file holds it."""
+    return require_nbformat().writes(notebook).rstrip("\n") + "\n"
+
+
+def main(course: Path, *, check: bool) -> int:
+    """Write the source notebook, or with `check` only say whether it differs (exit code 1)."""
+    assignment = load_assignment()
+    fresh = notebook_text(to_notebook(course_cells(assignment, load_rubric(assignment, course))))
+    path = course / "source" / assignment.id / f"{NOTEBOOK}.ipynb"
+    same = path.is_file() and path.read_text(encoding="utf-8") == fresh
+    if check:
+        if not same:
+            print(f"{path} is not what assignment.toml and rubric.toml give; run python -m grader notebook", file=sys.stderr)
+        return int(not same)
+    if not same:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(fresh, encoding="utf-8")
+    print(f"{path} was {'as it should be' if same else 'written anew'}")
+    return 0

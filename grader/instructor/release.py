@@ -1,0 +1,281 @@
+"""The kit that students get: the files that `[release]` of assignment.toml allows, as a folder and as the same in a .zip.
+
+Beside these it holds what is made for each release: the bank of expected values that a student's checks compare with
+(`grader.instructor.bank`). Before anything is written the kit is searched for what must not leave: markers and lines of the
+solution, copies of an instructor's file, paths to the instructor's folder, links, caches and binaries, files that the
+allow-list does not name. The same tree and seed give the same bytes on one machine: names are sorted, times and modes are
+fixed, and the .zip is not compressed, because what a compressor writes depends on its version.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from operator import itemgetter
+from pathlib import Path, PurePosixPath
+
+from common.errors import UsageError
+from grader.assignment import ROOT, Assignment, load_assignment, matches
+from grader.instructor.bank import CASES, make_bank
+from grader.instructor.stubs import BEGIN, END, RESEMBLING, make_stub
+from grader.judge.support.oracle import BANK
+from grader.pipeline.archive import IGNORED_FOLDERS
+from grader.pipeline.handed_out import LEAST, answers_below, sources_below, stub_fingerprints
+from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
+
+README = "README.txt"
+BANK_PATH = BANK.relative_to(ROOT).as_posix()
+MARKER = re.compile(r"\b(?:BEGIN|START|END|STOP)[\W_]*SOLU?T|\bSOLUTION[\W_]*(?:BEGIN|START|END|STOP)S?\b", re.IGNORECASE)
+# The solution's folder and what lies beside it; the room of the grader is known to be withheld.
+INSTRUCTOR_PATH = re.compile(r"""(?<!grader[/\\])\binstructor[/\\]|["']instructor["']""")
+CACHES = IGNORED_FOLDERS | {"tmp", "results", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+BYTECODE = (".pyc", ".pyo", ".so", ".o")
+WEIGHTS = (".model", ".pt")
+# Shorter lines are what any solution has; of a whole file, of which much is any program's, only longer ones tell.
+REGION_LINE, FILE_LINE = 20, 40
+FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # the first that a .zip can hold
+FIXED_TIME_S = 315532800  # the same in UTC
+MODE = 0o644
+
+
+@dataclass
+class Kit:
+    """What would be handed out: content by relative path, and the links that stand among it."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    links: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """What must not leave.
+
+    Attributes:
+        files: content -> path of every instructor's file that is not empty.
+        lines: line of the solution, stripped -> where it stands.
+        shared: lines that the kit may have in its own right, stripped.
+        stubs: relative path -> the stub that the reference gives.
+        sources: path -> fingerprints of each source of the reference, and of each that answers a part, without the stubs'.
+    """
+
+    files: dict[bytes, str]
+    lines: dict[str, str]
+    shared: frozenset[str]
+    stubs: dict[str, bytes]
+    sources: dict[str, Fingerprints]
+
+
+def collect_kit(assignment: Assignment, root: Path) -> Kit:
+    """Read what the allow-list names.
+
+    Raises:
+        UsageError: a pattern finds nothing, or there is no text for the kit's README.
+    """
+    kit = Kit()
+    unused = dict.fromkeys(assignment.kit)
+    for path in _below({pattern.split("/")[0] for pattern in assignment.kit}, root):
+        relative = path.relative_to(root).as_posix()
+        if path.is_symlink() and (path.is_dir() or assignment.is_in_kit(relative)):
+            kit.links.append(relative)
+        elif path.is_file() and assignment.is_in_kit(relative):
+            kit.files[relative] = path.read_bytes()
+            for pattern in [pattern for pattern in unused if matches(relative, [pattern])]:
+                del unused[pattern]
+    if unused and not kit.links:
+        raise UsageError(f"expected a file for each pattern of release.kit in assignment.toml; none fits {', '.join(unused)}")
+    try:
+        kit.files[README] = (root / assignment.kit_readme).read_bytes()
+    except OSError as error:
+        raise UsageError(f"expected the kit's README at {assignment.kit_readme}: {error.strerror}") from error
+    return kit
+
+
+def _below(places: set[str], root: Path) -> Iterator[Path]:
+    """Everything at and below these entries of the root but plain folders; links are not followed."""
+    for start in sorted(path for place in places for path in root.glob(place)):
+        if start.is_symlink() or start.is_file():
+            yield start
+            continue
+        for folder, folders, files in os.walk(start):
+            yield from (Path(folder, name) for name in sorted(files))
+            yield from (path for path in (Path(folder, name) for name in sorted(folders)) if path.is_symlink())
+
+
+def read_secrets(assignment: Assignment, root: Path) -> Secrets:
+    """The instructor's files, read as what must not leave.
+
+    Raises:
+        UsageError: there is no reference (as in a kit), or its markers are wrong.
+    """
+    folder = root / "instructor"
+    reference = folder / "reference"
+    if not reference.is_dir():
+        raise UsageError(f"expected the reference solution in {reference}, against which a kit is checked; nothing is there")
+    contents: dict[bytes, str] = {}
+    hidden: dict[str, str] = {}
+    public: set[str] = set()
+    stubs: dict[str, bytes] = {}
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        where = path.relative_to(root).as_posix()
+        if CACHES.intersection(where.split("/")):
+            continue
+        content = path.read_bytes()
+        if content.strip():
+            contents[content] = where
+        if not path.is_relative_to(reference):
+            continue
+        relative, text = path.relative_to(reference).as_posix(), content.decode("utf-8", "replace")
+        if relative in assignment.stubs:
+            stubs[relative] = make_stub(text, relative).encode()
+            public.update(line.strip() for line in stubs[relative].decode().splitlines())
+            hidden |= dict.fromkeys(_region_lines(text), where)
+        else:
+            lines = (line.strip() for line in text.splitlines())
+            hidden |= {line: where for line in lines if len(line) >= FILE_LINE}
+    # Lines that the framework has in its own right, such as a loop's head.
+    list_of_shared = folder / "shared_lines.txt"
+    text = list_of_shared.read_text(encoding="utf-8") if list_of_shared.is_file() else ""
+    shared = frozenset(line.strip() for line in text.splitlines())
+    secret = {line: where for line, where in hidden.items() if line not in public | shared}
+    answers = [*sources_below(root, [f"{reference.relative_to(root).as_posix()}/**/*"]), *answers_below(root, assignment)]
+    given = stub_fingerprints(stubs)
+    sources = {path: fingerprints((root / path).read_bytes(), path).without(given) for path in answers}
+    return Secrets(contents, secret, shared, stubs, sources)
+
+
+def _region_lines(text: str) -> Iterator[str]:
+    inside = False
+    for line in text.splitlines():
+        if BEGIN.match(line) or END.match(line):
+            inside = not inside
+        elif inside and len(line.strip()) >= REGION_LINE:
+            yield line.strip()
+
+
+def find_leaks(kit: Kit, secrets: Secrets, assignment: Assignment) -> list[str]:
+    """A sentence for each thing in the kit that must not leave, by path."""
+    found = [(path, "a symbolic link, which would lead out of the kit") for path in kit.links]
+    for path, content in kit.files.items():
+        found += [(path, reason) for reason in _leaks_of(path, content, secrets, assignment)]
+    return [f"{path}: {reason}." for path, reason in sorted(found, key=itemgetter(0))]
+
+
+def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignment) -> Iterator[str]:
+    if path == BANK_PATH:
+        return
+    if path != README and not assignment.is_in_kit(path):
+        yield "not named by release.kit in assignment.toml"
+    if CACHES.intersection(PurePosixPath(path).parts) or path.endswith(BYTECODE):
+        yield "a cache, a tool's folder or something compiled"
+        return
+    if path in secrets.stubs:
+        if content != secrets.stubs[path]:
+            yield "not the stub that the reference gives; run python -m grader stubs"
+    elif content in secrets.files:
+        yield f"a copy of {secrets.files[content]}"
+    if path.endswith(WEIGHTS):
+        return
+    if b"\0" in content:
+        yield "a binary file"
+        return
+    if is_source(path) and (likest := likest_secret(path, content, secrets)) and likest[0] >= assignment.likeness.kit:
+        yield f"has {likest[0]:.0%} in common with {likest[1]}"
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        if MARKER.search(line) or (path.endswith(".py") and RESEMBLING.search(line)):
+            yield f"line {number} looks like a marker of the solution, {_quoted(line)}"
+        if line.strip() in secrets.lines:
+            yield f"line {number} stands in the solution ({secrets.lines[line.strip()]}), {_quoted(line)}"
+        if INSTRUCTOR_PATH.search(line) and line.strip() not in secrets.shared:
+            yield f"line {number} leads to the instructor's folder, {_quoted(line)}"
+
+
+def likest_secret(path: str, content: bytes, secrets: Secrets) -> tuple[float, str] | None:
+    """The share in [0, 1] that a source of the kit, but for what stubs give, has in common with the nearest source that must
+    not leave, and that source; None for sources that are too short to tell."""
+    own = fingerprints(content, path).without(stub_fingerprints(secrets.stubs))
+    shares = [
+        (max(own.share_in(secret), secret.share_in(own)), where)
+        for where, secret in secrets.sources.items()
+        if path.endswith(".py") == where.endswith(".py") and min(len(own), len(secret)) >= LEAST
+    ]
+    return max(shares, default=None)
+
+
+def _quoted(line: str) -> str:
+    return repr(line.strip()[:80])
+
+
+def write_kit(files: Mapping[str, bytes], name: str, out: Path) -> tuple[Path, Path]:
+    """Write `out/name/` and `out/name.zip`, which holds that folder; a kit that is there is not touched.
+
+    Raises:
+        UsageError: one of the two is there already, or cannot be written.
+    """
+    folder, archive = out / name, out / f"{name}.zip"
+    for path in (folder, archive):
+        _expect_nothing_at(path)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=".release-", dir=out))
+        try:
+            _write_folder(files, fresh / name)
+            with zipfile.ZipFile(fresh / archive.name, "w") as target:
+                for relative in sorted(files):
+                    entry = zipfile.ZipInfo(f"{name}/{relative}", FIXED_TIME)
+                    entry.create_system, entry.external_attr = 3, (0o100000 | MODE) << 16
+                    target.writestr(entry, files[relative])
+            (fresh / name).rename(folder)
+            (fresh / archive.name).rename(archive)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    except OSError as error:
+        raise UsageError(f"the kit cannot be written to {out}: {error}") from error
+    return folder, archive
+
+
+def _expect_nothing_at(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"expected no {path.name} in {path.parent}; remove it first, or name another folder")
+
+
+def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
+    for relative in sorted(files):
+        path = folder / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(files[relative])
+        path.chmod(MODE)
+        os.utime(path, (FIXED_TIME_S, FIXED_TIME_S))
+    for path in [*(p for p in folder.rglob("*") if p.is_dir()), folder]:
+        path.chmod(0o755)
+        os.utime(path, (FIXED_TIME_S, FIXED_TIME_S))
+
+
+def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = CASES, jobs: int | None = None) -> int:
+    """Build the kit; 1 and a sentence for each leak, with nothing written, if there is one.
+
+    Args:
+        seed: of the bank's cases; None draws one.
+        cases: of each family in the bank.
+        jobs: processes that make the bank; as many as there are cores by default.
+    """
+    assignment = load_assignment(root / "assignment.toml")
+    kit = collect_kit(assignment, root)
+    if leaks := find_leaks(kit, read_secrets(assignment, root), assignment):
+        print("\n".join(leaks), file=sys.stderr)
+        print(f"Nothing was written, because of {len(leaks)} leak{'' if len(leaks) == 1 else 's'}.", file=sys.stderr)
+        return 1
+    for path in (out / assignment.id, out / f"{assignment.id}.zip"):
+        _expect_nothing_at(path)
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    kit.files[BANK_PATH] = make_bank(seed, cases, jobs or len(os.sched_getaffinity(0)))
+    folder, archive = write_kit(kit.files, assignment.id, out)
+    print(f"{len(kit.files)} files, {sum(map(len, kit.files.values())) / 1e6:.1f} MB, no leak: {folder} and {archive}")
+    print(f"The expected values that its checks compare with were drawn by seed {seed}; --seed {seed} makes this kit again.")
+    return 0

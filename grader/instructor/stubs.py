@@ -1,0 +1,115 @@
+"""Student stubs, generated from the reference solution so that the two can never drift apart.
+
+In `instructor/reference/` the lines between `### BEGIN SOLUTION <handout section>` and `### END SOLUTION` are the student's
+to write. A stub is the same file with each such region replaced by a NotImplementedError that names the file, the method and
+the section. Everything else (docstrings, attributes, provided methods) stays. A marker that is misspelt would hand the
+solution out, so whatever resembles one must be one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+from common.errors import UsageError
+from grader.assignment import ROOT, load_assignment
+
+REFERENCE = ROOT / "instructor" / "reference"
+BEGIN = re.compile(r"^(?P<indent>\s*)### BEGIN SOLUTION (?P<section>\d+(\.\d+)*)\s*$")
+END = re.compile(r"^(?P<indent>\s*)### END SOLUTION\s*$")
+RESEMBLING = re.compile(r"\b(BEGIN|END)[\s_-]*SOLUTION|^\s*###", re.IGNORECASE)
+
+
+def make_stub(source: str, name: str) -> str:
+    """The stub of a reference file.
+
+    Args:
+        source: the reference file's text.
+        name: its path relative to the solution, as the student will read it.
+
+    Raises:
+        UsageError: markers are unbalanced, nested, misspelt, unevenly indented, outside a function or over more than one.
+    """
+    functions = _functions(source, name)
+    stub: list[str] = []
+    opened: tuple[int, str] | None = None
+    for number, line in enumerate(source.splitlines(), 1):
+        begin, end = BEGIN.match(line), END.match(line)
+        if RESEMBLING.search(line) and not begin and not end:
+            raise UsageError(
+                f"{name}, line {number}: expected ### BEGIN SOLUTION <section> or ### END SOLUTION; got {line.strip()!r}"
+            )
+        if begin:
+            if opened:
+                raise UsageError(f"{name}, line {number}: a solution region begins inside the one of line {opened[0]}")
+            qualified = next((label for first, last, label in functions if first <= number <= last), None)
+            if qualified is None:
+                raise UsageError(f"{name}, line {number}: expected a solution region inside a function")
+            opened = (number, begin["indent"])
+            reason = f"{name}: {qualified}: see handout section {begin['section']}"
+            stub.append(f'{begin["indent"]}raise NotImplementedError("{reason}")')
+        elif end:
+            if not opened:
+                raise UsageError(f"{name}, line {number}: a solution region ends that never began")
+            if end["indent"] != opened[1]:
+                raise UsageError(
+                    f"{name}, line {number}: expected the indentation of line {opened[0]}, where the region begins"
+                )
+            opened = None
+        elif not opened:
+            stub.append(line)
+        elif line.strip() and not line.startswith(opened[1]):
+            raise UsageError(f"{name}, line {number}: the solution region of line {opened[0]} goes on outside of its block")
+    if opened:
+        raise UsageError(f"{name}, line {opened[0]}: the solution region that begins here never ends")
+    return "\n".join(stub) + "\n"
+
+
+def _functions(source: str, name: str) -> list[tuple[int, int, str]]:
+    """(first line, last line, Class.method) of every function, innermost first."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        raise UsageError(f"{name}, line {error.lineno}: {error.msg}") from error
+    found: list[tuple[int, int, str]] = []
+
+    def visit(node: ast.AST, names: list[str]) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                inner = [*names, child.name]
+                visit(child, inner)
+                if not isinstance(child, ast.ClassDef):
+                    found.append((child.lineno, child.end_lineno or child.lineno, ".".join(inner)))
+            else:
+                visit(child, names)
+
+    visit(tree, [])
+    return found
+
+
+def generate(reference: Path = REFERENCE) -> dict[str, str]:
+    """Relative path -> text of every stub that the assignment hands out."""
+    stubs = {}
+    for name in load_assignment().stubs:
+        path = reference / name
+        if not path.is_file():
+            raise UsageError(f"expected the reference of {name} at {path}; nothing is there")
+        stubs[name] = make_stub(path.read_text(encoding="utf-8"), name)
+    return stubs
+
+
+def main(arguments: list[str]) -> int:
+    """Write the stubs, or with `--check` only say which differ (exit code 1)."""
+    stubs = generate()
+    stale = [name for name, text in stubs.items() if not (ROOT / name).is_file() or (ROOT / name).read_text("utf-8") != text]
+    if "--check" in arguments:
+        if stale:
+            print(f"not what the reference gives: {', '.join(stale)}; run python -m grader stubs", file=sys.stderr)
+        return 1 if stale else 0
+    for name in stale:
+        (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / name).write_text(stubs[name], encoding="utf-8")
+    print(f"{len(stale)} of {len(stubs)} stubs were written anew")
+    return 0

@@ -1,0 +1,301 @@
+"""`python -m grader trust`: the grader itself put to the test, on submissions whose outcome is known.
+
+Each kind of sample lies in `instructor/submissions/`: mutants are the reference with one typical bug (`mutants.toml`), which
+must fail exactly the checks named there, with a message that names the misconception; variants are right solutions that
+differ from the reference (`variants/NAME/` over it), and the reference itself, which must get full marks or the share that
+their `expected.toml` names. A sample is graded like any submission, by the checks that its files can decide
+(`files.decides` of assignment.toml); what is decided stays decided until the sample or the grader changes. Checks that take
+minutes are left out unless they are asked for. A check that accuses right solutions by bad luck shows it with some seeds only:
+`--seeds` tries several, and a second table then says of each check how often it was wrong, with the upper end of the 95 %
+interval.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from arena.statistics.estimates import wilson_95
+from common.errors import UsageError
+from grader.assignment import ROOT, Assignment, Check, load_assignment
+from grader.confinement.sandbox import Sandbox, find_sandbox
+from grader.pipeline.grading import Announce, grade
+from grader.pipeline.handed_out import checks_of
+from grader.pipeline.run import AWAITING_MARKS, PASSED, run_identity
+from grader.pipeline.submission import read_submission
+
+REFERENCE = Path("instructor", "reference")
+SAMPLES = Path("instructor", "submissions")
+OUT = Path("results", "trust")
+BRIEF_PROFILE, LONG_PROFILE = "trust", "quick"
+EXPECTED = "expected.toml"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A submission and what the grader must make of it.
+
+    Attributes:
+        why: the misconception, or what makes a right solution differ.
+        files: what is laid over the reference, by relative path.
+        without: files and folders of the reference that are left out.
+        expected: check -> share of its points in [0, 1), or None for anything short of full; all others must give full.
+        luck: checks that may fall short or not, because dice decide.
+        says: words that the message of the first expected check must hold.
+    """
+
+    kind: str
+    name: str
+    why: str
+    files: dict[str, bytes]
+    without: tuple[str, ...] = ()
+    expected: dict[str, float | None] = field(default_factory=dict)
+    luck: tuple[str, ...] = ()
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A sample's outcome with one seed.
+
+    Attributes:
+        ran: the checks that were run, `not_run` those that take too long.
+        failed: the message of each check that gave less than full points.
+        faults: check -> what is not as it must be.
+    """
+
+    kind: str
+    name: str
+    seed: int
+    expected: dict[str, float | None]
+    ran: tuple[str, ...]
+    not_run: tuple[str, ...]
+    failed: dict[str, str]
+    faults: dict[str, str]
+    seconds: float
+
+    @property
+    def wrong(self) -> str:
+        """All faults, empty if everything is as it must be."""
+        return "; ".join(f"{check_id} {fault}" for check_id, fault in self.faults.items())
+
+
+def load_mutants(root: Path) -> list[Sample]:
+    """The mutants of `mutants.toml`; UsageError for one whose old text does not stand in the reference exactly once."""
+    found = []
+    for mutant in _read_toml(root / SAMPLES / "mutants.toml").get("mutant", []):
+        try:
+            name, path, old = mutant["name"], mutant["file"], mutant["old"]
+            text = (root / REFERENCE / path).read_text(encoding="utf-8")
+            if text.count(old) != 1:
+                raise UsageError(
+                    f"mutant {name}: expected its old text exactly once in {path}; it is there {text.count(old)} times"
+                )
+            found.append(
+                Sample(
+                    kind="mutants",
+                    name=name,
+                    why=mutant["misconception"],
+                    files={path: text.replace(old, mutant["new"]).encode()},
+                    expected=dict.fromkeys(mutant["fails"]),
+                    luck=tuple(mutant.get("luck", ())),
+                    says=mutant["says"],
+                )
+            )
+        except (KeyError, OSError) as error:
+            raise UsageError(f"mutant {mutant.get('name', '?')}: {error} is missing") from error
+    return found
+
+
+def load_variants(root: Path) -> list[Sample]:
+    """The reference as it is, and the folders of `variants/`, each with an `expected.toml`: `why`, and if need be `without`
+    and `[share]`."""
+    found = [Sample(kind="variants", name="reference", why="It is the solution itself.", files={})]
+    for place in sorted(path for path in (root / SAMPLES / "variants").glob("*") if path.is_dir()):
+        told = _read_toml(place / EXPECTED)
+        if unknown := set(told) - {"why", "without", "share"}:
+            raise UsageError(f"{place / EXPECTED}: unknown {', '.join(sorted(unknown))}")
+        files = {p.relative_to(place).as_posix(): p.read_bytes() for p in sorted(place.rglob("*")) if p.is_file()}
+        files.pop(EXPECTED)
+        found.append(
+            Sample(
+                kind="variants",
+                name=place.name,
+                why=told.get("why", ""),
+                files={path: content for path, content in files.items() if "__pycache__" not in path},
+                without=tuple(told.get("without", ())),
+                expected=told.get("share", {}),
+            )
+        )
+    return found
+
+
+KINDS: dict[str, Callable[[Path], list[Sample]]] = {"mutants": load_mutants, "variants": load_variants}
+
+
+def load_samples(kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: Path = ROOT) -> list[Sample]:
+    """The samples of these kinds whose name fits the pattern; UsageError for doubled names, unknown checks, or none."""
+    samples = [sample for kind in kinds for sample in KINDS[kind](root)]
+    known = {check.id for check in load_assignment().checks}
+    names = [(sample.kind, sample.name) for sample in samples]
+    if doubled := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"expected samples of different names; twice: {doubled}")
+    for sample in samples:
+        if unknown := {*sample.expected, *sample.luck} - known:
+            raise UsageError(f"{sample.kind} {sample.name}: unknown checks {', '.join(sorted(unknown))}")
+    chosen = [sample for sample in samples if fnmatchcase(sample.name, only)]
+    if not chosen:
+        raise UsageError(
+            f"expected a pattern that fits the name of a sample, such as {samples[0].name if samples else '*'}; got {only!r}"
+        )
+    return chosen
+
+
+def checks_for(
+    sample: Sample, assignment: Assignment, *, long: bool = False, root: Path = ROOT
+) -> tuple[list[Check], list[str]]:
+    """The checks to run on a sample, and the ids of those that its files can fell but that take too long."""
+    groups = set(checks_of(sample.files.keys() | set(sample.without) or {""}, assignment))
+    able = [check for check in assignment.checks if check.id.split(".")[0] in groups]
+    slow = {i for ids in assignment.long_checks.values() for i in ids}
+    left_out = [check.id for check in able if not long and check.id in slow and check.id not in sample.expected]
+    return [check for check in able if check.id not in left_out], left_out
+
+
+def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: bool = False, root: Path = ROOT) -> Row:
+    """Grade one sample into `out/KIND/NAME`, or take what an earlier run of exactly this work has found."""
+    assignment = load_assignment()
+    checks, not_run = checks_for(sample, assignment, long=long, root=root)
+    assignment = replace(assignment, checks=tuple(checks))
+    folder = out / "submissions" / sample.kind / sample.name
+    lay_out(sample, folder, root)
+    profile = LONG_PROFILE if long else BRIEF_PROFILE
+    done = out / sample.kind / sample.name
+    results = _earlier(done, run_identity(read_submission(folder, assignment), assignment, profile, sandbox), seed)
+    if results is None:
+        results = grade(folder, assignment, profile, out / sample.kind, sandbox, seed=seed, announce=lambda _: None)
+    verdicts = {check["id"]: check for check in results["checks"] if check["status"] != AWAITING_MARKS}
+    return Row(
+        kind=sample.kind,
+        name=sample.name,
+        seed=seed,
+        expected=sample.expected,
+        ran=tuple(verdicts),
+        not_run=tuple(not_run),
+        failed={i: check["message"] for i, check in verdicts.items() if check["status"] != PASSED},
+        faults=find_faults(sample, verdicts),
+        seconds=results["seconds"],
+    )
+
+
+def find_faults(sample: Sample, verdicts: dict[str, Any]) -> dict[str, str]:
+    """Check -> what is not as expected of it; empty if everything is."""
+    faults = {i: "did not run" for i in sample.expected if i not in verdicts}
+    for i, check in verdicts.items():
+        share = check["points"] / check["max_points"]
+        if check["status"] == "could_not_grade":
+            faults[i] = "could not be graded"
+        elif i in sample.luck:
+            continue
+        elif i not in sample.expected:
+            if check["status"] != PASSED:
+                faults[i] = f"gave {share:.0%}"
+        elif check["status"] == PASSED:
+            faults[i] = "noticed nothing"
+        elif sample.expected[i] is not None and abs(share - sample.expected[i]) > 0.005:
+            faults[i] = f"gave {share:.0%} in place of {sample.expected[i]:.0%}"
+    if sample.says and not faults:
+        first = next(iter(sample.expected))
+        if sample.says not in verdicts[first]["message"]:
+            faults[first] = f"does not say {sample.says!r}"
+    return faults
+
+
+def lay_out(sample: Sample, folder: Path, root: Path = ROOT) -> None:
+    """Write the submission that a sample stands for into a folder, in place of what was there."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(root / REFERENCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in sample.without:
+        if not (folder / path).exists():
+            raise UsageError(f"{sample.kind} {sample.name}: the reference has no {path} that could be left out")
+        if (folder / path).is_dir():
+            shutil.rmtree(folder / path)
+        else:
+            (folder / path).unlink()
+    for path, content in sample.files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+
+
+def _earlier(folder: Path, identity: dict[str, Any], seed: int) -> dict[str, Any] | None:
+    """The results of a finished run of this work, if there is one."""
+    try:
+        data = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        if data["identity"] == identity and data["seed"] == seed:
+            return json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError):
+        pass
+    return None
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def reliability(rows: Sequence[Row]) -> list[str]:
+    """A line for each check: in how many runs it was wrong, and the upper end of the 95 % interval (Wilson)."""
+    runs = Counter(i for row in rows for i in row.ran)
+    wrong = Counter(i for row in rows for i in row.faults)
+    width = max(map(len, runs), default=0)
+    return [
+        f"{i:{width}}  wrong in {wrong[i]} of {count} runs, below {wilson_95(wrong[i], count)[1]:.2%}"
+        for i, count in runs.items()
+    ]
+
+
+def main(
+    only: str, kinds: tuple[str, ...], seeds: range, out: Path, announce: Announce, *, long: bool = False, jobs: int = 1
+) -> int:
+    """Run the samples with each seed, `jobs` at once, and print the tables; 0 if every row is as it must be, else 1."""
+    samples, sandbox = load_samples(kinds, only), find_sandbox()
+    announce(sandbox.sentence)
+    width, runs = max(len(sample.name) for sample in samples), [(seed, sample) for seed in seeds for sample in samples]
+    started = time.monotonic()
+    rows: list[Row] = []
+    announce(f"{'kind':8}  {'name':{width}}  seed  expected | failed | ok")
+    with ProcessPoolExecutor(jobs) as pool:
+        run = partial(_run_one, out.resolve(), sandbox, long)
+        for row in pool.map(run, runs):
+            rows.append(row)
+            expected = ", ".join(i if share is None else f"{i} {share:.0%}" for i, share in row.expected.items())
+            verdict = f"NO: {row.wrong}" if row.wrong else "yes"
+            failed = ", ".join(row.failed) or "none"
+            announce(f"{row.kind:8}  {row.name:{width}}  {row.seed:4}  {expected or 'none'} | {failed} | {verdict}")
+            left = (time.monotonic() - started) / len(rows) * (len(runs) - len(rows))
+            announce(f"\r{len(rows)} of {len(runs)}, about {left:.0f} s left")
+            (out / "rows.json").write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
+    as_expected = sum(not row.faults for row in rows)
+    for line in reliability(rows) if len(seeds) > 1 else ():
+        announce(line)
+    announce(f"{as_expected} of {len(rows)} as expected; the messages stand in {out / 'rows.json'}.")
+    if not_run := sorted({i for row in rows for i in row.not_run}):
+        announce(f"Not run, since they take minutes (--long runs them): {', '.join(not_run)}.")
+    return 0 if as_expected == len(rows) else 1
+
+
+def _run_one(out: Path, sandbox: Sandbox, long: bool, run: tuple[int, Sample]) -> Row:
+    seed, sample = run
+    return run_sample(sample, out / f"seed_{seed}", sandbox, seed, long=long)

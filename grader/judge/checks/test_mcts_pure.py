@@ -1,0 +1,149 @@
+"""Part 2, pure MCTS: the tree, its visits, its moves, its reuse (handout 5.1).
+
+Rollouts are random, so a student's tree is compared with the reference where they do not matter: in late positions in which
+every rollout has one possible result, and under a c_puct so large that the bonus alone selects. Everywhere else it is asked
+what must hold in any right tree. What get_action gives beside its move is not asked about.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from grader.confinement.worker_client import Worker
+from grader.errors import StudentFault
+from grader.judge.support.agreement import expect_agreement
+from grader.judge.support.oracle import Oracle
+from grader.judge.support.positions import draw_share, random_position
+from grader.judge.support.ruling import Ruling
+from grader.judge.support.searches import (
+    C_PUCT,
+    call,
+    chooses_at_random,
+    expect_priors,
+    expect_reuse,
+    expect_tactics,
+    searches_of,
+    tree_positions,
+)
+from grader.judge.support.trees import (
+    Tree,
+    expect_finished_games_to_end,
+    expect_legal_children,
+    expect_values_add_up,
+    expect_visits_add_up,
+    most_visited,
+    undecided_share,
+)
+
+KIND = "mcts_pure"
+ROLLOUTS = "Mind who is to move where a rollout begins, and who sees its result."
+# At least 100 of the 150 playouts roll out from a node of their own. By Hoeffding's inequality for the two shares, an honest
+# difference exceeds 0.4 in fewer than 1 in 10^6 runs.
+RANDOM_GAMES, MORE_UNDECIDED = 100, 0.4
+SHORT_SEARCHES = 4  # in which moves with one visit have the largest Q
+
+
+@pytest.mark.points("mcts_pure.tree")
+def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    """Every node of four trees, and the length of rollouts on a wide board.
+
+    Accepts:
+        The playout that expands the root counts as one of its visits (reference)
+        The root is expanded before the first playout and has one visit less (pure-root-expanded-first)
+        Q is kept for the player to move (pure-q-for-the-player-to-move)
+        A playout is a loop or a recursion (reference, pure-root-expanded-first)
+        Beside the move come the shares of the visits, as an array or a dict (pure-published-layout, pure-shares-by-move)
+        The policy function is called before the end of the game is looked for (pure-published-layout)
+        Boards are copied by Board.copy or copy.deepcopy (reference, pure-published-layout)
+        The tree is thrown away before the search, or after it (pure-q-for-the-player-to-move, pure-published-layout)
+        The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
+        Constructors have more parameters with defaults, nodes more attributes (pure-shares-by-move)
+    """
+    verdict.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
+    for position, n_playout in tree_positions(rng):
+        seed = rng.randrange(2**31)
+        verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
+        reply = _search(worker, position, seed, n_playout, C_PUCT)
+        tree = Tree.from_reply(reply["tree"])
+        expect_visits_add_up(tree, n_playout)
+        expect_legal_children(tree, position)
+        expect_priors(tree, position, seed)
+        remark = expect_values_add_up(tree, position, lambda board: None, hint=ROLLOUTS)
+        expect_finished_games_to_end(tree, position)
+        _expect_most_visited(reply["move"], tree)
+    _expect_rollouts_to_the_end(worker, rng)
+    for _ in range(SHORT_SEARCHES):
+        reply = _search(worker, random_position(rng, 6, 6, 4, 4), rng.randrange(2**31), 60, C_PUCT)
+        _expect_most_visited(reply["move"], Tree.from_reply(reply["tree"]))
+    verdict.seen = f"Four trees, all nodes. {remark}"
+
+
+def _search(worker: Worker, position: dict[str, Any], seed: int, n_playout: int, c_puct: float) -> dict[str, Any]:
+    evaluator = {"kind": "hash", "seed": seed}
+    return call(worker, "search", kind=KIND, position=position, n_playout=n_playout, c_puct=c_puct, evaluator=evaluator)
+
+
+def _expect_most_visited(move: int, tree: Tree) -> None:
+    if move not in most_visited(tree.root_visits):
+        raise StudentFault("get_action should return the most visited move of the root.")
+
+
+def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
+    """StudentFault for rollouts that are broken off: on a wide board far more of them are undecided than of random games."""
+    position = random_position(rng, 9, 9, 5, 0)
+    reply = call(worker, "search", kind=KIND, position=position, n_playout=150, c_puct=C_PUCT, evaluator={"kind": "uniform"})
+    undecided = undecided_share(Tree.from_reply(reply["tree"]))
+    drawn = draw_share(rng, position, RANDOM_GAMES)
+    if undecided > drawn + MORE_UNDECIDED:
+        raise StudentFault(
+            f"{undecided:.0%} of the rollouts from an empty 9x9 board are worth 0, while {drawn:.0%} of random games are "
+            "drawn: rollouts are broken off before the game is over."
+        )
+
+
+@pytest.mark.points("mcts_pure.agreement")
+def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+    """The visits of the root's children where rollouts do not matter.
+
+    Accepts:
+        N_parent counts the visit that expanded the node (reference)
+        N_parent is the sum of the children's visits (pure-root-expanded-first)
+        Of equal moves the first is selected, or one at random (reference, pure-q-for-the-player-to-move)
+        The bonus is computed by each child, or once for all (reference, pure-q-for-the-player-to-move)
+        A tiny number keeps the square root above 0 (pure-shares-by-move)
+    """
+    verdict.expected = "Where rollouts do not matter, the root's children are visited as by the reference."
+    certain = searches_of(worker, verdict, rng, oracle, KIND, "certain")
+    for _, case, tree in certain:
+        expect_legal_children(tree, case.position)
+        expect_values_add_up(tree, case.position, case.value_of, hint=f"Each rollout can end in one way only here. {ROLLOUTS}")
+    searches = [search for search, _, _ in certain]
+    wide = [search for search, _, _ in searches_of(worker, verdict, rng, oracle, KIND, "wide")]
+    worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
+    verdict.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
+
+
+@pytest.mark.points("mcts_pure.tactics")
+def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    """Wins in one move and single blocks.
+
+    Accepts:
+        A rollout draws its moves one by one, or shuffles them (reference, pure-shares-by-move)
+        Of equal moves any is selected (pure-q-for-the-player-to-move)
+    """
+    verdict.expected = "Immediate wins are taken (3x3 and 5x4 with 3 in a row) and the only saving block on 3x3 is found."
+    expect_tactics(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+
+
+@pytest.mark.points("mcts_pure.reuse")
+def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
+    """update_with_move after a search.
+
+    Accepts:
+        get_action throws the tree away, update_with_move keeps it (reference, pure-root-expanded-first)
+        The child is found by `in`, or by dict.get (reference, pure-q-for-the-player-to-move, pure-shares-by-move)
+    """
+    expect_reuse(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})

@@ -1,0 +1,86 @@
+"""Part 2, the whole, in a student's kit: tic-tac-toe trained from nothing with the student's own code (handout 5.5).
+
+In grading `test_training` decides these two checks, under the grader's own search and with more that is looked at. A kit holds
+no right search: here the student's own plays, in both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from grader.confinement.worker_client import Worker
+from grader.judge.support.drawn_weights import fresh_weights
+from grader.judge.support.own_search import CALL_LIMIT_S, own_agent
+from grader.judge.support.ruling import Ruling
+from grader.pipeline.run import Run
+from training.exact import ExactResult, play_all_replies
+
+FIRST_LOOK = 150  # games; a beginner loses, and its search goes everywhere
+IN_GRADING = "Judged under your own search; grading puts the network under the grader's own, too."
+
+
+@dataclass
+class Outcome:
+    """The best network of a training.
+
+    Attributes:
+        games: that it had learnt from.
+        curve: games played and losing lines, at each look.
+    """
+
+    result: ExactResult
+    games: int
+    seed: int
+    curve: list[tuple[int, int]] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def trained(run: Run, worker: Worker) -> Outcome:
+    """Train once for both checks; StudentFault where that breaks off before the first look."""
+    profile, rng = run.profile.training, run.random("training")
+    worker.dice = run.random("training:dice")
+    best, curve = None, []
+    for _ in range(profile.seeds):
+        seed, games = rng.randrange(2**31), 0
+        worker.call("train_start", limit_s=CALL_LIMIT_S, weights=fresh_weights(3, 3, 1, seed))
+        while games < profile.max_games:
+            more = min(profile.check_every, profile.max_games - games)
+            worker.call("train_games", limit_s=CALL_LIMIT_S, games=more)
+            games += more
+            run.progress(f"training: {games} of at most {profile.max_games} games")
+            if games < min(FIRST_LOOK, profile.max_games):
+                continue
+            result = play_all_replies(own_agent(worker, profile.own_playouts))
+            curve.append((games, result.losing_lines))
+            if best is None or result.losing_lines < best.result.losing_lines:
+                best = Outcome(result, games, seed, curve)
+            if result.losing_lines == 0:
+                return best
+    assert best is not None, "each training ends with a look"
+    return best
+
+
+def judge(run: Run, trained: Outcome, verdict: Ruling) -> None:
+    """Give the points for its losing lines."""
+    verdict.expected = f"A trained network loses no line of replies under your own search. {IN_GRADING}"
+    verdict.evidence.update(seed=trained.seed, curve=trained.curve)
+    losing = trained.result.losing_lines
+    examples = [list(line) for line in (*trained.result.first.losing_lines, *trained.result.second.losing_lines)][:3]
+    verdict.seen = f"{losing} losing lines after {trained.games} games (seed {trained.seed}). {IN_GRADING}"
+    share = run.assignment.losing_lines_share(losing)
+    if share < 1:
+        verdict.partial(share, f"The best network has {verdict.seen} For example {examples[0]}.")
+
+
+@pytest.mark.points("training.never_loses")
+def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
+    """The trained network, here under the student's own search."""
+    judge(run, trained, verdict)
+
+
+@pytest.mark.points("training.own_search")
+def test_own_search(run: Run, trained: Outcome, verdict: Ruling) -> None:
+    """The trained network under the student's own search."""
+    judge(run, trained, verdict)

@@ -1,0 +1,310 @@
+"""Part 2, the training step: loss, train mode, learning rate, L2, learning (handout 5.3).
+
+The board is square: whether width and height are taken for each other is network.outputs' matter alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+import numpy as np
+import pytest
+
+from grader.confinement.worker_client import Worker
+from grader.errors import StudentFault
+from grader.judge.support.network_cases import BATCH, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch
+from grader.judge.support.objectives import BIASES, HANDOUT, Outputs, Reading, l2_terms, learnt, read_loss
+from grader.judge.support.oracle import Heads, Oracle
+from grader.judge.support.ruling import Ruling
+
+LOSS_TOLERANCE = 1e-4
+ENOUGH = 0.25  # of what can be learnt is left
+STEPS, BEGINNINGS = 60, 5
+
+
+@pytest.fixture
+def batch(rng: Random, oracle: Oracle) -> Batch:
+    return ask_for_batch(rng, oracle)
+
+
+def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
+    """A batch with what the handout's network gives for it."""
+    batch, right = oracle.ask("batch", Batch, rng)
+    batch.right = right
+    return batch
+
+
+def train(worker: Worker, batch: Batch, lr: float) -> tuple[tuple[float, float], dict[str, np.ndarray]]:
+    """One step of a network of the batch's weights: ((loss, entropy), weights afterwards)."""
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    before, outputs = worker.call("net_weights"), worker.call("net_policy_value", states=batch.states)
+    losses = np.asarray(batch.step(worker, lr), dtype=float)
+    if losses.shape != (1, 2) or not np.all(np.isfinite(losses)):
+        raise StudentFault("train_step should return two finite numbers, the loss and the entropy.")
+    after = worker.call("net_weights")
+    told = before.keys() != after.keys() or any(not np.array_equal(before[key], after[key]) for key in before)
+    again = worker.call("net_policy_value", states=batch.states)
+    if lr > 0 and told and all(np.array_equal(first, second) for first, second in zip(outputs, again, strict=True)):
+        raise StudentFault("train_step changes the state_dict and not what the network gives: those are not its weights.")
+    return (float(losses[0, 0]), float(losses[0, 1])), after
+
+
+def change(before: dict[str, np.ndarray], after: dict[str, np.ndarray], key: str) -> np.ndarray:
+    if key not in after or after[key].shape != before[key].shape:
+        raise StudentFault(f"{key} is missing from the model's state_dict after a training step.")
+    return after[key].astype(float) - before[key].astype(float)
+
+
+def right_outputs(batch: Batch, train_mode: bool = True) -> Outputs:
+    """What the handout's network of the batch's weights gives for it."""
+    mode = "train" if train_mode else "eval"
+    return _outputs((batch.right[f"{mode} log_probs"], batch.right[f"{mode} value"]))
+
+
+def _outputs(heads: Heads) -> Outputs:
+    return Outputs(heads[0].astype(float), heads[1][:, 0].astype(float))
+
+
+def possible_outputs(worker: Worker, batch: Batch) -> list[Outputs]:
+    """What the network may have given in a step from the batch's weights, the right one in train mode first.
+
+    Also what the student's own network gives, since a wrong one is network.outputs' affair, and both in eval mode, which is
+    train_step.train_mode's.
+    """
+    outputs = [right_outputs(batch, train_mode) for train_mode in (True, False)]
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    for train_mode in (True, False):
+        log_probs, value = worker.call("net_forward", states=batch.states, train_mode=train_mode)
+        if log_probs.shape == batch.targets.pi.shape and value.shape == (BATCH, 1):
+            outputs.append(Outputs(log_probs.astype(float), value[:, 0].astype(float)))
+    return outputs
+
+
+def entropy_of(outputs: Outputs) -> float:
+    return float(-np.mean(np.sum(np.exp(outputs.log_probs) * outputs.log_probs, axis=1)))
+
+
+@pytest.mark.points("train_step.loss")
+def test_loss(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+    """The loss and the entropy that train_step returns, and the slip in the loss if one explains it.
+
+    Accepts:
+        L2 over all parameters that are not biases (reference, network-double-precision-outputs, network-in-its-own-classes)
+        L2 without batch norm's scales, as a squared norm or a sum of squares (network-as-handed-out, network-mixed-precision)
+        Weight decay in place of the L2 term, which is not in the loss (training-weight-decay, training-weight-decay-everywhere)
+        Weight decay, and the L2 term in what is returned (training-weight-decay-without-scales)
+        The cross entropy as the divergence from the targets and their entropy (training-losses-apart)
+        z and v compared as [N] or as [N, 1] (reference, network-padding-layer)
+        Floats, numbers of numpy or tensors without a gradient (reference, network-mixed-precision, network-in-its-own-classes)
+    """
+    (loss, entropy), _ = train(worker, batch, lr=1e-3)
+    outputs = possible_outputs(worker, batch)
+    reading = read_loss(loss, outputs, batch.targets, batch.trained, LOSS_TOLERANCE)
+    data, l2 = HANDOUT.loss(outputs[0], batch.targets), l2_terms(batch.trained)[""][1]
+    verdict.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * the squared norm of the weights, in train mode."
+    verdict.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
+    verdict.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
+    if reading is not None and reading.slip == BIASES:
+        verdict.deduct("biases_in_l2", f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {BIASES}.")
+    elif reading is None or reading.slip:
+        raise StudentFault(f"The loss is {loss:.4f}; expected {data + l2:.4f}{_reason(reading, outputs[0], batch, l2)}")
+    entropies = [entropy_of(each) for each in outputs]
+    if not any(abs(entropy - value) <= LOSS_TOLERANCE * max(1.0, value) for value in entropies):
+        verdict.deduct("entropy", f"The entropy returned is {entropy:.4f}; that of the policy is {entropies[0]:.4f}.")
+
+
+def _reason(reading: Reading | None, outputs: Outputs, batch: Batch, l2: float) -> str:
+    """The end of the sentence about a wrong loss."""
+    if reading is not None:
+        return f". It looks as if {reading.slip}."
+    value_error = HANDOUT.value_error(outputs.values, batch.targets.z)
+    policy_error = HANDOUT.policy_error(outputs.log_probs, batch.targets.pi)
+    return f" (MSE {value_error:.4f} + cross entropy {policy_error:.4f} + L2 {l2:.4f})."
+
+
+@pytest.mark.points("train_step.train_mode")
+def test_train_mode(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+    """Batch norm's statistics, which train_step moves and policy_value does not.
+
+    Accepts:
+        train_step leaves train mode to policy_value, or ends in eval mode (reference, training-losses-apart)
+        policy_value gives the mode back that it found (training-weight-decay, network-in-its-own-classes)
+    """
+    verdict.expected = "train_step moves the running statistics of batch norm; policy_value does not, even afterwards."
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    mixed_before = _depends_on_the_batch(worker, batch)
+    _, after = train(worker, batch, lr=1e-3)
+    moved = max(float(np.abs(change(batch.weights, after, key)).max()) for key in batch.weights if "running_" in key)
+    verdict.expect(moved > 0, "Batch norm's running statistics did not move in train_step: the network was left in eval mode.")
+    # States that mix before any training do so for another reason, which network.outputs looks for.
+    mixed = _depends_on_the_batch(worker, batch) and not mixed_before
+    again = worker.call("net_weights")
+    still = max(float(np.abs(change(after, again, key)).max()) for key in after if "running_" in key)
+    verdict.expect(still == 0, "policy_value moved batch norm's running statistics: it belongs in eval mode.")
+    verdict.expect(not mixed, "policy_value of a state depends on the other states of its batch: it belongs in eval mode.")
+    verdict.seen = f"Running statistics moved by up to {moved:.3g} in train_step and not at all in policy_value."
+
+
+def _depends_on_the_batch(worker: Worker, batch: Batch) -> bool:
+    """Whether policy_value says of a state alone something else than among others."""
+    together, _ = worker.call("net_policy_value", states=batch.states)
+    alone, _ = worker.call("net_policy_value", states=batch.states[:1])
+    first = np.atleast_1d(together)[:1]
+    return first.shape != alone.shape or not np.allclose(first, alone, atol=1e-4)
+
+
+@pytest.mark.points("train_step.learning_rate")
+def test_learning_rate(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+    """How far the weights move in a step by its lr.
+
+    Accepts:
+        The rate set in each parameter group or in the only one, by a helper or not (reference, network-mixed-precision)
+        Several groups (training-weight-decay-without-scales)
+        Decoupled weight decay, which moves the weights by the rate too (training-decoupled-weight-decay)
+        Steps of a gradient scaler that is off (network-mixed-precision)
+    """
+    verdict.expected = "No weight moves at lr 0; ten times the lr moves them about ten times as far in the first step."
+
+    still, short, long = (_distance(batch, train(worker, batch, lr)[1]) for lr in (0.0, 1e-4, 1e-3))
+    verdict.seen = f"Weights moved by {still:.2g} at lr 0, {short:.3g} at 1e-4, {long:.3g} at 1e-3."
+    verdict.expect(short > 0, "The weights do not move at all in a step at lr 1e-4.")
+    ratio = long / short
+    if still > 0.01 * short or not 8 < ratio < 12:
+        raise StudentFault(
+            f"The learning rate given to train_step is not the one used: the weights moved by {still:.2g} at lr 0, "
+            f"{short:.3g} at 1e-4 and {long:.3g} at 1e-3."
+        )
+    # The second call's lr must count as well as the first one's.
+    batch.step(worker, lr=0.0)
+    before = worker.call("net_weights")
+    batch.step(worker, lr=0.0)
+    after = worker.call("net_weights")
+    drift = max(float(np.abs(change(before, after, key)).max()) for key in batch.trained)
+    verdict.expect(drift < 1e-7, f"A later call with lr 0 still moved the weights by {drift:.2g}.")
+
+
+def _distance(batch: Batch, after: dict[str, np.ndarray]) -> float:
+    """How far the trained weights moved, all in one."""
+    return float(np.sqrt(sum(np.sum(change(batch.weights, after, key) ** 2) for key in batch.trained)))
+
+
+@pytest.mark.points("train_step.l2")
+def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+    """The weights of a plane that is empty in the whole batch: only regularisation can move them, and towards zero.
+
+    Accepts:
+        The L2 term in the loss, with or without batch norm's scales (reference, network-as-handed-out)
+        Weight decay in the optimiser, over w or over all parameters (training-weight-decay, training-weight-decay-everywhere)
+        Weight decay without batch norm's scales (training-weight-decay-without-scales)
+        Decoupled weight decay (training-decoupled-weight-decay)
+        The L2 term propagated back on its own (training-losses-apart)
+    """
+    verdict.expected = "Weights that the data says nothing about shrink."
+    _, after = train(worker, batch, lr=1e-2)
+    key = "conv2d_1.weight"
+    unused = batch.weights[key][:, UNUSED_PLANE].astype(float).reshape(-1)
+    moved = change(batch.weights, after, key)[:, UNUSED_PLANE].reshape(-1)
+    large = np.abs(unused) > 0.05
+    verdict.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
+    verdict.expect(
+        float(np.abs(moved).max()) > 0,
+        "Weights that the data says nothing about did not move: there is no L2 regularisation, in the loss or as weight decay.",
+    )
+    inward = float(np.mean(np.sign(moved[large]) == -np.sign(unused[large])))
+    verdict.seen = f"{inward:.0%} of those weights moved towards zero."
+    sign = " The L2 term is subtracted." if inward < 0.05 else ""
+    verdict.expect(
+        inward > 0.95, f"Of the weights that the data says nothing about only {inward:.0%} moved towards zero.{sign}"
+    )
+
+
+@pytest.mark.points("train_step.overfits")
+def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, oracle: Oracle) -> None:
+    """From fresh weights, as the student's own code draws them.
+
+    A loss with a slip is train_step.loss' matter: then the steps have to learn what that loss asks for.
+
+    Accepts:
+        Gradients cleared before the step or after it (reference, network-padding-layer)
+        Gradients cleared through the model or the optimiser (network-double-precision-outputs, reference)
+        The errors propagated back together or one after the other (reference, training-losses-apart)
+    """
+    verdict.expected = (
+        f"{STEPS} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left), from one of "
+        f"{BEGINNINGS} draws of the weights at least."
+    )
+    _, after = train(worker, batch, lr=1e-3)
+    verdict.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
+    loss = _expect_fresh_gradients(worker, verdict, batch)
+    reading = read_loss(loss, possible_outputs(worker, batch), batch.targets, batch.trained, LOSS_TOLERANCE)
+    objective = reading.objective if reading is not None else HANDOUT
+    smallest, also_learnt = float("inf"), ""
+    for _ in range(BEGINNINGS):
+        for start, end in _learn(worker, batch, oracle):
+            share = objective.share_left(start, end, batch.targets)
+            if share < smallest:
+                smallest = share
+                verdict.seen = (
+                    f"Loss {objective.loss(start, batch.targets):.3f} at first, {objective.loss(end, batch.targets):.3f} at "
+                    f"last; {objective.floor(batch.targets):.3f} cannot be learnt away."
+                )
+            if smallest < ENOUGH:
+                verdict.evidence["left"] = smallest
+                if objective.slip:
+                    verdict.seen += f" Judged by the loss that is computed: {objective.slip} (see train_step.loss)."
+                return
+            nearest = learnt(start, end, batch.targets, ENOUGH)
+            also_learnt = nearest.slip if nearest is not None else also_learnt
+    left = f"{verdict.seen} The steps do not learn: {smallest:.0%} of what can be learnt is left."
+    raise StudentFault(f"{left} By what they do learn it looks as if {also_learnt}." if also_learnt else left)
+
+
+def _expect_fresh_gradients(worker: Worker, verdict: Ruling, batch: Batch) -> float:
+    """At lr 0 a second step on the same batch has the first one's gradients, and not their sum; returns the loss."""
+    (loss, _), _ = train(worker, batch, lr=0.0)
+    first = worker.call("net_gradients")
+    batch.step(worker, lr=0.0)
+    second = worker.call("net_gradients")
+    # None where the gradients are cleared after the step; then nothing can be left of them.
+    for name, gradient in first.items():
+        again = second.get(name, np.empty(0))
+        felt = again.shape == gradient.shape and np.abs(gradient).max(initial=0) > 1e-4
+        verdict.expect(
+            not felt or not np.allclose(again, 2.0 * gradient, rtol=1e-2),
+            "The second step's gradients hold the first one's too: gradients of an earlier step must not remain.",
+        )
+    return loss
+
+
+def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outputs, Outputs]]:
+    """Train a fresh network on the batch: what it gives before and after.
+
+    By its weights alone, as the oracle computes them where it can, since what train_step says of its loss is only its word.
+    Then what the network itself gives, as a wrong one is network.outputs' affair, in a process that knows nothing but the
+    weights.
+    """
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
+    before, own_before = worker.call("net_weights"), _own_outputs(worker, batch)
+    batch.step(worker, lr=1e-3, steps=STEPS)
+    after = worker.call("net_weights")
+    try:
+        by_weights = [oracle.outputs(w, batch.states, width=WIDTH, height=HEIGHT, train_mode=True) for w in (before, after)]
+    except (ValueError, RuntimeError):
+        by_weights = []  # not the handout's layers, which is another check's matter
+    known = [_outputs(heads) for heads in by_weights if heads is not None]
+    if len(known) == 2:
+        yield known[0], known[1]
+    worker.close()
+    worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=after)
+    own_after = _own_outputs(worker, batch)
+    if own_before is not None and own_after is not None:
+        yield own_before, own_after
+
+
+def _own_outputs(worker: Worker, batch: Batch) -> Outputs | None:
+    """What policy_value gives for the batch; None for outputs of another shape."""
+    probs, value = worker.call("net_policy_value", states=batch.states)
+    if probs.shape != batch.targets.pi.shape or value.size != BATCH:
+        return None
+    return Outputs(np.log(np.clip(probs, 1e-12, None)), value.reshape(-1))

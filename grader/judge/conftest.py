@@ -1,0 +1,151 @@
+"""pytest's side of a grading run: points, fixtures, and the verdict that a test's outcome stands for.
+
+A check is one test marked `@pytest.mark.points("mcts_pure.tree")` with an id of assignment.toml. It passes by returning,
+fails by raising StudentFault (also through `verdict.expect`) and gives a share of its points through `verdict.deduct` or
+`verdict.partial`. Whatever else it raises is a fault of the grader: the check could not be graded, which is neither 0 nor
+full marks.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from grader.assignment import Check
+from grader.confinement.worker_client import Worker
+from grader.errors import CouldNotGrade, StudentFault
+from grader.judge.support.oracle import Oracle
+from grader.judge.support.oracles import find_oracle, is_kit
+from grader.judge.support.ruling import Ruling
+from grader.pipeline.handed_out import Resemblance, find_resemblances
+from grader.pipeline.run import COULD_NOT_GRADE, FAILED, OVERRUN, PARTIAL, PASSED, Run, Verdict
+
+RUN = pytest.StashKey[Run]()
+RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
+# It stands in for trusted/test_training.py, which no kit has.
+collect_ignore = [] if is_kit() else ["checks/test_own_training.py"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "points(check_id): the check of assignment.toml that a test decides")
+    config.stash[RUN] = Run.from_environment()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What is asked for, in the assignment's order; what an earlier, killed run has decided is not done again."""
+    run = config.stash[RUN]
+    order = {check.id: place for place, check in enumerate(run.assignment.checks)}
+    found: dict[str, pytest.Item] = {}
+    for item in items:
+        check_id = _check_id(item)
+        if check_id not in order:
+            raise pytest.UsageError(f"{item.nodeid} is marked with {check_id!r}, which assignment.toml does not name")
+        if check_id in found:
+            raise pytest.UsageError(f"{check_id} is decided by two tests: {found[check_id].nodeid}, {item.nodeid}")
+        found[check_id] = item
+    decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE or OVERRUN in verdict.evidence}
+    items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i in run.asked and i not in decided]
+
+
+def _check_id(item: pytest.Item) -> str:
+    marker = item.get_closest_marker("points")
+    return marker.args[0] if marker and marker.args else ""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    failed_early = call.when == "setup" and call.excinfo is not None
+    if call.when == "call" or failed_early:
+        run = item.config.stash[RUN]
+        check = run.assignment.check(_check_id(item))
+        ruling = item.funcargs.get("verdict", Ruling()) if hasattr(item, "funcargs") else Ruling()
+        run.record(_decide(check, ruling, call))
+        run.progress("")
+    return report
+
+
+def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None]) -> Verdict:
+    status, points, message = PASSED, check.points * ruling.share, ruling.message
+    error = call.excinfo.value if call.excinfo is not None else None
+    evidence = ruling.evidence
+    if isinstance(error, StudentFault):
+        status, points, message = FAILED, 0.0, str(error)
+    elif error is not None:
+        status, points = COULD_NOT_GRADE, 0.0
+        reason = str(error) if isinstance(error, CouldNotGrade) else f"{type(error).__name__}: {error}"
+        message = f"The grader could not decide this and a person has to: {reason}"
+        evidence = {**evidence, "traceback": "".join(traceback.format_exception(error))[-4000:]}
+    elif points <= 0:
+        status = FAILED
+    elif points < check.points:
+        status = PARTIAL
+    return Verdict(
+        id=check.id,
+        status=status,
+        points=round(points, 2),
+        max_points=check.points,
+        message=message or "As expected.",
+        handout=check.handout,
+        title=check.title,
+        expected=ruling.expected,
+        seen=ruling.seen,
+        seconds=round(time.time() - call.start, 2),
+        evidence=evidence,
+    )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """CouldNotGrade for what was handed out and not written; in a kit a student is told, and checked all the same."""
+    run = item.config.stash[RUN]
+    run.begin(_check_id(item))
+    if is_kit() or run.looked_at:
+        return
+    resemblances = item.config.stash.get(RESEMBLANCES, None)
+    if resemblances is None:
+        resemblances = item.config.stash[RESEMBLANCES] = find_resemblances(run.submission, run.assignment)
+    found = [one for one in resemblances if _check_id(item).split(".")[0] in one.checks]
+    if found:
+        raise CouldNotGrade(f"{'; '.join(one.sentence for one in found)}")
+
+
+@pytest.fixture(scope="session")
+def run(pytestconfig: pytest.Config) -> Run:
+    """The grading run: assignment, profile, workspace, sandbox, seed."""
+    return pytestconfig.stash[RUN]
+
+
+@pytest.fixture
+def verdict(run: Run, request: pytest.FixtureRequest) -> Ruling:
+    """What the test says about its check."""
+    return Ruling(shares=run.assignment.shares.get(_check_id(request.node), {}))
+
+
+@pytest.fixture
+def rng(run: Run, request: pytest.FixtureRequest) -> Random:
+    """The check's own random numbers; repeatable from the run's seed."""
+    return run.random(_check_id(request.node))
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Oracle:
+    """Who tells what is right."""
+    return find_oracle()
+
+
+@pytest.fixture(scope="module")
+def worker(run: Run) -> Iterator[Worker]:
+    """A process with the student's Python, one for each file of checks."""
+    with Worker(run.workspace, run.sandbox, run.worker_limits, run.profile.call_limit_s) as worker:
+        yield worker
+
+
+@pytest.fixture(autouse=True)
+def dice(run: Run, request: pytest.FixtureRequest) -> None:
+    """Dice of the check's own for its worker: they fall alike whichever checks were decided before."""
+    if "worker" in request.fixturenames:
+        request.getfixturevalue("worker").dice = run.random(f"{_check_id(request.node)}:dice")

@@ -1,0 +1,1 @@
+"""What the checks have in common: positions, trees, draws, engines, and where right answers come from."""

@@ -1,0 +1,146 @@
+"""Whether a search visits the root's children as the reference does, and if not, the slip in the selection that explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.errors import CouldNotGrade, StudentFault
+from grader.judge.support.oracle import Answers
+from grader.judge.support.positions import Position
+from grader.judge.support.trees import difference
+
+# The largest share of a root's visits that may go elsewhere than in the nearest of the right variants. Searches that follow the
+# formula differ from it in the order of equal moves alone.
+AGREEMENT_TOLERANCE = 0.03
+# The bonus alone selects: values in [-1, 1] decide where two bonuses differ by less than 1 in 10^4. Of 80 visits two may then
+# go elsewhere than in any right search, so that the order of equal moves does not matter.
+HUGE_C_PUCT = 1e6
+WIDE_BOARDS, WIDE_PLAYOUTS = ((10, 10), (9, 11)), 80
+
+
+RIGHT = "right"
+"""The answer of visits [readings, 2, W*H] by move: after the playouts asked for, and after one more."""
+
+UNVISITED_FIRST = "moves without a visit come before all others, as if their value were +infinity; by the formula their Q is 0"
+LOGARITHM = "the bonus is that of UCB1, with the logarithm of N_parent in place of its square root"
+HALVED = "Q enters the selection halved, as from results between 0 and 1; it lies in [-1, 1]"
+PARENTS_Q = "moves without a visit take their Q from the parent; by the formula it is 0"
+SLIPS = {
+    "wrong player": "the values are seen by the wrong player",
+    "smallest value": "the child with the smallest value is selected",
+    "no value": "Q has no part in the selection",
+    "half of the value": HALVED,
+    "value from 0 to 1": HALVED,
+    "sum of values": "the sum of a move's values stands where their mean Q belongs",
+    "unvisited first": UNVISITED_FIRST,
+    "parent's value, turned": PARENTS_Q,
+    "parent's value": PARENTS_Q,
+    "unvisited lost": "moves without a visit count as lost; by the formula their Q is 0",
+    "no bonus": "the exploration bonus has no part in the selection",
+    "no c_puct": "c_puct has no part in the bonus",
+    "no prior": "the prior has no part in the bonus",
+    "no square root": "the square root is missing in the bonus",
+    "root of the quotient": "the square root in the bonus is taken of N_parent / (1 + n), not of N_parent alone",
+    "root of own visits": "the square root in the bonus is of the child's own visits",
+    "not divided": "the bonus is not divided by 1 + n",
+    "divided by n": "the bonus is divided by n in place of 1 + n",
+    "UCB1": LOGARITHM,
+    "UCB1 doubled": LOGARITHM,
+    "UCB1 with prior": LOGARITHM,
+    "UCB1 doubled with prior": LOGARITHM,
+    "logarithm under the root of 1 + n": LOGARITHM,
+    "root of the logarithm over 1 + n": LOGARITHM,
+    "root of the logarithm": LOGARITHM,
+    "logarithm": LOGARITHM,
+}
+"""Slip in the selection -> how the sentence about it ends."""
+
+
+def slip_name(slip: str) -> str:
+    """The answer of visits [2, W*H] that a search with this slip gives; not every case has one."""
+    return f"slip: {slip}"
+
+
+@dataclass(frozen=True)
+class Search:
+    """A student's search, and what right ones make of the same case.
+
+    Attributes:
+        seen: visits of the root's children by move.
+        expected: see `RIGHT` and `slip_name`.
+    """
+
+    seen: dict[int, float]
+    position: Position
+    n_playout: int
+    c_puct: float
+    expected: Answers
+
+    def smallest_difference(self) -> float:
+        """To the nearest of the right readings of the formula."""
+        return min(self._difference(visits) for visits in self.expected[RIGHT])
+
+    def explained(self, slip: str) -> bool:
+        """Whether a search with that slip visits the same moves."""
+        return self.difference_to(slip) <= AGREEMENT_TOLERANCE
+
+    def difference_to(self, slip: str) -> float:
+        """To a search with that slip."""
+        return self._difference(self.expected[slip_name(slip)])
+
+    def _difference(self, visits: np.ndarray) -> float:
+        """To visits [2, W*H]. The root may be expanded before the first playout, which then visits a child."""
+        row = visits[int(sum(self.seen.values()) == self.n_playout)]
+        return difference(self.seen, {int(move): float(row[move]) for move in np.flatnonzero(row)})
+
+
+def expect_agreement(
+    searches: Sequence[Search], wide: Sequence[Search] = (), chooses_at_random: Callable[[], bool] = lambda: False
+) -> float:
+    """The largest difference to the nearest of the right readings.
+
+    Args:
+        wide: searches on WIDE_BOARDS with HUGE_C_PUCT, which do not depend on values.
+        chooses_at_random: asked where `searches` differ and `wide` do not: whether a search begins otherwise each time.
+
+    Raises:
+        StudentFault: it is too large; the sentence names the slip that explains all the searches, if there is one.
+        CouldNotGrade: the bonus is right, and equal moves are chosen among at random, so that no search can be repeated.
+    """
+    worst = max(one.smallest_difference() for one in searches)
+    worst_wide = max((one.smallest_difference() for one in wide), default=0.0)
+    if max(worst, worst_wide) <= AGREEMENT_TOLERANCE:
+        return max(worst, worst_wide)
+    if wide and worst_wide <= AGREEMENT_TOLERANCE and chooses_at_random():
+        raise CouldNotGrade(
+            f"{worst:.0%} of the visits went to other moves than in the reference's searches, and the bonus is right: the "
+            "solution chooses at random among moves of equal value, which no search can repeat"
+        )
+    raise _disagreement(searches if worst > AGREEMENT_TOLERANCE else wide)
+
+
+def _disagreement(searches: Sequence[Search]) -> StudentFault:
+    found = [one.smallest_difference() for one in searches]
+    worst = max(found)
+    one = searches[found.index(worst)]
+    position = one.position
+    return StudentFault(
+        f"After moves {position['moves']} on {position['width']}x{position['height']} ({position['n_in_row']} in a row, "
+        f"{one.n_playout} playouts, c_puct {one.c_puct:g}) {worst:.0%} of the visits went to other moves than by "
+        f"Q + c_puct * P * sqrt(N_parent) / (1 + n).{_likely_slip(searches)}"
+    )
+
+
+def _likely_slip(searches: Sequence[Search]) -> str:
+    """The slips that come nearest to all the searches, as the end of a sentence; empty if none explains them."""
+    known = [one for one in searches if slip_name(next(iter(SLIPS))) in one.expected]
+    fits: dict[str, float] = {}
+    for slip, sentence in SLIPS.items():
+        if known and all(one.explained(slip) for one in known):
+            worst = max(one.difference_to(slip) for one in known)
+            fits[sentence] = min(worst, fits.get(sentence, worst))
+    nearest = [sentence for sentence, worst in fits.items() if worst <= min(fits.values())]
+    return f" It looks as if {', or as if '.join(nearest)}." if fits else ""

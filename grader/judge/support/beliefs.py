@@ -1,0 +1,115 @@
+"""What an engine's moves tell of the board that it has in mind.
+
+An engine may answer with legal points to the end and still have a wrong board in mind. Two such boards are told apart here
+from what was played: one on which a swap has changed no stone's colour, and one that has the engine's own stones transposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from arena.match.rules import SWAP, Action, Position
+from grader.judge.support.tame_player import WINDOWS
+
+# A point of the real board is idle if no row of five points through it that one colour can still fill holds more stones.
+IDLE = 2
+# So many temptations taken, before so many are passed by, convict an engine. One that takes each with probability p is
+# convicted with probability p^8 (9 - 8 p). Engines that draw among the points beside the stones were seen to take 1 in 12,
+# which makes 2 in 10^8; those that look for rows or threats 1 in 200 at most, which makes 1 in 10^17.
+TAKEN, PASSED_BY = 8, 2
+
+
+@dataclass(frozen=True)
+class Temptation:
+    """Points that an engine must answer at once if no stone has changed hands, and that are idle on the real board.
+
+    Attributes:
+        ply: of the answer, from 1.
+        points: all that complete five for the engine, else all that complete five for its opponent.
+        answer: the engine's.
+    """
+
+    ply: int
+    points: frozenset[Action]
+    answer: Action
+
+    @property
+    def is_taken(self) -> bool:
+        return self.answer in self.points
+
+
+def temptations(moves: Sequence[Action], seat: int) -> list[Temptation]:
+    """Those of one game that the engine at this seat met after the swap, until five would stand on the board it believes in."""
+    real: dict[Action, int] = {}
+    believed: dict[Action, int] = {}
+    found = []
+    swapped = False
+    for ply, action in enumerate(moves, 1):
+        owner = (ply - 1) % 2
+        if action == SWAP:
+            real = {point: 1 - colour for point, colour in real.items()}
+            swapped = True
+            continue
+        if swapped and owner == seat:
+            points = _completions(believed, seat) or _completions(believed, 1 - seat)
+            if points and all(longest_row(real, point, colour) <= IDLE for point in points for colour in (0, 1)):
+                found.append(Temptation(ply, points, action))
+        if swapped and longest_row(believed, action, owner) == 4:
+            break  # an engine that believes in it has won or lost: what it answers from now on tells nothing
+        real[action] = believed[action] = owner
+    return found
+
+
+def forgets_the_swap(games: Iterable[Sequence[Action]], seat: int) -> bool | None:
+    """Whether the moves of these games are those of an engine on whose board a swap changes no stone; None if undecided."""
+    taken = passed_by = 0
+    for moves in games:
+        for temptation in temptations(moves, seat):
+            taken += temptation.is_taken
+            passed_by += not temptation.is_taken
+            if taken == TAKEN:
+                return True
+            if passed_by == PASSED_BY:
+                return False
+    return None
+
+
+def longest_row(stones: Mapping[Action, int], point: Action, colour: int) -> int:
+    """The most stones of a colour in one row of five points through an empty point, without the other colour; -1 for none."""
+    rows = [[stones[p] for p in window if p in stones] for window in WINDOWS if point in window]
+    return max((len(row) for row in rows if all(owner == colour for owner in row)), default=-1)
+
+
+def _completions(stones: Mapping[Action, int], colour: int) -> frozenset[Action]:
+    found = set()
+    for window in WINDOWS:
+        empty = [point for point in window if point not in stones]
+        if len(empty) == 1 and all(stones.get(point, colour) == colour for point in window):
+            found.add(empty[0])
+    return frozenset(found)
+
+
+def is_free_if_transposed(moves: Sequence[Action], seat: int, refused: Action) -> bool:
+    """Whether a taken point would be a free one, beside a stone, on the board of an engine that answers `y x` for `x y`.
+
+    Args:
+        refused: the engine's answer after these moves, a point already taken.
+    """
+    believed = {}
+    for point, owner in _owners(moves).items():
+        believed[(point[1], point[0]) if owner == seat else point] = owner
+    meant = (refused[1], refused[0])
+    return meant not in believed and max(longest_row(believed, meant, colour) for colour in (0, 1)) > 0
+
+
+def stones_before_swap(moves: Sequence[Action]) -> set[Action]:
+    """The stones that lay on the board when the swap was made; none without a swap."""
+    return set(moves[: moves.index(SWAP)]) if SWAP in moves else set()
+
+
+def _owners(moves: Sequence[Action]) -> dict[Action, int]:
+    position = Position(free_opening=True)
+    for action in moves:
+        position.play(action)
+    return position.stones

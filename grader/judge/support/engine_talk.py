@@ -1,0 +1,195 @@
+"""Why an engine's words are no answers, as a sentence that names the cause and what to do.
+
+The referee can only say what came in place of an answer. Here an engine is started once more and listened to beyond the first
+line: a banner that it takes for the name, a second line, a text that comes only when the input ends, since it was not flushed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+
+from arena.engine.engine_process import EngineSpec, Limits
+from arena.engine.process import ProcessTree
+from arena.match.referee import GameRecord
+from arena.match.rules import SWAP_PLY, Termination, from_line
+from grader.judge.support.beliefs import is_free_if_transposed, stones_before_swap
+
+QUIET_S = 0.5  # a program that has neither computed nor written for so long has said what it will say,
+SILENT_S = 3.0  # or, if it has said nothing yet, will not say anything
+ENDING_S = 2.0  # for what comes when the input ends
+IDLE_S = 0.2  # of CPU time: an engine that was late with less was not thinking
+MOST_BYTES = 1 << 16
+LINE_CAP = 200  # of a line no more is looked at
+SHOWN = 60
+NOTES = "Standard output belongs to the protocol: write notes to std::cerr."
+FLUSH = "End each answer with std::endl, which ends the line and flushes it."
+FORM = "An answer is two integers with a space between them, and the end of the line."
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What an engine wrote on standard output.
+
+    Attributes:
+        early: before it was told its side.
+        introduction: after its side, before its first question.
+        answer: to the first question.
+        at_the_end: when its input had ended.
+    """
+
+    early: str
+    introduction: str
+    answer: str
+    at_the_end: str
+
+
+def listen(spec: EngineSpec, limits: Limits, side: int) -> Talk:
+    """Start an engine, tell it its side, ask it once (as white, about a stone at 7 7), and end its input."""
+    environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "GOMOKU_MOVE_TIME_S": f"{limits.told_s:g}", **spec.env}
+    tree = ProcessTree(spec.argv, env=environment, cwd=spec.cwd, memory_mib=limits.memory_mib)
+    try:
+        early = _hear(tree, QUIET_S, line_needed=False)
+        introduction = _exchange(tree, f"{side}\n", limits.allowance(limits.init_s).wall_s)
+        answer = _exchange(tree, "7 7\n" if side else "-1 -1\n", limits.allowance(limits.move_s).wall_s)
+        tree.stdin.close()
+        return Talk(early, introduction, answer, _hear(tree, ENDING_S, line_needed=True))
+    finally:
+        tree.kill()
+
+
+def _exchange(tree: ProcessTree, text: str, limit_s: float) -> str:
+    try:
+        tree.stdin.write(text.encode())
+    except OSError:
+        return ""
+    return _hear(tree, limit_s, line_needed=True)
+
+
+def _hear(tree: ProcessTree, limit_s: float, *, line_needed: bool) -> str:
+    """What it writes until it is quiet; standard error is thrown away so that it does not fill up."""
+    heard, computed_s = b"", tree.cpu_s()
+    until = time.monotonic() + limit_s
+    idle_since = time.monotonic()
+    while time.monotonic() < until and len(heard) < MOST_BYTES:
+        news = _read(tree.stdout.fileno())
+        _read(tree.stderr.fileno())
+        if news is None:
+            break
+        heard += news
+        if news or tree.cpu_s() - computed_s > 0.01:
+            idle_since, computed_s = time.monotonic(), tree.cpu_s()
+        if time.monotonic() - idle_since > (QUIET_S if heard or not line_needed else SILENT_S):
+            break
+        time.sleep(0.01)
+    return heard.decode("utf-8", "replace")
+
+
+def _read(pipe: int) -> bytes | None:
+    """What lies in a pipe; None at its end."""
+    try:
+        return os.read(pipe, MOST_BYTES) or None
+    except BlockingIOError:
+        return b""
+
+
+def explain_talk(talk: Talk) -> str:
+    """The first thing that is wrong, as sentences; empty if nothing is."""
+    if talk.early.strip():
+        return f"It wrote {_shown(talk.early)} before it was told its side. {NOTES}"
+    *before, name = talk.introduction.strip().splitlines() or [""]
+    if before:
+        return f"It wrote {_shown(before[0])} before its name {_shown(name)}; the first line is taken for the name. {NOTES}"
+    if not name:
+        return (
+            f"It wrote its name only when its input ended: {_shown(talk.at_the_end)}. {FLUSH}"
+            if talk.at_the_end.strip()
+            else ""
+        )
+    if not talk.introduction.endswith("\n"):
+        return f"It wrote its name {_shown(name)} without the end of the line. {FLUSH}"
+    if not talk.answer.strip() and talk.at_the_end.strip():
+        return f"Its answer {_shown(talk.at_the_end)} came only when its input ended. {FLUSH}"
+    return explain_answer(talk.answer)
+
+
+def explain_answer(text: str) -> str:
+    """What is wrong with an answer, or with a line in place of one; empty if nothing is or nothing is known."""
+    lines = [line.strip()[:LINE_CAP] for line in text.splitlines() if line.strip()]
+    if not lines or (len(lines) == 1 and text.endswith("\n") and _is_point(lines[0])):
+        return ""
+    if len(lines) == 2 and all(re.fullmatch(r"-?\d+", line) for line in lines):
+        return f"It wrote the two numbers {lines[0]} and {lines[1]} on two lines. {FORM}"
+    points = [number for number, line in enumerate(lines) if _is_point(line)]
+    if len(points) > 1:
+        return f"It gave more than one answer to one question: {_shown(lines[points[0]])}, {_shown(lines[points[1]])}. {FORM}"
+    if points and len(lines) > 1:
+        place = "before" if points[0] else "after"
+        return f"It wrote {_shown(lines[0] if points[0] else lines[1])} {place} its answer {_shown(lines[points[0]])}. {NOTES}"
+    if points:
+        return f"It wrote its answer {_shown(lines[0])} without the end of the line. {FLUSH}"
+    return _explain_line(lines[0])
+
+
+def _explain_line(line: str) -> str:
+    """One line that is no answer."""
+    numbers = re.findall(r"-?\d+(?:\.\d+)?", line)
+    words = re.search(r"[^\W\d_]{2,}", line)
+    if words is None and len(numbers) == 2:
+        return f"It answered {_shown(line)} where {numbers[0]} {numbers[1]} was expected. {FORM}"
+    if words is None and numbers:
+        return f"It answered {_shown(line)}, {len(numbers)} numbers where two are expected. {FORM}"
+    if words is not None and (ending := re.search(r"(-?\d+)[ \t]+(-?\d+)$", line)):
+        return f"It wrote {_shown(line[: ending.start()].strip())} before its answer {_shown(ending[0])}. {NOTES}"
+    return f"It wrote {_shown(line)}, which is no answer. {NOTES}"
+
+
+def first_stone(talk: Talk) -> tuple[int, int] | None:
+    """The point of the first answer, wherever in a text it stands: the last line that holds two integers and no others."""
+    for line in reversed((talk.answer + talk.at_the_end).splitlines()):
+        numbers = re.findall(r"(?<![\w.])-?\d{1,9}(?![\w.])", line[:LINE_CAP])
+        if len(numbers) == 2:
+            return int(numbers[0]), int(numbers[1])
+    return None
+
+
+def _is_point(line: str) -> bool:
+    try:
+        from_line(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(text: str) -> str:
+    """A text of a submission's, short and on one line."""
+    return repr(" ".join(text[:LINE_CAP].split())[:SHOWN])
+
+
+def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits) -> str:
+    """What may have caused the fault by which this seat lost a game, as sentences; empty if nothing is known."""
+    match game.termination:
+        case Termination.ILLEGAL_MOVE:
+            return _explain_illegal_move(game, seat)
+        case Termination.ILLEGAL_SWAP if len(game.moves) >= SWAP_PLY:
+            return "Where -1 -1 stands for a move that a search has not found, the search came back without one."
+        case Termination.MALFORMED | Termination.INIT_FAILED | Termination.TIMEOUT if cause := explain_talk(
+            listen(spec, limits, seat)
+        ):
+            return cause
+        case Termination.MALFORMED:
+            return explain_answer(f"{game.refused}\n") or NOTES
+        case Termination.TIMEOUT if game.move_cpu_s[-1] < IDLE_S:
+            return f"It hardly computed: it may wait for more input than two numbers, or not have flushed its answer. {FLUSH}"
+    return ""
+
+
+def _explain_illegal_move(game: GameRecord, seat: int) -> str:
+    x, y = from_line(game.refused)
+    if (x, y) in stones_before_swap(game.moves):
+        return "That stone was there before the swap, which takes none away: it changes their colours."
+    if is_free_if_transposed(game.moves, seat, (x, y)):
+        return f"With its own stones transposed, {y} {x} would be free: does it answer `y x` in place of `x y`?"
+    return ""

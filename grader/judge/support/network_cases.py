@@ -1,0 +1,120 @@
+"""The cases of the network's checks: what is drawn, for an oracle to answer (`grader.judge.support.oracle`)."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from grader.confinement.worker_client import Worker
+from grader.judge.support.drawn_weights import random_weights
+from grader.judge.support.objectives import Targets
+from grader.judge.support.oracle import Answers
+from grader.judge.support.positions import random_position, random_states
+from grader.judge.support.trees import board_at
+
+OUTPUT_TOLERANCE = 1e-4
+SHAPES_OF_OUTPUTS = ((3, 3, 1), (5, 4, 2), (4, 6, 1))  # width, height, residual blocks
+SYMMETRY_SIDE = 4
+# What each makes of a picture, rows from the top: k quarter turns, then mirrored or not.
+SYMMETRIES = [lambda a, k=k, m=m: np.rot90(a, k, (-2, -1))[..., :: -1 if m else 1] for k in range(4) for m in (False, True)]
+WIDTH, HEIGHT, BLOCK = 4, 4, 1  # of a batch
+BATCH = 32
+UNUSED_PLANE = 7
+
+
+class LayersCase:
+    """Weights on 3x3, states, and another value of each entry that acts on the outputs.
+
+    A head can be dead (ReLU): a case is one if each of the changes changes what the handout's network gives.
+    """
+
+    def __init__(self, rng: Random) -> None:
+        numbers = np.random.default_rng(rng.randrange(2**31))
+        self.weights, self.states = random_weights(3, 3, 1, rng.randrange(2**31)), random_states(rng, 3, 3, 8)
+        self.changed = {
+            key: w + numbers.uniform(0.2, 0.6, w.shape).astype(np.float32)
+            for key, w in self.weights.items()
+            if not key.endswith("num_batches_tracked")
+        }
+
+
+class OutputsCase:
+    """Weights and states for which both heads are compared."""
+
+    def __init__(self, rng: Random, shape: tuple[int, int, int]) -> None:
+        self.width, self.height, self.block = shape
+        self.weights = random_weights(*shape, rng.randrange(2**31))
+        self.states = random_states(rng, self.width, self.height, 8)
+
+
+OUTPUTS = {f"outputs {w}x{h}": partial(OutputsCase, shape=(w, h, block)) for w, h, block in SHAPES_OF_OUTPUTS}
+
+
+class SymmetryCase:
+    """A position on a square board and weights; a case is one if any symmetry undone wrongly shows in the right network.
+
+    Attributes:
+        turned: the position's planes [9, H, W] through each of the eight symmetries.
+        moved_to: of each symmetry, [W*H]: the move of the board that lies at each move of the turned board.
+    """
+
+    def __init__(self, rng: Random) -> None:
+        points = np.arange(SYMMETRY_SIDE**2).reshape(SYMMETRY_SIDE, SYMMETRY_SIDE)
+        # Moves count rows from the bottom, states from the top.
+        self.moved_to = [turn(points[::-1])[::-1].reshape(-1) for turn in SYMMETRIES]
+        self.weights = random_weights(SYMMETRY_SIDE, SYMMETRY_SIDE, 1, rng.randrange(2**31))
+        self.position = random_position(rng, SYMMETRY_SIDE, SYMMETRY_SIDE, SYMMETRY_SIDE, 6)
+        state = np.asarray(board_at(self.position).current_state(), dtype=np.float32)
+        self.turned = [np.ascontiguousarray(turn(state)) for turn in SYMMETRIES]
+
+    def tells_apart(self, probs: np.ndarray, values: np.ndarray) -> bool:
+        """Whether these outputs, [8, W*H] and [8, 1], of the turned boards tell each symmetry from the others."""
+        legal = board_at(self.position).availables
+        undone = [[self.undo(other, row)[legal] for other in range(8)] for row in probs]
+        right = np.array([undone[k][k] for k in range(8)])
+        wrong = [undone[k][other] for k in range(8) for other in range(8) if other != k]
+        apart = min(float(np.abs(right - each).max(axis=1).min()) for each in wrong)
+        return bool(apart > 20 * OUTPUT_TOLERANCE and np.abs(values + values.T).min() > 20 * OUTPUT_TOLERANCE)
+
+    def undo(self, symmetry: int, probs: np.ndarray) -> np.ndarray:
+        """Probabilities [W*H] of the turned board's moves as those of the board's."""
+        back = np.empty(len(probs))
+        back[self.moved_to[symmetry]] = probs
+        return back
+
+
+class Batch:
+    """Random weights, different states and targets.
+
+    Attributes:
+        right: what the handout's network of these weights gives for the states, as an oracle tells it.
+    """
+
+    right: Answers
+
+    def __init__(self, rng: Random) -> None:
+        numbers = np.random.default_rng(rng.randrange(2**31))
+        self.weights = random_weights(WIDTH, HEIGHT, BLOCK, rng.randrange(2**31))
+        # The same state with two targets could not be learnt.
+        states: dict[bytes, np.ndarray] = {}
+        while len(states) < BATCH:
+            states |= {state.tobytes(): state for state in random_states(rng, WIDTH, HEIGHT, BATCH)}
+        self.states = np.stack(list(states.values())[:BATCH])
+        # A plane without a stone: the data says nothing about its weights, so they move by regularisation alone.
+        self.states[:, UNUSED_PLANE] = 0.0
+        self.targets = Targets(
+            pi=numbers.dirichlet(np.full(WIDTH * HEIGHT, 0.5), BATCH).astype(np.float32),
+            z=numbers.choice([-1.0, 0.0, 1.0], BATCH).astype(np.float32),
+        )
+
+    @property
+    def trained(self) -> dict[str, np.ndarray]:
+        """What an optimiser moves: all weights but batch norm's statistics."""
+        return {key: w for key, w in self.weights.items() if "running_" not in key and "num_batches" not in key}
+
+    def step(self, worker: Worker, lr: float, steps: int = 1) -> Any:
+        """`steps` training steps of the worker's network on this batch: [loss, entropy] of each."""
+        return worker.call("net_train", states=self.states, probs=self.targets.pi, winners=self.targets.z, lr=lr, steps=steps)

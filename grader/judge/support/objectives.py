@@ -1,0 +1,234 @@
+"""What a training step may be minimising: the handout's loss, and the slips that students make in it (handout 5.3).
+
+A loss is a value error, a policy error and an L2 term. A slip is a fault in exactly one of them, so a loss that shows it is
+recognised by the whole sum. Computed from what a network gives for a batch and from its weights; values are seen by the side
+to move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+L2_CONST = 1e-4
+
+
+class Outputs(NamedTuple):
+    """Both heads for a batch: log_probs [N, A], values [N]."""
+
+    log_probs: np.ndarray
+    values: np.ndarray
+
+
+class Targets(NamedTuple):
+    """What a batch is to be learnt from: pi [N, A], z [N]."""
+
+    pi: np.ndarray
+    z: np.ndarray
+
+
+# ------------------------------------------------------------------------------------------------ errors of the heads
+
+
+def squared_error(values: np.ndarray, z: np.ndarray) -> float:
+    return float(np.mean((values - z) ** 2))
+
+
+def cross_entropy(log_probs: np.ndarray, pi: np.ndarray) -> float:
+    return float(-np.mean(np.sum(pi * log_probs, axis=1)))
+
+
+def twice_softmaxed(log_probs: np.ndarray) -> np.ndarray:
+    probs = np.exp(log_probs)
+    return probs - np.log(np.sum(np.exp(probs), axis=1, keepdims=True))
+
+
+def of_the_best_move(log_probs: np.ndarray, pi: np.ndarray) -> float:
+    return float(-np.mean(np.take_along_axis(log_probs, pi.argmax(axis=1)[:, None], axis=1)))
+
+
+def no_error(outputs: np.ndarray, targets: np.ndarray) -> float:
+    """Of a head that learns nothing."""
+    return 0.0
+
+
+def share_left(floor: float, first: float, last: float) -> float:
+    """How much of what can be learnt is left; infinite where a loss is no number."""
+    return (last - floor) / max(first - floor, 1e-9) if np.isfinite([first, last]).all() else float("inf")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A value error and a policy error, to be minimised together.
+
+    Attributes:
+        slip: what is wrong with it, as the end of "it looks as if"; empty for the handout's.
+    """
+
+    slip: str
+    value_error: Callable[[np.ndarray, np.ndarray], float] = squared_error
+    policy_error: Callable[[np.ndarray, np.ndarray], float] = cross_entropy
+
+    def loss(self, outputs: Outputs, targets: Targets) -> float:
+        """Without the L2 term; infinite if it is no number."""
+        loss = self.value_error(outputs.values, targets.z) + self.policy_error(outputs.log_probs, targets.pi)
+        return loss if np.isfinite(loss) else float("inf")
+
+    def floor(self, targets: Targets) -> float:
+        """About the least that any network could reach: what the likeliest ideal outputs give."""
+        return self._value_floor(targets) + self._policy_floor(targets)
+
+    def _value_floor(self, targets: Targets) -> float:
+        ideal = [targets.z, -targets.z, np.full_like(targets.z, np.mean(targets.z))]
+        return min(self.value_error(values, targets.z) for values in ideal)
+
+    def _policy_floor(self, targets: Targets) -> float:
+        points = targets.pi.shape[1]
+        ideal = [targets.pi, *(np.eye(points)[best(targets.pi, axis=1)] for best in (np.argmax, np.argmin))]
+        return min(self.policy_error(np.log(np.maximum(probs, 1e-4)), targets.pi) for probs in ideal)
+
+    def share_left(self, start: Outputs, end: Outputs, targets: Targets) -> float:
+        """How much of what could be learnt is left; infinite where a loss is no number."""
+        return share_left(self.floor(targets), self.loss(start, targets), self.loss(end, targets))
+
+    @property
+    def is_of_one_head(self) -> bool:
+        """Whether the other head learns nothing."""
+        return no_error in (self.value_error, self.policy_error)
+
+    def share_left_of_either_head(self, start: Outputs, end: Outputs, targets: Targets) -> float:
+        """As `share_left`, of that head which has the larger share left: small if both learn what they are to learn."""
+        value = [self.value_error(each.values, targets.z) for each in (start, end)]
+        policy = [self.policy_error(each.log_probs, targets.pi) for each in (start, end)]
+        shares = [
+            share_left(floor, *errors)
+            for error, floor, errors in (
+                (self.value_error, self._value_floor(targets), value),
+                (self.policy_error, self._policy_floor(targets), policy),
+            )
+            if error is not no_error
+        ]
+        return max(shares)
+
+
+def learnt(start: Outputs, end: Outputs, targets: Targets, enough: float) -> Objective | None:
+    """What steps from one to the other have learnt: the objective of which the least is left, below `enough`.
+
+    Whoever learns both heads has learnt each alone too, so an objective of one head explains what no other does.
+    """
+    left = {each.slip: each.share_left_of_either_head(start, end, targets) for each in OBJECTIVES}
+    fitting = [each for each in OBJECTIVES if left[each.slip] < enough]
+    return min(fitting, key=lambda each: (each.is_of_one_head, left[each.slip]), default=None)
+
+
+HANDOUT = Objective("")
+OBJECTIVES = (
+    HANDOUT,
+    Objective(
+        "the values [N, 1] are compared with the winners [N] by broadcasting to [N, N]",
+        value_error=lambda v, z: squared_error(v[:, None], z[None, :]),
+    ),
+    Objective("the value learns the negated result, -z in place of z", value_error=lambda v, z: squared_error(v, -z)),
+    Objective("the value's error is missing", value_error=no_error),
+    Objective("the value's error is not squared", value_error=lambda v, z: float(np.mean(np.abs(v - z)))),
+    Objective(
+        "the value's error is summed over the batch in place of being averaged",
+        value_error=lambda v, z: float(np.sum((v - z) ** 2)),
+    ),
+    Objective("the policy's cross entropy is missing", policy_error=no_error),
+    Objective("the policy learns the argmax of pi in place of pi", policy_error=of_the_best_move),
+    Objective(
+        "softmax is applied twice: the network gives log probabilities already",
+        policy_error=lambda log_p, pi: cross_entropy(twice_softmaxed(log_p), pi),
+    ),
+    Objective(
+        "probabilities stand where log probabilities belong",
+        policy_error=lambda log_p, pi: cross_entropy(np.exp(log_p), pi),
+    ),
+    Objective(
+        "the cross entropy is averaged over the moves too",
+        policy_error=lambda log_p, pi: cross_entropy(log_p, pi) / pi.shape[1],
+    ),
+    Objective(
+        "the cross entropy is summed over the batch in place of being averaged",
+        policy_error=lambda log_p, pi: cross_entropy(log_p, pi) * len(pi),
+    ),
+    Objective("the cross entropy's sign is turned", policy_error=lambda log_p, pi: -cross_entropy(log_p, pi)),
+    Objective(
+        "both errors are summed over the batch in place of being averaged",
+        value_error=lambda v, z: float(np.sum((v - z) ** 2)),
+        policy_error=lambda log_p, pi: cross_entropy(log_p, pi) * len(pi),
+    ),
+)
+
+
+# --------------------------------------------------------------------------------------------------------- the L2 term
+
+BIASES = "the biases are part of the L2 term"
+NOT_SQUARED = "the norm in the L2 term is not squared"
+DOUBLED = "the L2 term is twice as large as asked: its factor is 1e-4 / 2"
+FACTORLESS = "the L2 term lacks its factor 1e-4 / 2"
+
+
+def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
+    """Slip -> what the L2 term may be with it; under "" what is right as a loss.
+
+    That is with batch norm's scales, without them, and none at all, where the optimiser decays the weights; and subtracted,
+    since train_step.l2 sees which way the term pushes.
+
+    Args:
+        weights: the trained parameters, as a state_dict names them.
+    """
+    matrices = [key for key, w in weights.items() if w.ndim > 1]
+    not_biases = [key for key in weights if not key.endswith("bias")]
+    squares = {key: float(np.sum(w.astype(float) ** 2)) for key, w in weights.items()}
+    half = L2_CONST / 2
+    right = [sum(squares[key] for key in keys) for keys in (not_biases, matrices)]
+    of_sets = [[squares[key] for key in keys] for keys in (not_biases, matrices, list(weights))]
+    norms = [norm for s in of_sets for norm in (float(np.sqrt(np.sum(s))), float(np.sum(np.sqrt(s))))]
+    return {
+        "": [0.0, *(sign * half * square for sign in (1, -1) for square in right)],
+        BIASES: [half * sum(squares.values())],
+        DOUBLED: [2 * half * square for square in right],
+        FACTORLESS: [factor * square for square in right for factor in (0.5, 1.0)],
+        NOT_SQUARED: [factor * norm for norm in norms for factor in (half, 2 * half)],
+    }
+
+
+# ------------------------------------------------------------------------------------------------------- recognising one
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a loss was computed by: heads' errors and the slip in them or in the L2 term, empty if it is the handout's."""
+
+    objective: Objective
+    slip: str
+
+
+def read_loss(
+    loss: float, outputs: list[Outputs], targets: Targets, weights: Mapping[str, np.ndarray], tolerance: float
+) -> Reading | None:
+    """The formula that gives this loss: the handout's if one of its forms does, else the nearest with one slip; None if none.
+
+    Args:
+        loss: as train_step returned it.
+        outputs: what the network may have given in that step.
+        weights: the trained parameters before the step.
+        tolerance: relative, and absolute below 1.
+    """
+    terms = l2_terms(weights)
+
+    def distance(objective: Objective, slip: str) -> float:
+        sums = [objective.loss(each, targets) + term for each in outputs for term in terms[slip]]
+        return min(abs(loss - value) / max(1.0, abs(value)) for value in sums)
+
+    if distance(HANDOUT, "") <= tolerance:
+        return Reading(HANDOUT, "")
+    found = [(distance(objective, ""), Reading(objective, objective.slip)) for objective in OBJECTIVES[1:]]
+    found += [(distance(HANDOUT, slip), Reading(HANDOUT, slip)) for slip in terms if slip]
+    nearest, reading = min(found, key=lambda pair: pair[0])
+    return reading if nearest <= tolerance else None

@@ -1,0 +1,156 @@
+"""The tame opponents of the protocol check, a program by itself: `tame_player.py ROLE`.
+
+A strong opponent seldom shows a fault: it wins first. These three let an engine play, and lay their stones so that one
+which has a wrong board in mind gives itself away. `grader.judge.support.beliefs` reads that from the moves. None of them
+tries to win.
+
+    gives   Black, with two good stones on a free line, so that white will want to swap. Then it makes these two a four of
+            its own, as they would be had no stone changed hands: white, which owns them now, has nothing to stop there.
+    lures   White, and always swaps. It builds around the stone that it gave away, where a black engine that has forgotten
+            the stones of before the swap must answer, and stops every row that black's own stones can still complete.
+    blocks  Either colour. A stone in a corner, whose diagonal holds no further point; then it stops whatever the engine
+            builds. An engine that has its own stones transposed in mind does not see that, and plays on taken points.
+
+A player that has shown what it can leaves, which ends the game.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Collection, Iterable, Iterator
+
+SIZE = 15
+Point = tuple[int, int]
+POINTS = [(x, y) for x in range(SIZE) for y in range(SIZE)]
+DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
+SWAP = (-1, -1)
+CORNERS = ((0, 0), (SIZE - 1, SIZE - 1))
+ANSWERS = 9  # then `lures` and `blocks` leave
+
+
+def _windows() -> Iterator[frozenset[Point]]:
+    for x, y in POINTS:
+        for dx, dy in DIRECTIONS:
+            window = [(x + k * dx, y + k * dy) for k in range(5)]
+            if all(0 <= coordinate < SIZE for coordinate in window[-1]):
+                yield frozenset(window)
+
+
+WINDOWS = list(_windows())  # all rows of five points
+
+
+class Game:
+    """The board as it is, from this player's side of the protocol.
+
+    Attributes:
+        own, foe: stones.
+        answers: given so far.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.rng = random.Random(os.environ.get("GOMOKU_SEED"))
+        self.own: set[Point] = set()
+        self.foe: set[Point] = set()
+        self.answers = 0
+        self.side = int(sys.stdin.readline())
+        print(name, flush=True)
+
+    @property
+    def taken(self) -> set[Point]:
+        return self.own | self.foe
+
+    def listen(self) -> Point:
+        """The engine's action; the end of the input ends this program."""
+        line = sys.stdin.readline()
+        if not line:
+            sys.exit(0)
+        x, y = map(int, line.split())
+        if (x, y) != SWAP:
+            self.foe.add((x, y))
+        elif self.own:
+            self._exchange()
+        return x, y
+
+    def say(self, action: Point) -> None:
+        """This player's action."""
+        self.answers += 1
+        if action == SWAP:
+            self._exchange()
+        else:
+            self.own.add(action)
+        print(*action, flush=True)
+
+    def best(self, rows: Iterable[tuple[frozenset[Point], int]], points: Collection[Point] = POINTS) -> Point:
+        """The empty point of most worth, where a row of n stones gives each of its points 20^n; far from the centre if none."""
+        worth = dict.fromkeys((p for p in points if p not in self.taken), 0)
+        for window, stones in rows:
+            for point in window & worth.keys():
+                worth[point] += 20**stones
+        middle = SIZE // 2
+        return max(worth, key=lambda p: (worth[p], abs(p[0] - middle) + abs(p[1] - middle), self.rng.random()))
+
+    def _exchange(self) -> None:
+        self.own, self.foe = self.foe, self.own
+
+
+def gives() -> None:
+    """As black; see the module."""
+    game = Game("gives")
+    game.listen()
+    first = (game.rng.randrange(5, 10), game.rng.randrange(5, 10))
+    game.say(first)
+    second = game.listen()
+    beside = [(first[0] + s * dx, first[1] + s * dy) for dx, dy in DIRECTIONS for s in (1, -1)]
+    free = {p: sum({first, p} <= window and second not in window for window in WINDOWS) for p in beside if p != second}
+    third = game.rng.choice([p for p in free if free[p] == max(free.values())])
+    game.say(third)
+    if game.listen() != SWAP:
+        return
+    given = {first, third}
+    for _ in range(2):
+        engines = game.foe - given | {second}  # as an engine that has forgotten its swap sees it
+        rows = [(w, len(w & (given | game.own))) for w in WINDOWS if given <= w and not w & engines]
+        game.say(game.best(rows))
+        game.listen()
+
+
+def lures() -> None:
+    """As white; see the module."""
+    game = Game("lures")
+    first = game.listen()
+    inner = [(x, y) for x, y in POINTS if 2 <= x < SIZE - 2 and 2 <= y < SIZE - 2]
+    second = game.rng.choice([(x, y) for x, y in inner if 3 <= max(abs(x - first[0]), abs(y - first[1])) <= 4])
+    game.say(second)
+    third = game.listen()
+    game.say(SWAP)
+    around = [w for w in WINDOWS if second in w and not w & {first, third}]
+    while game.answers < ANSWERS:
+        game.listen()
+        threats = [(w, len(w & game.foe)) for w in WINDOWS if not w & game.own and len(w & game.foe) >= 3]
+        rows = [(w, len(w & game.own) - 1) for w in around if w & game.foe == {second}]
+        game.say(game.best([*threats, *rows]))
+    game.listen()
+
+
+def blocks() -> None:
+    """As either colour; see the module."""
+    game = Game("blocks")
+    while game.answers < ANSWERS:
+        game.listen()
+        corners = [corner for corner in CORNERS if corner not in game.taken]
+        if game.side == 0 and game.answers == 0:
+            point = game.rng.choice([(x, y) for x in range(4, 11) for y in range(4, 11) if x != y])
+        elif corners and not game.own & set(CORNERS):
+            point = game.rng.choice(corners)
+        else:
+            rows = [(w, len(w & game.foe)) for w in WINDOWS if not w & game.own and w & game.foe]
+            # A point whose mirror image the engine has taken is its own stone to one that has its stones transposed in mind.
+            point = game.best(rows, [(x, y) for x, y in POINTS if (y, x) not in game.foe])
+        game.say(point)
+    game.listen()
+
+
+if __name__ == "__main__":
+    {"gives": gives, "lures": lures, "blocks": blocks}[sys.argv[1]]()

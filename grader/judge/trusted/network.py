@@ -1,0 +1,104 @@
+"""The policy-value network computed from its weights alone, apart from any student's code (interface section 6).
+
+Used to judge: what a network must output for given weights, and what a trained network says about a position. Values are
+seen by the side to move. Students get no copy of this module (`grader.judge.support.oracle`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from common.weights import StateDict, read_sizes
+
+if TYPE_CHECKING:
+    import torch
+
+
+def forward(
+    weights: StateDict,
+    states: np.ndarray,
+    *,
+    width: int | None = None,
+    height: int | None = None,
+    train_mode: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both heads.
+
+    Args:
+        weights: a state_dict as arrays, in any precision; computed is in float32.
+        states: [N, 9, H, W] float32, row 0 the top row of the board.
+        width, height: where the board is not square (see `read_sizes`).
+        train_mode: batch norm by the batch's own statistics in place of the running ones.
+
+    Returns:
+        log_probs [N, W*H] float32 in order of moves, value [N, 1] float32 in [-1, 1] for the side to move.
+    """
+    import torch
+
+    tensors, block = _tensors(weights, width, height)
+    with torch.inference_mode():
+        log_probs, value = _heads(tensors, block, states, train_mode)
+    return log_probs.numpy(), value.numpy()
+
+
+def gradients(
+    weights: StateDict, states: np.ndarray, along_log_probs: np.ndarray, along_values: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Of the sum of log_probs * along_log_probs [N, A] and values * along_values [N], in train mode, on a square board.
+
+    Returns:
+        Key -> float32, for every parameter.
+    """
+    import torch
+
+    tensors, block = _tensors(weights, None, None)
+    parameters = {
+        key: tensor.requires_grad_() for key, tensor in tensors.items() if not key.endswith(("_mean", "_var", "_tracked"))
+    }
+    log_probs, values = _heads(tensors, block, states, train_mode=True)
+    along = torch.as_tensor(along_log_probs).float(), torch.as_tensor(along_values).float()
+    total = (log_probs * along[0]).sum() + (values.reshape(-1) * along[1]).sum()
+    found = torch.autograd.grad(total, list(parameters.values()))
+    return {key: gradient.numpy() for key, gradient in zip(parameters, found, strict=True)}
+
+
+def _tensors(weights: StateDict, width: int | None, height: int | None) -> tuple[dict[str, torch.Tensor], int]:
+    """The weights in float32 and the number of blocks."""
+    import torch
+
+    torch.set_num_threads(1)  # small networks: on a busy machine, threads would spend their time waiting for each other
+    _, _, block = read_sizes(weights, width, height)
+    return {key: torch.as_tensor(np.array(value)).float() for key, value in weights.items()}, block
+
+
+def _heads(
+    tensors: dict[str, torch.Tensor], block: int, states: np.ndarray, train_mode: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """log_probs [N, A] and value [N, 1]."""
+    import torch
+    import torch.nn.functional as F
+
+    def conv(x: torch.Tensor, name: str, padding: int) -> torch.Tensor:
+        return F.conv2d(x, tensors[f"{name}.weight"], tensors[f"{name}.bias"], padding=padding)
+
+    def norm(x: torch.Tensor, name: str) -> torch.Tensor:
+        mean, var = tensors[f"{name}.running_mean"].clone(), tensors[f"{name}.running_var"].clone()
+        return F.batch_norm(x, mean, var, tensors[f"{name}.weight"], tensors[f"{name}.bias"], training=train_mode)
+
+    def dense(x: torch.Tensor, name: str) -> torch.Tensor:
+        return F.linear(x, tensors[f"{name}.weight"], tensors[f"{name}.bias"])
+
+    def flatten(x: torch.Tensor) -> torch.Tensor:
+        return x.permute(0, 2, 3, 1).flatten(1)
+
+    x = conv(torch.as_tensor(np.ascontiguousarray(states, dtype=np.float32)), "conv2d_1", 2)
+    for i in range(block):
+        y = F.relu(norm(conv(x, f"resnet.{i}.0", 1), f"resnet.{i}.1"))
+        x = F.relu(x + norm(conv(y, f"resnet.{i}.3", 1), f"resnet.{i}.4"))
+    policy = flatten(F.relu(norm(conv(x, "conv2d_2", 0), "bn_1")))
+    log_probs = F.log_softmax(dense(policy, "dense_layer_1"), dim=1)
+    hidden = F.relu(dense(flatten(F.relu(norm(conv(x, "conv2d_3", 0), "bn_2"))), "dense_layer_2"))
+    value = torch.tanh(dense(hidden, "flatten_layer_3"))
+    return log_probs, value

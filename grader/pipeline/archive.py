@@ -1,0 +1,461 @@
+"""An archive or a folder -> its entries, read with limits and never unpacked.
+
+Entries are counted before they are read, contents are read by size-capped streams, links and special files are never
+followed, so a hostile name or size reaches neither a file system nor the memory. What kind of archive a file is, its content
+says; whatever cannot be read ends in one sentence.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import tarfile
+import tempfile
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from common.errors import UsageError
+
+MAX_ENTRIES = 50_000
+MAX_UNPACKED_BYTES = 1 << 30  # of a tar, whatever is in it
+MAX_HEADER_BYTES = 1 << 16  # of a tar's long names and attributes
+MAX_DIRECTORY_BYTES = 32 << 20  # of a zip's list of entries
+MAX_INNER_BYTES = 128 << 20  # of an archive inside an archive
+# What a workspace can hold on any file system, wherever it is laid out.
+MAX_NAME_BYTES = 255
+MAX_PATH_BYTES = 1000
+MAX_DEPTH = 16
+SHOWN_LETTERS = 80  # of a name that is too long
+IGNORED_FOLDERS = {"__pycache__", ".git", ".venv", "venv", "node_modules", "__MACOSX", ".idea", ".vscode", "build"}
+ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+DIRECTORY_ENTRY = b"PK\1\2"  # how each entry of a zip's list begins
+UTF8_NAME, ENCRYPTED = 0x800, 0x1  # of a zip entry's flags (APPNOTE.TXT, section 4.4.4)
+OTHER_COMPRESSIONS = {9: "Deflate64", 12: "bzip2", 14: "LZMA", 93: "Zstandard", 95: "xz", 98: "PPMd"}  # section 4.4.5
+AES = 99  # its compression, where it is encrypted by AES
+# How archives begin that other programs write.
+FOREIGN = {b"Rar!\x1a\x07": "a RAR archive", b"7z\xbc\xaf\x27\x1c": "a 7z archive"}
+TAR_READERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+
+# What the standard library raises on what cannot be read or is damaged.
+UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    OverflowError,
+    LookupError,
+    RuntimeError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
+FILE, FOLDER, OTHER = "file", "folder", "link or special file"
+
+
+@dataclass(frozen=True)
+class Member:
+    """One thing in a submission.
+
+    Attributes:
+        name: as the folder or archive has it.
+        size: in bytes, of a file.
+        kind: FILE, FOLDER or OTHER.
+        place: what its source reads it by.
+        source: the folder or archive that it lies in.
+    """
+
+    name: str
+    size: int
+    kind: str
+    place: Any
+    source: Source
+
+
+@dataclass
+class Entries:
+    """What a folder or an archive holds.
+
+    Attributes:
+        files: by their plain paths, in the source's order: going back in a compressed tar would unpack it anew for each file.
+        twins: (plain path, file) of each further file of a path, in the source's order too.
+        refused: what is not even looked at, with the reason.
+    """
+
+    files: dict[str, Member]
+    twins: list[tuple[str, Member]]
+    refused: dict[str, str]
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file's name promises an archive that can be read."""
+    return name.lower().endswith(ARCHIVE_SUFFIXES)
+
+
+def without_suffix(name: str) -> str:
+    """An archive's name without what tells its kind."""
+    for suffix in sorted(ARCHIVE_SUFFIXES, key=len, reverse=True):
+        if name.lower().endswith(suffix) and name[: -len(suffix)].strip("."):
+            return name[: -len(suffix)]
+    return name
+
+
+def write_archive(files: Mapping[str, bytes], path: Path) -> None:
+    """Write a .zip that can be read here."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name in sorted(files):
+            target.writestr(name, files[name])
+
+
+def open_source(path: Path) -> Source:
+    """A folder or archive, to be closed by the caller.
+
+    Raises:
+        UsageError: it is missing, no folder or known archive, or damaged.
+    """
+    if path.is_dir():
+        return Folder(path)
+    if path.is_file() and is_archive(path.name):
+        with in_one_sentence(f"{path} cannot be read"):
+            file = path.open("rb")
+        return open_archive(file, str(path))
+    if path.exists():
+        raise UsageError(
+            f"expected a folder or one of {', '.join(ARCHIVE_SUFFIXES)}; got {path}: if it is an archive, unpack it by hand "
+            "and grade the folder"
+        )
+    raise UsageError(f"expected a submission at {path}; nothing is there")
+
+
+def open_archive(file: IO[bytes], name: str) -> Source:
+    """The archive in a file that can be read from any place; it is closed with the archive, or at once on an error.
+
+    Raises:
+        UsageError: it is no archive that can be read.
+    """
+    try:
+        begin = file.read(8)
+        file.seek(0)
+        for magic, words in FOREIGN.items():
+            if begin.startswith(magic):
+                raise UsageError(
+                    f"{name} is {words}, whatever its name says: unpack it by hand and grade the folder, or ask for a .zip"
+                )
+        if not begin:
+            raise UsageError(f"{name} {Source.failure}: it has 0 bytes; ask for it again")
+        with in_one_sentence(f"{name} {Source.failure}"):
+            if begin.startswith(b"PK\3\4") and not zipfile.is_zipfile(file):
+                raise zipfile.BadZipFile("it is a zip without its end, as after an interrupted upload; ask for it again")
+            packed = begin.startswith(tuple(TAR_READERS))
+            zipped = begin.startswith(b"PK") or (name.lower().endswith(".zip") and not packed)
+            return Zip(file, name) if zipped else Tar(file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def unpacked(member: Member, name: str) -> IO[bytes]:
+    """A file in an archive as a temporary file of no name, for an archive in it.
+
+    Raises:
+        UsageError: it is too large, damaged or encrypted.
+    """
+    if member.size > MAX_INNER_BYTES:
+        raise UsageError(f"{name} is larger than {MAX_INNER_BYTES >> 20} MiB: unpack it by hand and grade the folder")
+    file = tempfile.TemporaryFile()  # noqa: SIM115  the caller's
+    try:
+        file.write(read_member(member, name))
+        file.seek(0)
+        return file
+    except BaseException:
+        file.close()
+        raise
+
+
+def read_member(member: Member, name: str) -> bytes:
+    """A file's content.
+
+    Raises:
+        UsageError: it is damaged or encrypted.
+    """
+    with in_one_sentence(f"{name} cannot be read"):
+        content = member.source.read(member)
+    if len(content) != member.size:
+        raise UsageError(f"{name} is not as long as it was listed; it is damaged or changes while it is read")
+    return content
+
+
+@contextmanager
+def in_one_sentence(beginning: str) -> Iterator[None]:
+    """UsageError with this beginning for whatever reading raises."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise UsageError(f"{beginning}: {' '.join(str(error).split()) or type(error).__name__}") from error
+
+
+def take_in(source: Source, name: str) -> Entries:
+    """List a folder or archive.
+
+    Raises:
+        UsageError: it cannot be read to its end, or has more entries than anybody hands in.
+    """
+    found = Entries({}, [], {})
+    with in_one_sentence(f"{name} {source.failure}"):
+        for number, member in enumerate(source.members(), 1):
+            if number > MAX_ENTRIES:
+                raise _too_many(name)
+            path, reason = plain_path(member.name, member.kind == FOLDER)
+            if not reason and member.kind == OTHER:
+                reason = "a link or special file"
+            elif not reason and path in found.files:
+                found.twins.append((path, member))
+                reason = "a second member of the same name"
+            if reason:
+                found.refused.setdefault(path, reason)
+            elif member.kind == FILE:
+                found.files[path] = member
+    return found
+
+
+def _too_many(name: str) -> UsageError:
+    return UsageError(f"expected at most {MAX_ENTRIES} files and folders in {name}; there are more")
+
+
+def plain_path(name: str, folder: bool = False) -> tuple[str, str]:
+    """A member's name as a relative path, and an empty reason; or what to list in its place, and why it is refused.
+
+    A cache is refused by the folder's name, so that thousands of files are one line.
+    """
+    name = readable(name)
+    path = name.replace("\\", "/")
+    parts = [part for part in path.split("/") if part not in ("", ".")] or ["."]
+    # Line breaks and what else a terminal would obey.
+    control = any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in path)
+    if path.startswith("/") or ".." in parts or ":" in parts[0] or control:
+        return _shortened(repr(name)), "a name that leaves the archive's folder or is no plain path"
+    for i, part in enumerate(parts if folder else parts[:-1], 1):
+        if part in IGNORED_FOLDERS:
+            return _shortened("/".join(parts[:i])) + "/", "cache or tool folder"
+    path = "/".join(parts)
+    longest = max(len(part.encode()) for part in parts)
+    if len(parts) > MAX_DEPTH or len(path.encode()) > MAX_PATH_BYTES or longest > MAX_NAME_BYTES:
+        return _shortened(path), "a name too long or folders too deep"
+    return path, "a resource fork of macOS" if parts[-1].startswith("._") else ""
+
+
+def readable(name: str) -> str:
+    """A name that a report can hold: what is no UTF-8, and so came as lone surrogates, is GBK, or else replaced."""
+    raw = name.encode("utf-8", "surrogateescape")
+    return _decoded(raw, "utf-8", errors="replace")
+
+
+def _decoded(raw: bytes, otherwise: str, errors: str = "strict") -> str:
+    """Bytes that name a file: UTF-8, or GBK as Chinese editions of Windows write it, or else that encoding.
+
+    Nearly any bytes are GBK. Those that mean it hold a character of the older GB 2312, whose both bytes lie above 0xA0, which
+    two letters with accents side by side seldom do.
+    """
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    try:
+        name = raw.decode("gbk")
+    except UnicodeDecodeError:
+        return raw.decode(otherwise, errors)
+    chinese = any(ord(sign) > 0x2E7F and sign.encode("gb2312", "ignore") for sign in name)
+    return name if chinese else raw.decode(otherwise, errors)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= MAX_PATH_BYTES else f"{name[:SHOWN_LETTERS]}..."
+
+
+class Source:
+    """Where a submission's bytes come from; `failure` ends the sentence for one that cannot be read."""
+
+    failure = "is not the archive that its name says, or is damaged"
+
+    def members(self) -> Iterator[Member]:
+        """Everything in it, also folders, links and special files."""
+        raise NotImplementedError
+
+    def read(self, member: Member) -> bytes:
+        """A file's content, at most a byte more than its size."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+class Folder(Source):
+    """A folder of the file system."""
+
+    failure = "cannot be read to its end"
+
+    def __init__(self, path: Path) -> None:
+        self.root = path
+
+    def members(self) -> Iterator[Member]:
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            with os.scandir(self.root / folder) as found:
+                entries = sorted(islice(found, MAX_ENTRIES + 1), key=lambda entry: entry.name)
+            for entry in entries:
+                inside = f"{folder}{entry.name}"
+                status = entry.stat(follow_symlinks=False)
+                kind = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER}.get(stat.S_IFMT(status.st_mode), OTHER)
+                yield Member(inside, status.st_size, kind, inside, self)
+                if kind == FOLDER and not plain_path(inside, folder=True)[1]:
+                    folders.append(f"{inside}/")
+
+    def read(self, member: Member) -> bytes:
+        # O_NOFOLLOW and a byte more than listed: the folder may change between listing and reading.
+        descriptor = os.open(self.root / member.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(member.size + 1)
+
+
+class _Counted(io.BufferedReader):
+    """A zip for zipfile, which reads the list of entries in one piece and then makes an object of each: counted before."""
+
+    def __init__(self, raw: io.FileIO, name: str) -> None:
+        super().__init__(raw)
+        self.name_shown = name
+        self.listing = True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.listing and size is not None and size > MAX_DIRECTORY_BYTES:
+            raise _too_many(self.name_shown)
+        data = super().read(size)
+        if self.listing and data.count(DIRECTORY_ENTRY) > MAX_ENTRIES:
+            raise _too_many(self.name_shown)
+        return data
+
+
+class Zip(Source):
+    """A .zip of stored or deflated files."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self.file = _Counted(io.FileIO(os.dup(file.fileno()), "rb"), name)
+        file.close()
+        try:
+            self.archive = zipfile.ZipFile(self.file)
+        except BaseException:
+            self.file.close()
+            raise
+        self.file.listing = False
+
+    def members(self) -> Iterator[Member]:
+        for info in self.archive.infolist():
+            mode = stat.S_IFMT(info.external_attr >> 16)
+            kind = FOLDER if info.is_dir() else FILE if mode in (0, stat.S_IFREG) else OTHER
+            name = info.filename
+            if not info.flag_bits & UTF8_NAME and not name.isascii():
+                # zipfile takes every name without the flag for code page 437, in which any bytes are letters.
+                name = _decoded(name.encode("cp437"), "cp437")
+            yield Member(name, info.file_size, kind, info, self)
+
+    def read(self, member: Member) -> bytes:
+        info: zipfile.ZipInfo = member.place
+        if info.flag_bits & ENCRYPTED:
+            way = " by AES" if info.compress_type == AES else ""
+            raise NotImplementedError(f"it is encrypted{way}; ask for an archive without a password")
+        # zipfile unpacks bzip2 and LZMA without a limit: 4 GiB from 3 KiB, whatever size is listed.
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            way = OTHER_COMPRESSIONS.get(info.compress_type, f"number {info.compress_type}")
+            raise NotImplementedError(f"expected the usual compression (deflate), and this is {way}; pack it anew")
+        try:
+            with self.archive.open(info) as file:
+                return file.read(member.size)
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise zipfile.BadZipFile(f"it is damaged ({error}); ask for the archive again") from error
+
+    def close(self) -> None:
+        self.archive.close()
+        self.file.close()
+
+
+class Tar(Source):
+    """A tar, compressed or not.
+
+    The headers are tarfile's, the walk is not: tarfile ends silently at a damaged header, reads names of any length, and
+    keeps every header in memory.
+    """
+
+    PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
+    NO_DATA = (tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE)
+    OF_THE_NEXT = (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE)
+    UNUSED = (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK)
+
+    def __init__(self, file: IO[bytes]) -> None:
+        begin = file.read(6)
+        file.seek(0)
+        reader = next((TAR_READERS[magic] for magic in TAR_READERS if begin.startswith(magic)), None)
+        self.file = file
+        self.stream: IO[bytes] = reader(file, "rb") if reader else file
+
+    def members(self) -> Iterator[Member]:
+        records: dict[bytes, bytes] = {}
+        while (block := self.stream.read(tarfile.BLOCKSIZE)) != bytes(tarfile.BLOCKSIZE):
+            header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            start, size = self.stream.tell(), header.size
+            if header.type in self.OF_THE_NEXT:
+                if not 0 <= size <= MAX_HEADER_BYTES:
+                    raise tarfile.ReadError(f"a name or attributes of {size} bytes")
+                content = self.stream.read(size)
+                records = {b"path": content} if header.type == tarfile.GNUTYPE_LONGNAME else _pax_records(content)
+            elif header.type not in self.UNUSED:
+                size = int(records.get(b"size", size))
+                name = records.get(b"path", b"").split(b"\0")[0].decode("utf-8", "surrogateescape") or header.name
+                sparse = any(key.startswith(b"GNU.sparse.") for key in records)
+                kind = FOLDER if header.isdir() else FILE if header.type in self.PLAIN and not sparse else OTHER
+                yield Member(name, size, kind, start, self)
+                records = {}
+            self._go_to(start, 0 if header.type in self.NO_DATA else size)
+        while rest := self.stream.read(1 << 16):
+            self._go_to(self.stream.tell(), 0)
+            if rest.strip(b"\0"):
+                raise tarfile.ReadError("data after its end")
+
+    def _go_to(self, start: int, size: int) -> None:
+        """Behind data of that size, which fill whole blocks."""
+        end = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+        if size < 0 or end > MAX_UNPACKED_BYTES:
+            raise tarfile.ReadError(f"a size of {size} bytes, where {MAX_UNPACKED_BYTES >> 20} MiB unpacked are the most")
+        self.stream.seek(end)
+
+    def read(self, member: Member) -> bytes:
+        self.stream.seek(member.place)
+        return self.stream.read(member.size)
+
+    def close(self) -> None:
+        self.stream.close()
+        self.file.close()
+
+
+def _pax_records(content: bytes) -> dict[bytes, bytes]:
+    r"""The records `LENGTH KEY=VALUE\n` of an extended header (POSIX.1-2001, pax)."""
+    records = {}
+    at = 0
+    while content[at : at + 1] not in (b"", b"\0"):
+        length, _, _ = content[at : at + 10].partition(b" ")
+        end = at + int(length)
+        if not at < end <= len(content):
+            raise tarfile.ReadError("an attribute of a length that cannot be")
+        key, _, value = content[at + len(length) + 1 : end - 1].partition(b"=")
+        records[key] = value
+        at = end
+    return records

@@ -1,0 +1,105 @@
+"""How long a submission may keep the grader: a deadline for each check, and a budget for all of them together.
+
+What a single answer may take is decided where it is asked for (`arena.engine.stopwatch`). A program that stays just below each
+of those limits would still hold up a class for a day. The process that started the checks therefore counts too, and what it
+counts hardly depends on how busy the machine is: seconds of wall clock, less the share that other programs withheld, which is
+the share of waiting for a core in the time that the threads wanted one. A program that sleeps wants none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import monotonic
+
+from arena.engine.process import Descendants
+from arena.engine.withheld import Core, core_times, has_run_delays, run_delays
+
+LOOK_S = 1.0
+LONGEST_STEP_S = 10.0  # between two looks; what goes beyond it is a machine that was put to sleep
+LEAST_SHARE = 0.1  # of the wall clock that is charged in any case, so that nothing goes on for ever
+
+
+@dataclass
+class Spending:
+    """Seconds that a tree of processes has used; call `look` often.
+
+    Attributes:
+        used_s: of wall clock, less those that other programs withheld.
+    """
+
+    tree: Descendants
+    used_s: float = 0.0
+    _at_s: float = field(default_factory=lambda: monotonic())
+    _cpu_s: float = 0.0
+    _cores: dict[int, Core] = field(default_factory=lambda: core_times())
+    _delays: dict[int, float] = field(default_factory=dict)
+
+    def look(self) -> None:
+        """Count what has passed since the last look, if that is long enough ago to be measured."""
+        now = monotonic()
+        if now - self._at_s < LOOK_S:
+            return
+        cpu_s, cores, delays = self.tree.cpu_s(), core_times(), dict(run_delays(self.tree.members()))
+        passed_s, own_s = min(now - self._at_s, LONGEST_STEP_S), max(0.0, cpu_s - self._cpu_s)
+        withheld_s = self._others_s(cores, own_s)
+        if has_run_delays():
+            waited_s = sum(delay - self._delays.get(thread, 0.0) for thread, delay in delays.items())
+            withheld_s = min(withheld_s, passed_s * max(0.0, waited_s) / max(waited_s + own_s, 1e-9))
+        self.used_s += max(LEAST_SHARE * passed_s, passed_s - withheld_s)
+        self._at_s, self._cpu_s, self._cores, self._delays = now, cpu_s, cores, delays
+
+    def _others_s(self, cores: dict[int, Core], own_s: float) -> float:
+        """The most that can have been withheld: others had the cores no longer, on average, nor was the freest one busy."""
+        busy = [cores[i].busy_s - self._cores[i].busy_s for i in self._cores if i in cores]
+        return max(0.0, min((sum(busy) - own_s) / len(busy), *busy)) if busy else 0.0
+
+
+class Budget:
+    """The deadlines of one grading: what is left of the budget, and of the check that runs.
+
+    Args:
+        budget_s: for all the checks.
+        deadlines_s: check -> seconds.
+    """
+
+    def __init__(self, budget_s: float, deadlines_s: dict[str, float]) -> None:
+        self.budget_s = budget_s
+        self._deadlines_s = deadlines_s
+        self._used_s = 0.0  # by the trees that have ended
+        self._spending = Spending(Descendants(0))
+        self._check, self._begun_s = "", 0.0
+
+    @property
+    def used_s(self) -> float:
+        """Seconds used so far."""
+        return self._used_s + self._spending.used_s
+
+    def watch(self, pid: int) -> None:
+        """From now on count what this process and its descendants use."""
+        self._used_s, self._spending, self._check = self.used_s, Spending(Descendants(pid)), ""
+
+    def overrun(self, check: str) -> str:
+        """Why what is running has to be ended, as the end of a sentence; empty if it may go on.
+
+        Args:
+            check: that is running; empty before the first one.
+        """
+        self._spending.look()
+        if check != self._check:
+            self._check, self._begun_s = check, self.used_s
+        if self.spent:
+            return f"the submission used up its budget of {minutes(self.budget_s)}"
+        deadline_s = self._deadlines_s.get(check, self.budget_s)
+        if self.used_s - self._begun_s > deadline_s:
+            return f"it used up its {minutes(deadline_s)}"
+        return ""
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left of the budget."""
+        return self.used_s > self.budget_s
+
+
+def minutes(seconds: float) -> str:
+    """`90 minutes`, or seconds where they are few."""
+    return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} seconds"

@@ -1,0 +1,257 @@
+"""Which sources are a submission's engine, and their confined compilation."""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from arena.engine.process import Descendants
+from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
+from common.errors import UsageError
+from grader.assignment import ROOT, Assignment
+from grader.confinement.sandbox import ProcessLimits, Sandbox
+from grader.errors import CouldNotGrade, StudentFault
+from grader.pipeline.submission import Submission
+
+SOURCE_SUFFIXES = (".cpp", ".cc")
+SUBMISSION_TOML = "submission.toml"
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', re.MULTILINE)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\b", re.MULTILINE)
+MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)[ \t]+main[ \t]*\(", re.MULTILINE)
+# What the assembler says of asm in a source: FILE:LINE: Error: WHAT, below a line of its own.
+ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.+)$", re.MULTILINE)
+MOST_TOML_BYTES = 16 << 10  # tomllib takes seconds for long files of a certain kind
+DIAGNOSTIC_BYTES = 64 << 10
+MESSAGE_LETTERS = 300
+
+
+def require_compiler(assignment: Assignment) -> None:
+    """UsageError with the package to install where the compiler is missing."""
+    compiler = assignment.compile_command[0]
+    if shutil.which(compiler) is None:
+        raise UsageError(f"expected the C++ compiler {compiler} on PATH; install it first (Debian, Ubuntu: package {compiler})")
+
+
+def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
+    """Relative paths of the sources that make the submission's engine, in order.
+
+    They are the list in `submission.toml`, else every .cpp and .cc below the engine folder but those that another file
+    includes and those that are a program of their own.
+
+    Raises:
+        StudentFault: there is no engine, or the list names a missing file.
+        CouldNotGrade: two engines stand side by side, and nothing says which one counts.
+    """
+    if SUBMISSION_TOML in submission.files:
+        return _listed_sources(submission)
+    folder = f"{assignment.engine_folder}/"
+    files = _SourceFiles(submission, assignment)
+    if not files.sources:
+        raise StudentFault(f"No engine was found: expected a .cpp file of your own in {folder} beside the handed-out ones.")
+    if not files.engines:
+        raise StudentFault(f"No .cpp file in {folder} includes {assignment.engine_header}, so there is no engine to run.")
+    if len(files.engines) > 1:
+        together = files.belonging_to(files.engines[0])
+        raise CouldNotGrade(
+            f"Two engines stand side by side ({', '.join(files.engines)[:MESSAGE_LETTERS]}): write a file {SUBMISSION_TOML} "
+            f"that names the sources of the one that counts, for example by the line {_example(together)}"
+        )
+    return [path for path in files.sources if path not in files.other_programs]
+
+
+class _SourceFiles:
+    """The sources below the engine folder and how they hang together.
+
+    Attributes:
+        sources: those that are compiled by themselves; a .cpp that another file includes is part of that one.
+        engines: the sources that define an engine. All of an engine's sources may include the header; it has one name.
+        other_programs: sources with a main function of their own, such as a test's.
+    """
+
+    def __init__(self, submission: Submission, assignment: Assignment) -> None:
+        self._includes: dict[str, set[str]] = {}
+        self._includers: dict[str, set[str]] = {}
+        with_header, with_name, with_main = set(), set(), set()
+        for path, content in submission.files.items():
+            text = COMMENT.sub(" ", content.decode("utf-8-sig", "replace"))
+            names = INCLUDE.findall(text)
+            if any(posixpath.basename(name) == assignment.engine_header for name in names):
+                with_header.add(path)
+            if ENGINE_NAME.search(text):
+                with_name.add(path)
+            if MAIN_FUNCTION.search(text):
+                with_main.add(path)
+            # The compiler looks beside the file, then where -I points.
+            folders = (posixpath.dirname(path), assignment.engine_folder)
+            places = {posixpath.normpath(f"{folder}/{name}") for folder in folders for name in names}
+            self._includes[path] = (places & submission.files.keys()) - {path}
+            for place in self._includes[path]:
+                self._includers.setdefault(place, set()).add(path)
+        with_header, with_name = _reached(with_header, self._includers), _reached(with_name, self._includers)
+        folder = f"{assignment.engine_folder}/"
+        below = [path for path in submission.files if path.startswith(folder) and path.endswith(SOURCE_SUFFIXES)]
+        self.sources = [path for path in below if path not in self._includers]
+        having_header = [path for path in self.sources if path in with_header]
+        self.engines = [path for path in self.sources if path in with_name] if having_header else []
+        self.engines = self.engines or having_header
+        self.other_programs = {path for path in self.sources if path in with_main and path not in with_header}
+
+    def belonging_to(self, engine: str) -> list[str]:
+        """The sources that share headers with an engine, also by a chain, and are no other program."""
+        candidates = {path for path in self.sources if path not in self.engines} - self.other_programs
+        found = {engine}
+        while True:
+            headers = _reached(found, self._includes) - found
+            new = candidates & _reached(headers, self._includers) - found
+            if not new:
+                return sorted(found)
+            found |= new
+
+
+def _reached(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
+    found, waiting = set(start), list(start)
+    while waiting:
+        further = edges.get(waiting.pop(), set()) - found
+        found |= further
+        waiting.extend(further)
+    return found
+
+
+def _example(sources: list[str]) -> str:
+    """The line of submission.toml that names these sources; the first alone where the line would be very long."""
+    line = f"engine.sources = {json.dumps(sources, ensure_ascii=False)}"
+    return line if len(line) <= MESSAGE_LETTERS or len(sources) == 1 else _example(sources[:1])
+
+
+def _listed_sources(submission: Submission) -> list[str]:
+    try:
+        content = submission.files[SUBMISSION_TOML]
+        if len(content) > MOST_TOML_BYTES:
+            raise ValueError
+        # utf-8-sig: Windows editors write a byte order mark.
+        sources = tomllib.loads(content.decode("utf-8-sig"))["engine"]["sources"]
+        if not isinstance(sources, list) or not sources or not all(isinstance(s, str) for s in sources):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StudentFault(
+            f"{SUBMISSION_TOML} was not understood: expected [engine] on a line of its own and sources = [...] on the next, or "
+            f"both in one line such as {_example(['Minimax/my_engine.cpp', 'Minimax/search.cpp'])}"
+        ) from error
+    missing = [s for s in sources if s not in submission.files or not s.endswith(SOURCE_SUFFIXES)]
+    if missing:
+        names = ", ".join(s if s.isprintable() else repr(s) for s in missing)[:MESSAGE_LETTERS]
+        raise StudentFault(f"{SUBMISSION_TOML} names {names}, which is no collected .cpp file of the submission.")
+    return sources
+
+
+def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: Assignment, sandbox: Sandbox) -> str:
+    """Compile `sources` of the workspace into `binary`, confined like everything else of a submission.
+
+    Returns:
+        The compiler's warnings, empty for none.
+
+    Raises:
+        StudentFault: it does not compile, or takes too long; the sentence quotes the first error.
+        CouldNotGrade: the machine was too busy to tell whether it takes too long.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
+    limits = ProcessLimits(4096, int(assignment.compile_limit_s), processes=64, file_size_mib=64, children=True)
+    try:
+        command = [*assignment.compile_command, *sources, "-o", str(scratch / "engine")]
+        wrapped = sandbox.wrap(command, limits=limits, read_only=[workspace], scratch=scratch, keeps=True, cwd=workspace)
+        environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(scratch), "LANG": "C.UTF-8", "HOME": str(scratch)}
+        diagnostics = _run(wrapped, environment, assignment.compile_limit_s)
+        built = scratch / "engine"
+        if not built.is_file() or built.is_symlink():
+            raise StudentFault(f"The engine does not compile: {_first_error(diagnostics)}")
+        binary.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(built, binary, follow_symlinks=False)
+        binary.chmod(0o755)
+        return diagnostics
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str:
+    """The compiler's output; standard error goes to a file that RLIMIT_FSIZE bounds, not to a pipe that fills.
+
+    The limit counts CPU time, as that of an answer does (`arena.engine.stopwatch`).
+    """
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+        )
+        tree = Descendants(process.pid)
+        watch = Stopwatch(tree, cpu_allowance(limit_s))
+        try:
+            while not _has_ended(process, watch.pause_s):
+                watch.look()
+        except OutOfTime as over:
+            if over.doubtful:
+                raise CouldNotGrade(
+                    f"this machine was too busy to compile the engine: the compiler computed for {over.spent.cpu_s:.0f} of "
+                    f"{over.spent.wall_s:.0f} s; grade it again when fewer programs run"
+                ) from over
+            raise StudentFault(f"The engine does not compile: the compiler took longer than {limit_s:g} s.") from None
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+            tree.withheld.close()
+        log.seek(0)
+        return log.read(DIAGNOSTIC_BYTES).decode("utf-8", "replace")
+
+
+def _has_ended(process: subprocess.Popen[bytes], wait_s: float) -> bool:
+    try:
+        process.wait(timeout=wait_s)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _first_error(diagnostics: str) -> str:
+    # The linker's verdict "collect2: error: ld returned 1" says nothing; what ld said before it does.
+    lines = [line.strip() for line in diagnostics.splitlines() if line.strip() and not line.startswith("collect2: error:")]
+    for mark in ("error:", "undefined reference", "multiple definition"):
+        for line in lines:
+            if mark in line:
+                return line[:MESSAGE_LETTERS]
+    if "Assembler messages:" in diagnostics and (refused := ASSEMBLER.search(diagnostics)):
+        # Outside of functions the place is one of the assembler's own input, which nobody wrote.
+        where = "" if ".s:" in refused["place"] else f" at {refused['place']}"
+        return f"the assembler refuses inline assembly{where}: {refused['what']}"[:MESSAGE_LETTERS]
+    return lines[0][:MESSAGE_LETTERS] if lines else "the compiler said nothing"
+
+
+def build_opponent(name: str, assignment: Assignment, root: Path = ROOT) -> Path:
+    """The framework's own engine `name` below `build/engines/`, compiled if its sources are newer.
+
+    Raises:
+        CouldNotGrade: our own source does not compile.
+    """
+    binary = root / "build" / "engines" / name
+    sources = [root / source for source in assignment.opponents[name]]
+    header = root / assignment.engine_folder / assignment.engine_header
+    if binary.exists() and binary.stat().st_mtime >= max(p.stat().st_mtime for p in [*sources, header]):
+        return binary
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    fresh = binary.with_name(f".{name}.{os.getpid()}")
+    command = [*assignment.compile_command, *map(str, sources), "-o", str(fresh)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    if done.returncode:
+        raise CouldNotGrade(f"the opponent {name} does not compile: {_first_error(done.stderr)}")
+    fresh.replace(binary)
+    return binary

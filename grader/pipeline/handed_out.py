@@ -1,0 +1,137 @@
+"""What of a submission was handed out and not written: sources that it includes or nearly repeats.
+
+Everything that a kit holds, and everything that no kit may hold because it answers a part (`[release].answers` of
+assignment.toml; an earlier kit may have held it), is compared with a submission's files of the same language. What a stub gives
+is nobody's copy. A program says what it found and a person decides: copying from the given example is how the handout says to
+begin, and no share proves an intention.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.assignment import ROOT, Assignment, matches
+from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
+from grader.pipeline.submission import Submission
+
+LEAST = 30  # fingerprints; what is shorter says nothing
+CONTRIBUTES = 0.1  # of a source, from which a file that holds so much of it is named
+COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?")
+INCLUDE = re.compile(r'^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:include|include_next|import|embed)[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """A source that was handed out, in a submission.
+
+    Attributes:
+        files: of the submission that hold it.
+        share: in [0, 1], of the source or of the submission's part, whichever is larger.
+        checks: beginnings of the ids of the checks that these files decide.
+    """
+
+    source: str
+    files: tuple[str, ...]
+    share: float
+    included: bool
+    checks: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What a person is told."""
+        files, one = ", ".join(self.files), len(self.files) == 1
+        if self.included:
+            return f"{files} includes {self.source}, which is not the student's own"
+        has = f"{files} has" if one else f"{files} together have"
+        return f"{has} {self.share:.0%} in common with {self.source}, which is not the student's own"
+
+
+def find_resemblances(submission: Submission, assignment: Assignment, root: Path = ROOT) -> list[Resemblance]:
+    """Each source that the submission includes or nearly repeats, the largest share first."""
+    found = _included(submission, assignment)
+    stubs = _stubs(assignment, root)
+    files = {path: fingerprints(content, path).without(stubs) for path, content in submission.files.items() if is_source(path)}
+    for source, given in _given(assignment, root).items():
+        same_language = {path: f for path, f in files.items() if path.endswith(".py") == source.endswith(".py")}
+        part = Fingerprints.union(same_language.values())
+        if min(len(part), len(given)) < LEAST:
+            continue
+        if source in assignment.likeness.examples:
+            share, most = part.share_in(given), assignment.likeness.example
+        else:
+            share, most = max(part.share_in(given), given.share_in(part)), assignment.likeness.submission
+        if share >= most:
+            least = CONTRIBUTES * min(len(part), len(given))
+            holding = tuple(path for path, f in same_language.items() if f.common(given) >= least)
+            found.append(Resemblance(source, holding, share, False, checks_of(holding, assignment)))
+    return sorted(found, key=lambda one: (-one.share, one.source))
+
+
+def checks_of(paths: Collection[str], assignment: Assignment) -> tuple[str, ...]:
+    """Beginnings of the ids of the checks that these files can decide; the first place that fits counts."""
+    decided: dict[str, None] = {}
+    for path in paths:
+        fitting = [checks for place, checks in assignment.decides.items() if f"{path}/".startswith(f"{place}/")]
+        decided |= dict.fromkeys(fitting[0] if fitting else (check.id.split(".")[0] for check in assignment.checks))
+    return tuple(decided)
+
+
+def _included(submission: Submission, assignment: Assignment) -> list[Resemblance]:
+    """Protected sources that a file includes. The workspace has none of them: by a name that a macro makes there is nothing
+    to include."""
+    found = []
+    for path, content in submission.files.items():
+        text = COMMENT.sub(" ", content.decode("utf-8", "replace").replace("\\\r\n", "").replace("\\\n", ""))
+        for name in INCLUDE.findall(text) if not path.endswith(".py") else ():
+            for folder in (posixpath.dirname(path), assignment.engine_folder, ""):
+                place = posixpath.normpath(posixpath.join(folder, name))
+                if place in submission.files:
+                    break  # the compiler looks beside the file first
+                if matches(place, assignment.protected) and posixpath.basename(place) != assignment.engine_header:
+                    found.append(Resemblance(place, (path,), 1.0, True, checks_of([path], assignment)))
+                    break
+    return found
+
+
+def _given(assignment: Assignment, root: Path) -> Mapping[str, Fingerprints]:
+    """Every source that is not a student's, by path, without what a stub gives."""
+    stubs = _stubs(assignment, root)
+    return {
+        path: fingerprints((root / path).read_bytes(), path).without(stubs)
+        for path in {*kit_sources(root, assignment), *answers_below(root, assignment)}
+        if path not in assignment.stubs and posixpath.basename(path) != assignment.engine_header
+    }
+
+
+def common_to_all(assignment: Assignment, root: Path = ROOT) -> Fingerprints:
+    """What every student has: the stubs and all other sources of the kit."""
+    return Fingerprints.union(fingerprints((root / path).read_bytes(), path) for path in kit_sources(root, assignment))
+
+
+def stub_fingerprints(stubs: Mapping[str, bytes]) -> Fingerprints:
+    """Of all stubs, by path."""
+    return Fingerprints.union(fingerprints(content, path) for path, content in stubs.items())
+
+
+def _stubs(assignment: Assignment, root: Path) -> Fingerprints:
+    return stub_fingerprints({path: (root / path).read_bytes() for path in assignment.stubs if (root / path).is_file()})
+
+
+def kit_sources(root: Path, assignment: Assignment) -> list[str]:
+    """The sources that every student has."""
+    return [path for path in sources_below(root, assignment.kit) if assignment.is_in_kit(path)]
+
+
+def answers_below(root: Path, assignment: Assignment) -> list[str]:
+    """The sources that no kit may hold, but for an instructor's."""
+    return [path for path in sources_below(root, assignment.answers) if not assignment.is_in_kit(path)]
+
+
+def sources_below(root: Path, patterns: Collection[str]) -> list[str]:
+    """Relative paths of the sources that fit the patterns."""
+    found = {path for pattern in patterns for path in root.glob(pattern)}
+    return sorted(path.relative_to(root).as_posix() for path in found if path.is_file() and is_source(path.name))

@@ -1,0 +1,184 @@
+"""Where in a submission its parts lie: folders that are nested, side by side, or spelled with other capitals.
+
+A part is a folder that the assignment names (`[parts]`). Each is looked for by itself, at any depth. Where several folders
+could be it, copies of the same files are one, and anything else is an error that names two of them: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from common.errors import UsageError
+from grader.assignment import Assignment, matches
+
+SHOWN_FOLDERS = 5
+MAX_NESTED = 3  # folders named like a part inside of each other; nobody nests more, and each is work
+WHAT_TO_DO = "grade the folder that counts by itself, or ask for an archive that holds one of them"
+Contents = Callable[[Iterable[str]], Mapping[str, bytes]]
+Found = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Places:
+    """What was found.
+
+    Attributes:
+        files: relative path, as the assignment names it -> path in the submission, of each file that counts.
+        folders: path in the submission of a part's folder -> the assignment's name for it.
+        roots: the folders that hold those.
+        notes: sentences for the report.
+    """
+
+    files: Found
+    folders: dict[str, str]
+    roots: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def relative(self, path: str) -> str:
+        """A path of the submission as the assignment would name it, or as it is where it lies elsewhere."""
+        for folder, part in self.folders.items():
+            if path.startswith(f"{folder}/"):
+                return part + path[len(folder) :]
+        if len(self.roots) == 1 and path.startswith(prefix := _prefix(self.roots[0])):
+            return path[len(prefix) :]
+        return path
+
+    def from_above(self, path: str) -> str:
+        """A path relative to the lowest folder on the way to a part that it lies below."""
+        prefixes = [_prefix(folder) for root in self.roots for folder in _with_parents(root)]
+        return path[max((len(prefix) for prefix in prefixes if path.startswith(prefix)), default=0) :]
+
+
+def find_places(paths: Iterable[str], contents: Contents, assignment: Assignment, *, at_the_top: bool = False) -> Places:
+    """Find each part of the assignment, and the files that lie beside a part.
+
+    Args:
+        paths: of all files.
+        contents: reads files, to compare those that could be the same.
+        at_the_top: whether folders at the top count before all others, as in the folder that a student works in.
+
+    Raises:
+        UsageError: two folders or files could count, and nothing says which.
+    """
+    paths = list(paths)
+    candidates = _candidates(paths, assignment)
+    if at_the_top and any("/" not in place for places in candidates.values() for place in places):
+        candidates = {
+            part: top
+            for part, places in candidates.items()
+            if (top := {place: files for place, files in places.items() if "/" not in place})
+        }
+    chosen: dict[str, str] = {}
+    others: set[str] = set()
+    for part, places in candidates.items():
+        chosen[part] = _choose(part, places, contents, assignment)
+        for place, found in places.items():
+            if any(not _is_inside(path, chosen[part]) for path in found.values()):
+                others.add(_parent(place))
+    roots = tuple(sorted({_parent(place) for place in chosen.values()}))
+    files = {relative: path for part, place in chosen.items() for relative, path in candidates[part][place].items()}
+    files |= _beside(paths, roots, contents, assignment)
+    notes = _notes(chosen, roots, sorted(others - set(roots)), assignment)
+    return Places(files, {place: part for part, place in chosen.items()}, roots, tuple(notes))
+
+
+def _candidates(paths: Iterable[str], assignment: Assignment) -> dict[str, dict[str, Found]]:
+    """Part -> folder that could be it -> relative path -> path, of files that are collected there."""
+    spelled = {part.casefold(): part for part in assignment.parts}
+    found: dict[str, dict[str, Found]] = {}
+    for path in paths:
+        names = path.split("/")
+        parts = ((i, spelled[name.casefold()]) for i, name in enumerate(names[:-1]) if name.casefold() in spelled)
+        for i, part in islice(parts, MAX_NESTED):
+            relative = "/".join((part, *names[i + 1 :]))
+            if assignment.is_collected(relative):
+                place = "/".join(names[: i + 1])
+                found.setdefault(part, {}).setdefault(place, {})[relative] = path
+    return found
+
+
+def _choose(part: str, places: dict[str, Found], contents: Contents, assignment: Assignment) -> str:
+    """The folder that is the part: one with what makes the part, outside of others, and without a rival."""
+    needs = assignment.parts[part]
+    able = [place for place, files in places.items() if any(matches(path, needs) for path in files)] or list(places)
+    folders = set(able)
+    able = [place for place in able if not folders.intersection(_with_parents(_parent(place)))]
+    if len(able) == 1:
+        return able[0]
+    read = contents(path for place in able for path in places[place].values())
+    digests = {
+        place: {relative: hashlib.sha256(read[path]).digest() for relative, path in places[place].items()} for place in able
+    }
+    able.sort(key=lambda place: (-len(places[place]), place.count("/"), len(place), place))
+    first = able[0]
+    for rival in able[1:]:
+        if digests[rival].items() <= digests[first].items():
+            continue
+        for relative in sorted(digests[rival].keys() & digests[first].keys()):
+            if digests[rival][relative] != digests[first][relative]:
+                raise _two(relative, places[first][relative], places[rival][relative])
+        raise UsageError(f"{part} was found twice, as {first}/ and {rival}/, and nothing says which one counts: {WHAT_TO_DO}")
+    return first
+
+
+def _beside(paths: Iterable[str], roots: tuple[str, ...], contents: Contents, assignment: Assignment) -> Found:
+    """The collected files of no folder, such as submission.toml, on the way to the parts."""
+    patterns = [pattern for pattern in assignment.collected if "/" not in pattern]
+    folders = {folder for root in roots or ("",) for folder in _with_parents(root)}
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        name = path.rpartition("/")[2]
+        if _parent(path) in folders and matches(name, patterns):
+            found.setdefault(name, []).append(path)
+    for name, places in found.items():
+        if len(places) > 1:
+            read = contents(places)
+            for rival in places[1:]:
+                if read[rival] != read[places[0]]:
+                    raise _two(name, places[0], rival)
+    return {name: places[0] for name, places in found.items()}
+
+
+def _two(relative: str, first: str, second: str) -> UsageError:
+    return UsageError(
+        f"{relative} was found twice with different contents, as {first} and {second}, and nothing says which one counts: "
+        f"{WHAT_TO_DO}"
+    )
+
+
+def _notes(chosen: Mapping[str, str], roots: tuple[str, ...], others: list[str], assignment: Assignment) -> Iterable[str]:
+    if not chosen:
+        yield f"No folder named {' or '.join(sorted(assignment.parts))} was found."
+        return
+    if len(roots) == 1 and roots[0]:
+        yield f"The submission's files were found in {roots[0]}/."
+    for part, place in sorted(chosen.items()):
+        if len(roots) > 1 or place.rpartition("/")[2] != part:
+            yield f"The folder {place}/ was read as {part}/."
+    others = [root or "." for root in others]
+    if len(others) > SHOWN_FOLDERS:
+        others[SHOWN_FOLDERS:] = [f"{len(others) - SHOWN_FOLDERS} more folders"]
+    if others:
+        yield f"Files of the assignment were also found in {', '.join(others)}, which were not used."
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _prefix(folder: str) -> str:
+    return f"{folder}/" if folder else ""
+
+
+def _is_inside(place: str, folder: str) -> bool:
+    return f"{place}/".startswith(f"{folder}/")
+
+
+def _with_parents(folder: str) -> Iterable[str]:
+    while folder:
+        yield folder
+        folder = _parent(folder)
+    yield ""

@@ -1,0 +1,51 @@
+"""results.json -> a self-contained report.html that a student understands: every check, its points and its reason."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from common.text import on_screen
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+STATUS_WORDS = {
+    "passed": "passed",
+    "partial": "in part",
+    "failed": "failed",
+    "could_not_grade": "could not be graded",
+    "awaiting_marks": "awaits marks",
+}
+
+
+def number(value: float) -> str:
+    """Points without superfluous zeros."""
+    return f"{value:g}"
+
+
+def plain(value: Any) -> Any:
+    """A text without control characters, which what a submission wrote may carry."""
+    return on_screen(value, keep="\n") if isinstance(value, str) else value
+
+
+def render_report(results: dict[str, Any]) -> str:
+    """The page as text. Everything that comes from a submission is escaped by the template engine."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, finalize=plain
+    )
+    environment.filters["number"] = number
+    environment.filters["minutes"] = lambda seconds: f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.0f} s"
+    matches = [check["evidence"]["match"] for check in results["checks"] if "match" in check["evidence"]]
+    return environment.get_template("report.html.j2").render(
+        results=results, words=STATUS_WORDS, matches=matches, made=time.strftime("%Y-%m-%d %H:%M")
+    )
+
+
+def write_report(results: dict[str, Any], path: Path) -> None:
+    """Write the page, whole or not at all."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(render_report(results), encoding="utf-8")
+    fresh.replace(path)

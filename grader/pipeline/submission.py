@@ -1,0 +1,295 @@
+"""A submission as it was handed in -> the files that count, and the reports for a person to read.
+
+Real submissions are whole copies of the repository with binaries, caches, a modified Board, several engine versions and
+notes, as a folder or in an archive, often one or two folders too deep, in an archive of their own, or with the parts side
+by side. What the assignment collects is found in all of these (grader/pipeline/placing.py) and read into memory; everything
+else is listed with the reason and ignored. Nothing is guessed: two candidates for one file are an error that names both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from common.errors import UsageError
+from grader.assignment import Assignment, matches
+from grader.pipeline.archive import (
+    Entries,
+    Member,
+    is_archive,
+    open_archive,
+    open_source,
+    read_member,
+    readable,
+    take_in,
+    unpacked,
+    without_suffix,
+)
+from grader.pipeline.placing import Places, find_places
+
+MAX_FILE_BYTES = 2 << 20
+MAX_TOTAL_BYTES = 32 << 20
+# Of reports, which a person reads.
+MAX_REPORT_BYTES = 32 << 20
+MAX_REPORTS_BYTES = 64 << 20
+MAX_REPORTS = 200
+SHOWN_NAMES, SHOWN_LETTERS = 6, 100  # of what was seen in a submission
+UNWANTED = "not collected by the assignment"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What counts of a submission.
+
+    Attributes:
+        name: of the folder or archive, for the report.
+        files: relative path with forward slashes -> content, sorted by path.
+        reports: files for a person to read, by path (not run).
+        ignored: (path, reason) of what does not count; whole ignored folders are one line.
+        notes: sentences for the report about how the submission was read.
+        report_files: report -> content, of those that were not too large.
+    """
+
+    name: str
+    files: dict[str, bytes]
+    reports: tuple[str, ...]
+    ignored: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    report_files: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """sha256 over names and contents of the collected files: the same work gives the same digest."""
+        total = hashlib.sha256()
+        for path, content in self.files.items():
+            total.update(f"{len(path)} {path} {len(content)} ".encode())
+            total.update(content)
+        return total.hexdigest()
+
+
+def submission_name(path: Path) -> str:
+    """The name that results are filed under: the archive's or folder's name without its suffix."""
+    return without_suffix(readable(path.resolve().name))
+
+
+def read_submission(path: Path, assignment: Assignment, *, at_the_top: bool = False) -> Submission:
+    """Read a folder or an archive.
+
+    Args:
+        at_the_top: whether what lies at its top counts before all copies below, as in the folder that a student works in.
+
+    Raises:
+        UsageError: the path is missing, no folder or known archive, damaged, or beyond the size caps; or two files in it
+            could be the one that counts.
+    """
+    name = submission_name(path)
+    with ExitStack() as opened:
+        source = opened.enter_context(closing(open_source(path)))
+        entries = take_in(source, str(path))
+        notes = _open_the_only_archive(name, entries, opened, assignment)
+        return _Selection(name, entries, assignment, at_the_top).submission(notes)
+
+
+def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, str]:
+    """Part -> what was expected and what was seen in its place, of each part of which nothing was handed in."""
+    found = {}
+    for part, needs in assignment.parts.items():
+        if not any(matches(path, needs) for path in submission.files):
+            named = {path.rpartition("/")[2].casefold() for path, _ in submission.ignored}
+            file = f" {part} is a file there, not a folder." if part.casefold() in named else ""
+            found[part] = f"Nothing of {part}/ was found: expected {_words(needs)}; {_seen(submission)}.{file}"
+    return found
+
+
+def _words(patterns: Iterable[str]) -> str:
+    """Patterns as a person reads them; that folders may lie between is not what is missing."""
+    return " or ".join(pattern.replace("**/", "") for pattern in patterns)
+
+
+def _seen(submission: Submission) -> str:
+    """The beginning of what a submission holds, first what does not count."""
+    names = [path if reason == UNWANTED else f"{path} ({reason})" for path, reason in submission.ignored]
+    names = [name[:SHOWN_LETTERS] for name in (*names, *submission.reports, *submission.files)]
+    if not names:
+        return "the submission is empty"
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return f"the submission holds {', '.join(names[:SHOWN_NAMES])}{more}"
+
+
+def _open_the_only_archive(name: str, entries: Entries, opened: ExitStack, assignment: Assignment) -> list[str]:
+    """Put what lies in an archive inside in its place, once, where it is all that there is but for reports."""
+    archives = [path for path in entries.files if is_archive(path)]
+    suffixes = {PurePosixPath(pattern).suffix for pattern in assignment.collected}
+    if len(archives) != 1 or any(PurePosixPath(path).suffix in suffixes for path in entries.files):
+        return []
+    inner = archives[0]
+    shown = f"{name}: {inner}"
+    source = opened.enter_context(closing(open_archive(unpacked(entries.files.pop(inner), shown), shown)))
+    inside = take_in(source, shown)
+    folder = without_suffix(inner)
+    entries.files |= {f"{folder}/{path}": member for path, member in inside.files.items()}
+    entries.twins += [(f"{folder}/{path}", member) for path, member in inside.twins]
+    entries.refused |= {f"{folder}/{path}": reason for path, reason in inside.refused.items()}
+    return [f"All that was handed in lay in {inner}, an archive inside."]
+
+
+class _Selection:
+    """What counts among the entries, read in the source's order."""
+
+    def __init__(self, name: str, entries: Entries, assignment: Assignment, at_the_top: bool) -> None:
+        self.name = name
+        self.entries = entries
+        self.assignment = assignment
+        self.at_the_top = at_the_top
+        self.read: dict[str, bytes] = {}
+
+    def submission(self, notes: Iterable[str]) -> Submission:
+        members, assignment = self.entries.files, self.assignment
+        places = find_places(members, self.contents, assignment, at_the_top=self.at_the_top)
+        paths = dict(places.files)
+        ignored = list(self.entries.refused.items())
+        file_names = (*assignment.collected, *assignment.framework)
+        for relative, path in places.files.items():
+            if members[path].size > MAX_FILE_BYTES:
+                ignored.append((relative, f"larger than {MAX_FILE_BYTES >> 20} MiB"))
+            elif any(matches(parent.as_posix(), file_names) for parent in PurePosixPath(relative).parents):
+                ignored.append((relative, "its folder is also the name of a file"))
+            else:
+                continue
+            del paths[relative]
+        files = self.files(paths)
+        self.refuse_other_twins(paths.values())
+        ignored += self.drop_doubles(files, paths)
+        reports, others = self.sort_out(places)
+        report_files, left_out = self.reports(reports)
+        return Submission(
+            self.name,
+            dict(sorted(files.items())),
+            tuple(sorted(reports)),
+            tuple(_summarise(ignored + others + left_out)),
+            (*notes, *places.notes, *_left_out_notes(left_out)),
+            report_files,
+        )
+
+    def contents(self, paths: Iterable[str]) -> Mapping[str, bytes]:
+        """Files to compare; of one too large to count, its size in place of its content."""
+        wanted = set(paths)
+        counting = {path: self.entries.files[path] for path in self.entries.files if path in wanted}
+        small = {path: member for path, member in counting.items() if member.size <= MAX_FILE_BYTES}
+        self.require_room(small.values())
+        for path, member in small.items():
+            self.content(path, member)
+        return {path: self.read[path] if path in small else str(member.size).encode() for path, member in counting.items()}
+
+    def files(self, paths: Mapping[str, str]) -> dict[str, bytes]:
+        members = self.entries.files
+        self.require_room(members[path] for path in paths.values())
+        relatives = {path: relative for relative, path in paths.items()}
+        return {relatives[path]: self.content(path, members[path]) for path in members if path in relatives}
+
+    def content(self, path: str, member: Member) -> bytes:
+        if path not in self.read:
+            self.read[path] = read_member(member, f"{self.name}: {path}")
+        return self.read[path]
+
+    def require_room(self, members: Iterable[Member]) -> None:
+        if sum(member.size for member in members) > MAX_TOTAL_BYTES:
+            raise UsageError(f"{self.name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB together")
+
+    def drop_doubles(self, files: dict[str, bytes], paths: Mapping[str, str]) -> list[tuple[str, str]]:
+        """Take out names that differ in case alone; an error where their contents differ."""
+        found: list[tuple[str, str]] = []
+        spelled: dict[str, str] = {}
+        for relative in sorted(files):
+            first = spelled.setdefault(relative.casefold(), relative)
+            if files[first] != files[relative]:
+                raise UsageError(
+                    f"{self.name}: {paths[first]} and {paths[relative]} are one file where case does not count, with different "
+                    "contents: rename one of them"
+                )
+            if first != relative:
+                found.append((relative, f"the same name as {first} where case does not count"))
+                del files[relative]
+        return found
+
+    def refuse_other_twins(self, paths: Iterable[str]) -> None:
+        """An error where a file that counts stands in the archive again with another content."""
+        counting = set(paths)
+        twins = [(path, twin) for path, twin in self.entries.twins if path in counting]
+        self.require_room(twin for _, twin in twins)
+        for path, twin in twins:
+            if twin.size != len(self.read[path]) or read_member(twin, f"{self.name}: {path}") != self.read[path]:
+                raise UsageError(
+                    f"{self.name}: {path} stands in it twice with different contents, and nothing says which one counts: ask "
+                    "for an archive that was made anew"
+                )
+
+    def sort_out(self, places: Places) -> tuple[dict[str, str], list[tuple[str, str]]]:
+        """Reports by the names that they get, with their paths; and what is neither collected nor a report."""
+        assignment = self.assignment
+        patterns = [pattern.casefold() for pattern in assignment.reports]
+        names = [pattern for pattern in patterns if "/" not in pattern]
+        collected = set(places.files.values())
+        reports: dict[str, str] = {}
+        ignored: list[tuple[str, str]] = []
+        for path in self.entries.files:
+            relative, below = places.relative(path), places.from_above(path)
+            told = below.casefold()
+            if path in collected:
+                continue
+            if matches(relative, assignment.protected):
+                ignored.append((relative, "handed out: the framework's own is used"))
+            elif matches(relative, assignment.framework):
+                ignored.append((relative, "part of the framework: the clean one is used"))
+            elif matches(told, patterns) or (
+                not self.at_the_top  # where other folders hold what was handed out or made
+                and matches(told.rpartition("/")[2], names)
+                and not matches(relative, assignment.kit)
+            ):
+                reports.setdefault(below if below not in reports else path, path)
+            else:
+                ignored.append((relative, UNWANTED))
+        return reports, ignored
+
+    def reports(self, named: Mapping[str, str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
+        """The contents of reports within the caps, and why others are not kept."""
+        members = self.entries.files
+        by_path = {path: name for name, path in named.items()}
+        kept: dict[str, bytes] = {}
+        left_out: list[tuple[str, str]] = []
+        room = MAX_REPORTS_BYTES
+        for path in [path for path in members if path in by_path]:
+            member, name = members[path], by_path[path]
+            if member.size > min(MAX_REPORT_BYTES, room) or len(kept) == MAX_REPORTS:
+                left_out.append((name, "with it the reports are larger or more than anybody reads"))
+                continue
+            try:
+                kept[name] = read_member(member, name)
+            except UsageError as error:
+                left_out.append((name, str(error)))
+                continue
+            room -= member.size
+        return kept, left_out
+
+
+def _left_out_notes(left_out: list[tuple[str, str]]) -> Iterator[str]:
+    for path, reason in left_out[:SHOWN_NAMES]:
+        yield f"The report {path} is not kept: {reason}."
+    if len(left_out) > SHOWN_NAMES:
+        yield f"{len(left_out) - SHOWN_NAMES} more reports are not kept."
+
+
+def _summarise(ignored: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Whole folders in place of their files where all of them are ignored for the same reason."""
+    by_folder: dict[tuple[str, str], list[str]] = {}
+    for path, reason in ignored:
+        folder = path.split("/")[0] if "/" in path else ""
+        by_folder.setdefault((folder, reason), []).append(path)
+    for (folder, reason), paths in sorted(by_folder.items()):
+        if folder and len(paths) > 3:
+            yield f"{folder}/ ({len(paths)} files)", reason
+        else:
+            yield from ((path, reason) for path in sorted(paths))

@@ -1,0 +1,67 @@
+"""What became of each submission of a command: graded, could not be graded, or refused, with the reason, as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grader.pipeline.run import COULD_NOT_GRADE
+
+GRADED, UNSURE, REFUSED = "graded", "could not grade", "refused"
+NAME_LETTERS = 32
+
+
+@dataclass(frozen=True)
+class Row:
+    """One submission's line.
+
+    Attributes:
+        points: as they are shown; nothing where there are none.
+        reasons: sentences and phrases, for what is not a plain grade.
+        wrong_call: whether the command asked for what it has to ask otherwise.
+    """
+
+    name: str
+    outcome: str
+    points: str = ""
+    reasons: tuple[str, ...] = ()
+    wrong_call: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 a person has to look, 2 the submission or the call cannot be used."""
+        return 2 if self.outcome == REFUSED or self.wrong_call else int(self.outcome == UNSURE)
+
+
+def row_of(results: Mapping[str, Any], remarks: Sequence[str]) -> Row:
+    """The line of a graded submission; checks that could not be graded stand together by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for check in results["checks"]:
+        if check["status"] == COULD_NOT_GRADE:
+            reasons.setdefault(check["message"], []).append(check["id"])
+    unsure = tuple(f"{_together(ids)}: {message}" for message, ids in reasons.items())
+    points = f"{results['points']:g} of {results['max_program_points']:g}"
+    return Row(results["submission"], UNSURE if unsure else GRADED, points, (*remarks, *unsure))
+
+
+def _together(ids: Sequence[str]) -> str:
+    """Checks by their parts: `minimax (4 checks)`, or the id of a single one."""
+    parts: dict[str, list[str]] = {}
+    for check_id in ids:
+        parts.setdefault(check_id.split(".")[0], []).append(check_id)
+    return ", ".join(found[0] if len(found) == 1 else f"{part} ({len(found)} checks)" for part, found in parts.items())
+
+
+def table(rows: Sequence[Row]) -> Iterator[str]:
+    """The lines of the table, and how many there are of each outcome."""
+    width = min(NAME_LETTERS, max(len(name) for name in ("submission", *(row.name for row in rows))))
+    numbers = max(len(points) for points in ("points", *(row.points for row in rows)))
+    outcomes = max(map(len, (GRADED, UNSURE, REFUSED)))
+    yield f"{'submission':{width}}  {'outcome':{outcomes}}  {'points':{numbers}}  reason".rstrip()
+    for row in rows:
+        name = row.name if len(row.name) <= NAME_LETTERS else f"{row.name[: NAME_LETTERS - 3]}..."
+        reason = " ".join(text if text.endswith(".") else f"{text}." for text in row.reasons)
+        yield f"{name:{width}}  {row.outcome:{outcomes}}  {row.points:{numbers}}  {reason}".rstrip()
+    counts = {outcome: sum(row.outcome == outcome for row in rows) for outcome in (GRADED, UNSURE, REFUSED)}
+    yield f"{len(rows)} in all: {', '.join(f'{count} {outcome}' for outcome, count in counts.items() if count)}."

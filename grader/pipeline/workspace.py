@@ -1,0 +1,89 @@
+"""A runnable tree: the clean framework and, on top, the files that a submission may bring.
+
+A student cannot replace the Board, train.py or the referee, because only collected files are laid over the framework.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from common.errors import UsageError
+from grader.assignment import ROOT, Assignment, matches
+from grader.pipeline.submission import Submission
+
+MARKER = ".workspace"
+
+
+def framework_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
+    """Relative paths of the framework's files, by the assignment's allow-list."""
+    places = {pattern.split("/")[0] for pattern in assignment.framework}
+    found = []
+    for place in sorted(places):
+        start = root / place
+        for path in sorted(start.rglob("*")) if start.is_dir() else sorted(root.glob(place)):
+            relative = path.relative_to(root).as_posix()
+            if path.is_file() and not path.is_symlink() and matches(relative, assignment.framework):
+                found.append(relative)
+    return found
+
+
+def build_workspace(assignment: Assignment, submission: Submission, destination: Path, *, root: Path = ROOT) -> Path:
+    """Lay the framework and the submission's files into `destination`.
+
+    Laid out again, an earlier workspace loses the files that were laid there before; what was made in it since (trained
+    weights, logs) stays. Any other folder that is not empty is refused.
+
+    Returns:
+        `destination`, resolved.
+
+    Raises:
+        UsageError: `destination` holds something that is not a workspace, or cannot be written.
+    """
+    destination = destination.resolve()
+    if destination.exists() and not destination.is_dir():
+        raise UsageError(f"expected a new or empty folder for the workspace; {destination} is a file")
+    files = {relative: (root / relative).read_bytes() for relative in framework_files(assignment, root)}
+    files |= submission.files
+    if any(relative.startswith("AlphaZero/") for relative in files):
+        files.setdefault("AlphaZero/__init__.py", b"")
+    try:
+        for relative in _laid_before(destination):
+            _inside(destination, relative).unlink(missing_ok=True)
+        destination.mkdir(parents=True, exist_ok=True)
+        listed = json.dumps(sorted(files), indent=0, ensure_ascii=False).encode()
+        for relative, content in {MARKER: listed, **files}.items():
+            target = _inside(destination, relative)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # A link that a program of the submission left here is replaced, not followed.
+            target.unlink(missing_ok=True)
+            target.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"the workspace {destination} cannot be laid out: {error}") from error
+    return destination
+
+
+def _laid_before(destination: Path) -> list[str]:
+    """The files of an earlier workspace there, none for a new or empty folder."""
+    marker = destination / MARKER
+    if marker.is_file():
+        try:
+            laid = json.loads(marker.read_text(encoding="utf-8"))
+        except ValueError:
+            laid = None
+        if not isinstance(laid, list) or not all(isinstance(relative, str) for relative in laid):
+            raise UsageError(
+                f"expected the list of the workspace's files in {marker}; it is damaged: remove the folder by hand"
+            )
+        return laid
+    if destination.is_dir() and any(destination.iterdir()):
+        raise UsageError(f"expected a new or empty folder for the workspace; {destination} holds other files")
+    return []
+
+
+def _inside(destination: Path, relative: str) -> Path:
+    """A file's path in the workspace; UsageError where that leads out of it, by its name or through a link."""
+    path = destination / relative
+    if not path.parent.resolve().is_relative_to(destination):
+        raise UsageError(f"expected only paths inside of the workspace {destination}; {relative!r} leads out of it")
+    return path

@@ -1,0 +1,31 @@
+"""Lines for a person on a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from common.text import on_screen
+
+
+class Screen:
+    """Prints lines; a line that begins with a carriage return is replaced by the next one on a terminal."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stdout.isatty()
+        self._width = 0
+        self._last = ""
+
+    def __call__(self, line: str) -> None:
+        in_place = line.startswith("\r")
+        line = on_screen(line.strip("\r\n"))  # what a submission wrote may be in it
+        if in_place and (not self._terminal or line == self._last):
+            return
+        if self._width:
+            print("\r" + " " * self._width + "\r", end="")
+        self._last, self._width = (line, len(line)) if in_place else ("", 0)
+        print(line, end="" if in_place else "\n", flush=True)
+
+
+def complain(sentence: str) -> None:
+    """Print a sentence to standard error."""
+    print(on_screen(sentence), file=sys.stderr, flush=True)

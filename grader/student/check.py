@@ -1,0 +1,88 @@
+"""`python -m grader check`: what a student runs after each change. The checks that take seconds, and what to do first.
+
+It grades the folder that it lies in as it would be graded when handed in, by a profile of its own and without the checks
+that take minutes unless they are asked for. It writes below `build/` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from common.unwritten import REMINDER
+from grader.assignment import ROOT, Assignment, Check, load_assignment
+from grader.confinement.sandbox import find_sandbox
+from grader.pipeline.grading import Announce, grade_submission
+from grader.pipeline.handed_out import find_resemblances
+from grader.pipeline.run import AWAITING_MARKS, PASSED
+from grader.pipeline.submission import Submission, read_submission
+
+PROFILE = "check"
+OUT = Path("build", "check")
+
+
+def choose_checks(assignment: Assignment, only: str | None, asked: Collection[str]) -> tuple[Check, ...]:
+    """The checks to run.
+
+    Args:
+        only: a check's id or the beginning of several, up to a dot; None for all.
+        asked: keys of `[check]` in assignment.toml whose checks are run too. Named by `only`, they are run anyway.
+
+    Raises:
+        UsageError: `only` names nothing.
+    """
+    chosen = assignment.checks if only is None else assignment.named(only)
+    left_out = {i for kind, ids in assignment.long_checks.items() if kind not in asked for i in ids}
+    return tuple(check for check in chosen if check.id not in left_out) or tuple(chosen)
+
+
+def unwritten_methods(submission: Submission, assignment: Assignment) -> dict[str, list[str]]:
+    """File -> `method, section 5.1` of each stub that is not filled in, in the file's order."""
+    found = {}
+    for path in assignment.stubs:
+        text = submission.files.get(path, b"").decode("utf-8", "replace")
+        if methods := [f"{match['method']}, section {match['section']}" for match in REMINDER.finditer(text)]:
+            found[path] = methods
+    return found
+
+
+def what_to_do_first(results: dict[str, Any], unwritten: dict[str, list[str]], handout: str) -> list[str]:
+    """A sentence for each chapter of the handout in which a check fell short: the first method to write, or that check."""
+    sentences = []
+    short = [check for check in results["checks"] if check["status"] not in (PASSED, AWAITING_MARKS)]
+    for _, checks in groupby(short, key=lambda check: check["handout"].split(".")[0]):
+        first = next(checks)
+        file = next((path for path in unwritten if path in first["message"]), None)
+        if file:
+            sentences.append(f"Write {file}: {unwritten[file][0]} of {handout}.")
+        else:
+            sentences.append(f"{first['id']}: {first['message']} See section {first['handout']} of {handout}.")
+    return sentences
+
+
+def main(only: str | None, asked: Collection[str], announce: Announce, root: Path = ROOT) -> int:
+    """Run the checks on this folder; 0 if all passed, 1 if something fell short."""
+    assignment = load_assignment()
+    checks = choose_checks(assignment, only, asked)
+    submission = read_submission(root, assignment, at_the_top=True)
+    for note in submission.notes:
+        announce(note)
+    for resemblance in find_resemblances(submission, assignment):
+        announce(f"{resemblance.sentence}: when it is graded, a person decides what counts.")
+    chosen = replace(assignment, checks=checks)
+    results = grade_submission(submission, chosen, PROFILE, root / OUT, find_sandbox(), announce=announce)
+    passed = sum(check["status"] == PASSED for check in results["checks"])
+    announce(f"{passed} of {len(checks)} checks passed in {results['seconds']:.0f} s.")
+    left_out = [f"--{kind}" for kind in assignment.long_checks if only is None and kind not in asked]
+    if left_out:
+        announce(f"The rest takes minutes and runs with {' and '.join(left_out)}.")
+    if passed == len(checks):
+        return 0
+    announce("What to do first:")
+    for sentence in what_to_do_first(results, unwritten_methods(submission, assignment), assignment.handout):
+        announce(f"  {sentence}")
+    announce(f"More on each check: {root / OUT / submission.name / 'report.html'}")
+    return 1

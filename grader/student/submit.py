@@ -1,0 +1,83 @@
+"""`python -m grader submit`: packs exactly what is collected, and the report, from the folder that it lies in.
+
+The archive is read back before it takes its name: it counts the same files with the same digest as the folder.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from common.errors import UsageError
+from common.text import on_screen
+from grader.assignment import ROOT, Assignment, load_assignment
+from grader.errors import CouldNotGrade, StudentFault
+from grader.pipeline.archive import write_archive
+from grader.pipeline.engine_build import engine_sources
+from grader.pipeline.submission import Submission, read_submission
+from grader.student.check import unwritten_methods
+
+
+def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
+    """A sentence for each thing that is not there or will not count."""
+    found = [f"{path} is missing." for path in assignment.stubs if path not in submission.files]
+    for path, methods in unwritten_methods(submission, assignment).items():
+        others = f", and {len(methods) - 1} more" if len(methods) > 1 else ""
+        found.append(f"{path} is not finished: {methods[0]}{others}.")
+    try:
+        engine_sources(submission, assignment)
+    except (StudentFault, CouldNotGrade) as fault:
+        found.append(str(fault))
+    if not submission.reports:
+        found.append(f"There is no report: expected one of {', '.join(assignment.reports)}.")
+    found += [f"{path} does not count: {reason}." for path, reason in submission.ignored if assignment.is_collected(path)]
+    return found
+
+
+def pack(root: Path, submission: Submission, archive: Path, assignment: Assignment) -> None:
+    """Write the archive, whole or not at all.
+
+    Raises:
+        UsageError: the folder's files lie elsewhere than at its top, or something cannot be read or written.
+    """
+    files = dict(submission.files)
+    astray = [path for path, content in files.items() if _content(root / path) != content]
+    if astray:
+        raise UsageError(f"expected your files at the top of {root}, such as {astray[0]}; {' '.join(submission.notes)}")
+    try:
+        files |= {path: (root / path).read_bytes() for path in submission.reports}
+        with tempfile.TemporaryDirectory(prefix=".submit-", dir=archive.parent) as folder:
+            fresh = Path(folder, archive.name)
+            write_archive(files, fresh)
+            packed = read_submission(fresh, assignment)
+            if (packed.digest, packed.reports) != (submission.digest, submission.reports):
+                raise UsageError(f"the archive is not read as the folder {root} is: {' '.join(packed.notes)}")
+            fresh.replace(archive)
+    except OSError as error:
+        raise UsageError(f"the archive {archive} was not written: {error}") from error
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def main(archive: Path, root: Path = ROOT) -> int:
+    """Pack this folder, list what went in, and warn of what is missing."""
+    assignment = load_assignment()
+    if archive.suffix.lower() != ".zip":
+        raise UsageError(f"expected a name that ends in .zip; got {archive}")
+    submission = read_submission(root, assignment, at_the_top=True)
+    pack(root, submission, archive, assignment)
+    for path in sorted([*submission.files, *submission.reports]):
+        print(on_screen(f"  {path}"))
+    print(
+        on_screen(f"{archive}: {len(submission.files)} files that are graded, {len(submission.reports)} for a person to read.")
+    )
+    print(f"Digest of the graded files: {submission.digest}")
+    for sentence in missing_parts(submission, assignment):
+        print(on_screen(f"Warning: {sentence}"), file=sys.stderr)
+    return 0

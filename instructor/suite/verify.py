@@ -1,0 +1,201 @@
+"""Makes the suite's positions from found ones, and verifies those that are there (docs/arena.md, "Positions").
+
+    make build/suite/threats
+    timeout 400 build/suite/threats find 7 1000000 > found.txt
+    build/suite/threats deepen 1 < found.txt >> deeper.txt      for the deepest wins, from those of found.txt
+    python instructor/suite/verify.py choose found.txt      writes positions.json (with build/engines/reference)
+    python instructor/suite/verify.py                       everything in positions.json is computed anew and compared
+
+What is true of a position comes from `threats verify`, which searches to the end; here is only which facts make a position of
+which kind. Where a win is to be stopped, that an answer is not refuted by fours or by one quiet stone does not say that it
+holds: `choose` leaves out a position if the reference engine proves one of its answers lost.
+Exit codes: 0 done, 1 the file says otherwise than the search, 2 the call was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+POSITIONS = ROOT / "arena" / "suite" / "positions.json"
+THREATS = ROOT / "build" / "suite" / "threats"
+REFERENCE = ROOT / "build" / "engines" / "reference"
+PROVEN = 900_000  # scores of the reference beyond it are
+REFUTATION_S = 5.0  # a move, which the reference is told
+SIZE = 15
+LARGEST_SET = 3  # answers; among more, a guess might be right
+LEAST_WIN = 3  # stones of a win that is asked for
+MANY_FOURS = 8  # of the side to move; more make no position better
+OPENING = 6  # plies; two positions that share them come from one game
+# How many of each depth: of the win; of the win to be stopped; and how many traps whose greedy threats are fours or threes.
+WANTED_WINS = {3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 1, 11: 1, 12: 1, 13: 1, 14: 1, 15: 1}
+WANTED_BLOCKS = {2: 1, 3: 2, 4: 2, 5: 2, 6: 2, 7: 1}
+WANTED_TRAPS = {"fours": 8, "threes": 2}
+
+Moves = list[list[int]]
+Facts = dict[str, Any]
+
+
+def facts(positions: Iterable[Moves], program: Path = THREATS) -> list[Facts]:
+    """What is true of each position, by exhaustive search."""
+    text = "".join(" ".join(f"{x} {y}" for x, y in moves) + "\n" for moves in positions)
+    done = subprocess.run([str(program), "verify"], input=text, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def entry(moves: Moves, found: Facts) -> dict[str, Any] | None:
+    """The position as the suite has it, without a name; None if it is of no kind.
+
+    vcf     The side to move wins by continuous fours, and loses by force after every other stone.
+    trap    It has no such win; the opponent will have one unless stopped, and all fours that could be made before (all open
+            threes, if there is no four) are among the stones that lose by force.
+    block   The same without the temptation.
+    """
+    if "unknown" in found or not 1 <= len(found["holding"]) <= LARGEST_SET:
+        return None
+    holding, greedy = found["holding"], found["fours"] or found["threes"]
+    answers = [point for point in holding if point not in found["falling"]]
+    if not answers:
+        return None
+    common = {"moves": moves, "answers": answers}
+    if found["depth"]:
+        if found["depth"] < LEAST_WIN or found["winning"] != holding:
+            return None
+        return {"kind": "vcf", "depth": found["depth"], **common, "line": found["line"], "greedy": []}
+    common |= {"depth": found["threat_depth"], "line": found["threat_line"]}
+    if not found["threat_depth"]:
+        return None
+    if greedy and not any(point in answers for point in greedy):
+        return {"kind": "trap", **common, "greedy": greedy}
+    return {"kind": "block", **common, "greedy": []}
+
+
+def is_refuted(moves: Moves, answer: list[int], engine: Path = REFERENCE) -> bool:
+    """Whether the engine proves within its time for a move that the side which gives this answer loses."""
+    score, reply, depth = _search([*moves, answer], engine)
+    if depth <= 1 and abs(score) <= PROVEN:  # an only move, so that nothing was searched
+        return _search([*moves, answer, reply], engine)[0] < -PROVEN
+    return score > PROVEN
+
+
+def _search(moves: Moves, engine: Path) -> tuple[int, list[int], int]:
+    """Score for the side to move, its answer, and the depth of the last iteration."""
+    offered = " ".join(f"{x} {y}" for x, y in moves[:-1])
+    environment = {"GOMOKU_POSITION": offered, "GOMOKU_REPORT": "1", "GOMOKU_MOVE_TIME_S": str(REFUTATION_S)}
+    question = f"{len(moves) % 2}\n{moves[-1][0]} {moves[-1][1]}\n"
+    done = subprocess.run([str(engine)], input=question, capture_output=True, text=True, check=True, env=environment)
+    words = done.stderr.splitlines()[-1].split()
+    score, depth = (int(words[words.index(name) + 1]) for name in ("score", "depth"))
+    return score, [int(word) for word in done.stdout.splitlines()[1].split()], depth
+
+
+def symmetric_key(moves: Moves) -> tuple[tuple[int, int, int], ...]:
+    """The stones with their colours, the same for all eight symmetries."""
+    far = SIZE - 1
+    views: list[list[tuple[int, int, int]]] = [[] for _ in range(8)]
+    for ply, (x, y) in enumerate(moves):
+        for i, (a, b) in enumerate(((x, y), (y, x))):
+            for j, point in enumerate(((a, b), (far - a, b), (a, far - b), (far - a, far - b))):
+                views[4 * i + j].append((*point, ply % 2))
+    return min(tuple(sorted(view)) for view in views)
+
+
+def choose(positions: list[Moves], program: Path = THREATS) -> list[dict[str, Any]]:
+    """A suite from found positions: those with few answers first, one from each game."""
+    ranked = []
+    for moves, found in zip(positions, facts(positions, program), strict=True):
+        if made := entry(moves, found):
+            # Where more fours could be played, a guess is right more seldom.
+            ranked.append((len(made["answers"]), -min(len(found["fours"]), MANY_FOURS), len(moves), moves, made))
+    known = [made for *_, made in sorted(ranked, key=itemgetter(0, 1, 2, 3))]
+    chosen: list[dict[str, Any]] = []
+    games: set[object] = set()
+
+    def take(kind: str, count: int, fits: Any) -> None:
+        for made in known:
+            marks = {symmetric_key(made["moves"]), str(made["moves"][:OPENING])}
+            if count and made["kind"] == kind and fits(made) and not marks & games:
+                if kind != "vcf" and any(is_refuted(made["moves"], answer) for answer in made["answers"]):
+                    continue
+                games.update(marks)
+                chosen.append(made)
+                count -= 1
+
+    # The deepest are the rarest, so they choose their games first.
+    for depth, count in sorted(WANTED_WINS.items(), reverse=True):
+        take("vcf", count, lambda made, depth=depth: made["depth"] == depth)
+    for depth, count in sorted(WANTED_BLOCKS.items(), reverse=True):
+        take("block", count, lambda made, depth=depth: made["depth"] == depth)
+    fours = {id(made) for made in known if made["kind"] == "trap" and _makes_four(made)}
+    for which, count in WANTED_TRAPS.items():
+        take("trap", count, lambda made, which=which: (id(made) in fours) == (which == "fours"))
+    order = ("vcf", "block", "trap")
+    chosen.sort(key=lambda made: (order.index(made["kind"]), made["depth"], len(made["moves"])))
+    numbers = dict.fromkeys(order, 0)
+    suite = []
+    for made in chosen:
+        numbers[made["kind"]] += 1
+        suite.append({"name": f"{made['kind']}-{numbers[made['kind']]:02}", **made})
+    return suite
+
+
+def _makes_four(made: dict[str, Any]) -> bool:
+    """Whether its greedy stones are fours: some window of five then holds four own stones and an empty point."""
+    stones = {(x, y): ply % 2 for ply, (x, y) in enumerate(made["moves"])}
+    own = len(made["moves"]) % 2
+    x, y = made["greedy"][0]
+    for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1)):
+        for first in range(-4, 1):
+            window = [(x + (first + i) * dx, y + (first + i) * dy) for i in range(5)]
+            owners = [stones.get(point) for point in window]
+            inside = all(0 <= a < SIZE and 0 <= b < SIZE for a, b in window)
+            if inside and owners.count(own) == 3 and owners.count(None) == 2:
+                return True
+    return False
+
+
+def differences(suite: list[dict[str, Any]], program: Path = THREATS) -> Iterator[str]:
+    """A sentence for each position that is not what the search says."""
+    for made, found in zip(suite, facts([made["moves"] for made in suite], program), strict=True):
+        anew = entry(made["moves"], found)
+        if anew is None or {"name": made["name"], **anew} != made:
+            yield f"{made['name']}: the search says {anew if anew else found}."
+
+
+def as_text(suite: list[dict[str, Any]]) -> str:
+    """JSON with one position a line."""
+    return "[\n" + ",\n".join(json.dumps(made) for made in suite) + "\n]\n"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Verify or choose."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("command", nargs="?", choices=("verify", "choose"), default="verify")
+    parser.add_argument("found", nargs="?", type=Path, help="for choose: positions of threats find")
+    options = parser.parse_args(arguments)
+    if (options.command == "choose") != (options.found is not None):
+        parser.error("expected choose FOUND, or verify alone")
+    for program, target in ((THREATS, "build/suite/threats"), (REFERENCE, "build/engines/reference")):
+        if not program.exists() and (program == THREATS or options.command == "choose"):
+            parser.error(f"expected the program {program}; build it with make {target}")
+    if options.command == "choose":
+        rows = [list(map(int, line.split())) for line in options.found.read_text().splitlines()]
+        suite = choose([[row[i : i + 2] for i in range(0, len(row), 2)] for row in rows])
+        POSITIONS.write_text(as_text(suite), encoding="utf-8")
+        print(f"{len(suite)} positions of {len(rows)} found ones")
+        return 0
+    suite = json.loads(POSITIONS.read_text(encoding="utf-8"))
+    wrong = list(differences(suite))
+    print("\n".join(wrong) if wrong else f"{len(suite)} positions verified")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
