@@ -1,14 +1,14 @@
-"""Games between two agents side by side, to measure strength in minutes: python -m training.matches FIRST SECOND [options]
+"""Matches between two agents with all games side by side: python -m training.matches FIRST SECOND [options]
 
     alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`puct.py`)
     gumbel:model/11_11_5.pt?playouts=32         Gumbel search with these weights (`gumbel.py`)
-    policy:model/11_11_5.pt                     the move that the network gives the largest probability, no search
+    policy:model/11_11_5.pt                     the move with the network's largest probability, without a search
     mcts:playouts=1000                          pure Monte Carlo tree search with random rollouts (handout section 5.1)
 
-The rules are those of `Board`, without a swap. Games come in pairs: both begin with the same stones, drawn at random near the
-centre, and the agents change seats. Every move is searched afresh and without noise, as `get_action` does outside of
-self-play; but all games wait for each other, and the leaves of all make one batch of the network, from which residual blocks
-that change nothing are left out.
+The rules are those of `Board`, without a swap. Games come in pairs that begin with the same stones, placed at random near the
+centre; the agents change seats between the two games. Every move is searched with a new tree and without noise, as `get_action`
+does outside of self-play. All games run in lockstep, so that their leaves form one batch of the network; its idle residual
+blocks are left out.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
 from training.selfplay import SelfPlaySettings, make_search
 
-OPENING_REACH = 2  # the stones of an opening lie so near to the middle point, in rows and columns
+OPENING_REACH = 2  # largest distance of an opening's stones from the middle point, in rows and columns
 REPORT_EVERY_S = 30.0
 DEFAULTS = {"playouts": "400", "considered": "16"}
 
 
 class Agent(Protocol):
-    """Whoever chooses moves in many games at once."""
+    """Chooses moves in many games at once."""
 
     def choose(self, boards: Boards) -> np.ndarray:
-        """[G] an empty point for each of these positions, none of which is over; `boards` is left as it was."""
+        """[G] an empty point for each of these positions, none of which is over; `boards` is not changed."""
 
 
 @dataclass(frozen=True)
 class SearchAgent:
-    """An agent that searches each position afresh, as for a result: no noise, the most visited (PUCT) or best (Gumbel) move.
+    """Searches each position with a new tree, without noise, and plays the most visited (PUCT) or best (Gumbel) move.
 
     Attributes:
         evaluate: the network, or random rollouts.
         settings: of the search.
-        rng: draws among equals.
+        rng: breaks ties.
     """
 
     evaluate: StateEvaluator
@@ -72,7 +72,7 @@ class SearchAgent:
 
 @dataclass(frozen=True)
 class PolicyAgent:
-    """An agent that plays the likeliest legal move of a network."""
+    """Plays the most probable legal move of a network."""
 
     evaluate: StateEvaluator
 
@@ -91,7 +91,7 @@ class PlayedGame:
 
     Attributes:
         number: of the game; 2k and 2k + 1 have the same opening, and in 2k the first agent moves first.
-        moves: all of them, with those of the opening.
+        moves: all moves, including the opening.
         winner: 1, the player who moved first, 2, or -1 for a draw.
     """
 
@@ -101,7 +101,7 @@ class PlayedGame:
 
     @property
     def result(self) -> GameResult:
-        """As the first agent sees it."""
+        """The result for the first agent."""
         first_is = 1 + self.number % 2
         value = 0.5 if self.winner == NOBODY else float(self.winner == first_is)
         return GameResult(value, pair=self.number // 2, identity=(first_is, self.moves))
@@ -112,7 +112,7 @@ class PlayedMatch:
     """
     Attributes:
         games: in order of their numbers.
-        verdict: what the rule for an early end said, None if it said nothing.
+        verdict: the verdict of the rule that ended the match early, None if none did.
     """
 
     games: tuple[PlayedGame, ...]
@@ -149,10 +149,10 @@ class MatchSettings:
 
 
 def draw_opening(board: tuple[int, int, int], stones: int, rng: np.random.Generator) -> list[int]:
-    """So many different points near the middle of a board (width, height, n_in_row), in the order in which they are taken.
+    """Draw the moves of an opening, near the middle of a board (width, height, n_in_row).
 
     Raises:
-        UsageError: there are not so many points there, or they could make a row.
+        UsageError: there are fewer points near the middle, or so many stones could already make a row.
     """
     width, height, n_in_row = board
     h, w = np.divmod(np.arange(width * height), width)
@@ -209,14 +209,14 @@ def _play(
 
     Args:
         boards: [G] empty.
-        numbers: [G] of the games.
-        openings: [G, S] the moves that they begin with.
+        numbers: [G] the numbers of the games.
+        openings: [G, S] their first moves.
         agents: the first one has the first seat in games with an even number.
 
     Yields:
-        (games that go on, games that have ended) after each move.
+        After each move (number of games still being played, the games that have just ended).
     """
-    story = list(openings.T)
+    history = list(openings.T)
     for moves in openings.T:
         boards.play(moves)
     while len(boards):
@@ -226,14 +226,14 @@ def _play(
             if turn.size:
                 moves[turn] = agent.choose(boards.take(turn))
         boards.play(moves)
-        story.append(moves)
-        lines = np.array(story).T
+        history.append(moves)
+        lines = np.array(history).T
         over = boards.over
         ended = [
             PlayedGame(int(numbers[game]), tuple(lines[game].tolist()), int(boards.winner[game]))
             for game in np.flatnonzero(over)
         ]
-        boards, numbers, story = boards.take(~over), numbers[~over], list(lines[~over].T)
+        boards, numbers, history = boards.take(~over), numbers[~over], list(lines[~over].T)
         yield len(boards), ended
 
 
@@ -241,10 +241,10 @@ def _play(
 
 
 def load_evaluator(path: str, width: int, height: int, batch_size: int) -> StateEvaluator:
-    """The network of AlphaZero/ with weights of a file, as fast as it gets, behind a cache of positions.
+    """A fast copy of the network of AlphaZero/ with the weights of a file, behind a cache of positions.
 
     Raises:
-        UsageError: there are no such weights, or they are of another board.
+        UsageError: the file holds no weights, or those of another board.
         NotImplementedError: the network is not written yet.
     """
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
@@ -262,15 +262,16 @@ def load_evaluator(path: str, width: int, height: int, batch_size: int) -> State
 
 
 def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.random.Generator) -> Agent:
-    """The agent that these words name, see the module.
+    """Make an agent from its description, see the module.
 
     Args:
+        text: such as mcts:playouts=1000.
         board: (width, height, n_in_row).
-        batch_size: games in which it is asked for a move at once.
-        rng: for all that it draws.
+        batch_size: the number of games in which it chooses moves at once.
+        rng: draws all its random numbers.
 
     Raises:
-        UsageError: they name none.
+        UsageError: the text describes no agent.
         NotImplementedError: it needs a network that is not written yet.
     """
     width, height, n_in_row = board
@@ -285,7 +286,9 @@ def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.
     except ValueError:
         raise UsageError(f"expected options such as playouts=400 in {text}; got {query!r}") from None
     if given or min(numbers.values(), default=2) < 2:
-        raise UsageError(f"expected {' and '.join(f'{name}=N' for name in known) or 'no option'}, N from 2 on, in {text}")
+        raise UsageError(
+            f"expected {' and '.join(f'{name}=N' for name in known) or 'no option'}, with N of at least 2, in {text}"
+        )
     if kind == "mcts":
         return SearchAgent(RandomRollouts(n_in_row, rng), PuctSettings(numbers["playouts"]), rng)
     evaluate = load_evaluator(weights, width, height, batch_size)
@@ -300,9 +303,9 @@ def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.
 
 
 def describe_match(result: PlayedMatch) -> str:
-    """What the match, of one game at least, says about the first agent."""
+    """The result of a match of at least one game for the first agent, in two lines."""
     seen = result.statistics
-    assert seen.elo is not None  # only without a game
+    assert seen.elo is not None  # it is None only without a game
     low, high = seen.interval_95
     return (
         f"{seen.games} games, {seen.distinct_games} distinct: {seen.wins} won, {seen.draws} drawn, {seen.losses} lost\n"
@@ -312,7 +315,7 @@ def describe_match(result: PlayedMatch) -> str:
 
 
 def show_progress(games: int) -> Callable[[int, int], None]:
-    """A line on stderr now and then."""
+    """Make a progress function that prints a line on stderr from time to time."""
     start = reported = time.monotonic()
 
     def progress(ended: int, running: int) -> None:
@@ -326,7 +329,7 @@ def show_progress(games: int) -> Callable[[int, int], None]:
 
 
 def board_size(text: str) -> tuple[int, int, int]:
-    """WIDTHxHEIGHTxN_IN_ROW."""
+    """Parse WIDTHxHEIGHTxN_IN_ROW."""
     width, height, n_in_row = (int(number) for number in text.split("x"))
     if not 1 <= n_in_row <= min(width, height):
         raise ValueError
@@ -340,10 +343,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("second", metavar="SECOND", help="such as mcts:playouts=1000")
     parser.add_argument("--board", type=board_size, default=(11, 11, 5), metavar="WxHxN", help="N in a row (default 11x11x5)")
     parser.add_argument("--games", type=int, default=40, metavar="N", help="an even number (default 40)")
-    parser.add_argument("--opening-stones", type=int, default=2, metavar="N", help="set at random before (default 2)")
+    parser.add_argument(
+        "--opening-stones", type=int, default=2, metavar="N", help="placed at random before the agents play (default 2)"
+    )
     parser.add_argument("--side-by-side", type=int, default=64, metavar="N", help="games at once (default 64)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of openings and agents (default 1)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="for the games and statistics, JSON")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of openings and agents (default 1)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write games and statistics there as JSON")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     try:
@@ -360,7 +365,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"training.matches: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Interrupted; a match that is not over says nothing yet.", file=sys.stderr)
+        print("Interrupted; an unfinished match has no result.", file=sys.stderr)
         return 130
     print(f"{options.first} against {options.second}, seed {options.seed}, {time.monotonic() - start:.0f} s")
     print(describe_match(result))

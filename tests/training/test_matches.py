@@ -165,7 +165,7 @@ def test_agents_are_named_as_in_the_arena(make_network, tmp_path, text, kind, se
         ("alphabeta:x", "expected alphazero:FILE"),
         ("alphazero:nothing.pt", "expected weights at nothing.pt; no file is there"),
         ("alphazero:{small}", "expected weights of a 11x11 board; those in .* have 9 points"),
-        ("mcts:playouts=1", "N from 2 on"),
+        ("mcts:playouts=1", "with N of at least 2"),
         ("mcts:playouts=many", "expected options such as playouts=400"),
         ("policy:{small}?playouts=4", "expected no option"),
         ("gumbel:{small}?c_puct=4", "expected playouts=N and considered=N"),
