@@ -8,9 +8,10 @@ On each board, with the reference's network and fresh weights:
     cached      the same with a cache of positions before the network
     gumbel      as puct, by Gumbel search
 
-`asked` are positions that the search asked for, `evaluated` those that the network saw; `share` is what is evaluated of what
-the forward calls alone would reach, measured before and after each run. Since a game on a large board takes long, games a
-second are moves a second over the mean length of games by the same search under an evaluator that knows nothing.
+`asked` counts the positions that the search requests, `evaluated` those that the network evaluates. `share` is the rate of
+evaluations relative to that of the forward calls alone, measured before and after each run. Since a game on a large board takes
+long, games per second are moves per second divided by the mean length of games, by the same search with an uninformed
+evaluator.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ CASES = {
 
 
 class Counted:
-    """An evaluator that counts the states it is asked for."""
+    """An evaluator that counts its states."""
 
     def __init__(self, evaluate: StateEvaluator) -> None:
         self.evaluate = evaluate
@@ -78,20 +79,20 @@ class Counted:
 
 
 def know_nothing(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same for all moves, and a draw."""
+    """A uniform policy and the value of a draw."""
     points = states.shape[2] * states.shape[3]
     return np.full((len(states), points), 1 / points, dtype=np.float32), np.zeros(len(states), dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class Stopwatch:
-    """How long a measurement takes, by which clock."""
+    """The duration of a measurement and the clock that measures it."""
 
     seconds: float
     clock: Callable[[], float]
 
     def repeat(self, act: Callable[[], Any], share: float = 1.0) -> tuple[int, float]:
-        """Act until the time (or a share of it) is over: (times, seconds that they took)."""
+        """Repeat until the time (or a share of it) is over; returns (number of calls, their seconds)."""
         times, start, took = 0, self.clock(), 0.0
         while took < self.seconds * share:
             act()
@@ -101,11 +102,11 @@ class Stopwatch:
 
 
 def forward_rate(network: InferenceNetwork, batch: torch.Tensor, stopwatch: Stopwatch) -> float:
-    """States a second of forward calls alone."""
+    """States per second of forward calls alone."""
 
     def forward() -> None:
         values = network.model(batch)[1]
-        values[0].item()  # a GPU works on behind the call's back until somebody wants to see something
+        values[0].item()  # a GPU computes asynchronously until a result is read
 
     with torch.inference_mode():
         forward()
@@ -119,7 +120,7 @@ def selfplay_settings(case: Case, search: PuctSettings | GumbelSettings) -> Self
 
 
 def mean_length(case: Case, search: PuctSettings | GumbelSettings) -> float:
-    """Moves of a game."""
+    """Mean number of moves in a game."""
     case = replace(case, games=min(case.games, GAMES_FOR_LENGTH))
     selfplay = SelfPlay(selfplay_settings(case, search), know_nothing, np.random.default_rng(1))
     lengths: list[int] = []
@@ -195,7 +196,7 @@ def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
 
 
 def position_bytes(size: int) -> int:
-    """Bytes of one position as it is kept for learning."""
+    """Bytes of one position in the form stored for learning."""
     points = size * size
     game = FinishedGame(
         moves=np.zeros(1, dtype=np.int16),

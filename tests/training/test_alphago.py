@@ -277,7 +277,7 @@ def test_ctrl_c_saves_the_policy_and_the_same_command_goes_on(begin, config, fol
     )
     command = ["reinforce", "--config", str(folder / "alphago.toml"), "--run", str(tmp_path / "run")]
     assert main(command) == 130
-    assert "goes on" in capsys.readouterr().err
+    assert "continues" in capsys.readouterr().err
     monkeypatch.setattr(Reinforce, "step", step)
     assert begin("run").steps == 3
     monkeypatch.setattr(reinforce, "play_lockstep_match", lambda *_, **__: pytest.fail("a measurement at 4 steps"))
@@ -456,7 +456,7 @@ def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin, config, f
     training = begin("run")
     training.begun_from["samples"] = 7
     training.save()
-    with pytest.raises(CallError, match="it was begun from"):
+    with pytest.raises(CallError, match="it started from"):
         begin("run")
 
 

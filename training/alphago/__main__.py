@@ -16,10 +16,10 @@ from training.alphago.value import run_value
 from training.dataset import GamesError
 
 STAGES = {
-    "supervised": "the policy, from games of the teacher",
-    "reinforce": "the policy, from games against earlier ones of itself",
-    "value": "the value network, from games of the improved policy",
-    "search": "games of searches with value network, rollouts and both",
+    "supervised": "train the policy on games of the teacher",
+    "reinforce": "improve the policy in games against earlier versions of itself",
+    "value": "train the value network on games of the improved policy",
+    "search": "compare searches with the value network, with rollouts and with both",
 }
 
 
@@ -49,11 +49,11 @@ def run_reinforce(config: StagesConfig, run: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse the command line and do a stage, or go on with it."""
+    """Parse the command line, and run or continue a stage."""
     parser = argparse.ArgumentParser(prog="training.alphago", description="AlphaGo's stages (docs/training.md).")
     stages = parser.add_subparsers(dest="stage", required=True, metavar="STAGE")
     for name, text in STAGES.items():
-        stage = stages.add_parser(name, help=text, description=f"{text}; the same command goes on where it ended")
+        stage = stages.add_parser(name, help=text, description=f"{text}; the same command continues an interrupted stage")
         stage.add_argument("--config", type=Path, default="training/configs/alphago_9.toml", metavar="FILE")
         stage.add_argument("--run", type=Path, default="runs/alphago_9", metavar="FOLDER", help="of all stages")
         if name == "supervised":
@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"training.alphago: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Interrupted; the same command goes on.", file=sys.stderr)
+        print("Interrupted; the same command continues.", file=sys.stderr)
         return 130
     return 0
 

@@ -1,4 +1,4 @@
-"""Settings of the stages, as a file of training/configs describes them, and what a run keeps where."""
+"""Settings of the stages, as in the files of training/configs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class ReinforceSettings:
     """Stage 2.
 
     Attributes:
-        games: n of a step, all side by side against one opponent, the learner being first in half of them.
+        games: n, the games of a step, all side by side against one opponent; the learner moves first in half of them.
         steps: of the whole stage.
         learning_rate: of plain gradient ascent.
-        max_gradient: longer gradients are cut to this length.
-        baseline: whether the supervised network's value is taken off the result.
-        pool_every: steps between two networks that the pool of opponents takes in.
-        check_every: steps between two measurements, by check_games games against the supervised policy.
-        match_games: of the measurement at the end.
+        max_gradient: longer gradients are clipped to this length.
+        baseline: whether the supervised network's value is subtracted from the result.
+        pool_every: steps after which the current network is added to the pool of opponents.
+        check_every: steps between two measurements, each of check_games games against the supervised policy.
+        match_games: games of the measurement at the end.
     """
 
     games: int
@@ -41,9 +41,9 @@ class ValueSettings:
     """Stage 3.
 
     Attributes:
-        games: of self-play; those whose number is a multiple of 20 are held back.
+        games: number of self-play games; those whose number is a multiple of 20 are held back.
         side_by_side: games played at once.
-        longest_start: U, the time of the random move, is drawn from 1 to this.
+        longest_start: U, the number of the random move, is drawn from 1 to this.
         samples, batch_size, learning_rate, weight_decay, check_every: of the training, as in training.supervised.
     """
 
@@ -62,11 +62,11 @@ class SearchSettings:
     """Stage 4.
 
     Attributes:
-        lambdas: shares of the rollout in a leaf's value; each plays each other one.
-        playouts, c_puct: of the search, the same for all.
-        rollout: what plays a leaf to its end, one of ROLLOUTS of mixed.py.
+        lambdas: shares of the rollout in a leaf's value; searches with different shares play each other.
+        playouts, c_puct: of every search.
+        rollout: the kind of rollout from a leaf, one of ROLLOUTS in mixed.py.
         games: of each pairing.
-        opening_stones: set at random before, as in training.matches.
+        opening_stones: placed at random first, as in training.matches.
     """
 
     lambdas: list[float]
@@ -79,12 +79,13 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class StagesConfig:
-    """All stages.
+    """Settings of all stages.
 
     Attributes:
-        n_in_row: of the board; its size is that of the supervised stage.
-        seed: of all draws of stages 2 to 4.
-        supervised: stage 1.
+        n_in_row: of the board, whose size is that of the supervised stage.
+        seed: of all random numbers in stages 2 to 4.
+        supervised: settings of stage 1, and supervised_path: the file that they come from.
+        reinforce, value, search: settings of stages 2 to 4.
     """
 
     n_in_row: int
@@ -107,10 +108,10 @@ class StagesConfig:
 
     @staticmethod
     def read(path: Path) -> StagesConfig:
-        """A file of settings; it names that of the supervised stage, which lies beside it.
+        """Read a file of settings; it names the file of the supervised stage, which lies in the same folder.
 
         Raises:
-            CallError: it is none.
+            CallError: the file cannot be used.
         """
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -131,7 +132,10 @@ class StagesConfig:
         )
         for wrong, expected in (
             (not 1 <= config.n_in_row <= config.size, f"n_in_row from 1 to the size, {config.size}"),
-            (not 1 <= config.value.longest_start < config.size**2, "longest_start of at least 1 and less than the points"),
+            (
+                not 1 <= config.value.longest_start < config.size**2,
+                "longest_start of at least 1 and below the number of points",
+            ),
             (not all(0 <= share <= 1 for share in config.search.lambdas), "lambdas from 0 to 1"),
         ):
             if wrong:
@@ -140,6 +144,6 @@ class StagesConfig:
 
 
 def _check_names(table: Any, names: set[str], where: str) -> None:
-    found = set(table) if isinstance(table, dict) else set()
-    if found != names:
-        raise CallError(f"expected {', '.join(sorted(names))} in {where}; differing: {', '.join(sorted(found ^ names))}")
+    given = set(table) if isinstance(table, dict) else set()
+    if given != names:
+        raise CallError(f"expected {', '.join(sorted(names))} in {where}; differing: {', '.join(sorted(given ^ names))}")

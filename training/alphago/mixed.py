@@ -1,11 +1,12 @@
-"""Stage 4: search with leaves judged by the value network and by a game played from them (Silver et al. 2016, "Searching with
+"""Stage 4: search with leaves evaluated by the value network and by a rollout (Silver et al. 2016, "Searching with
 policy and value networks" and Methods, "Search algorithm"):
 
     V(leaf) = (1 - lambda) v(leaf) + lambda z
 
-v by the value network, z the result of one rollout, both for the side to move. Priors are the supervised policy's, as in the
-paper, where it did better than the improved one: it thinks of more moves. The search is that of training.puct; the paper's
-expands a node only after several visits and rolls out at each of them, here each new node gets one rollout.
+where v is the output of the value network and z the result of one rollout, both for the side to move. Priors come from the
+supervised policy, as in the paper, where it did better than the improved one because it considers more moves. The search is
+that of training.puct. The paper's search expands a node only after several visits, with a rollout at each of them; here each
+new node gets one rollout.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from training.supervised import CallError, load_checkpoint
 
 
 class PlayedRollouts:
-    """An evaluator whose values are results of games that an agent plays from the states; its probabilities say nothing.
+    """An evaluator whose values are results of games that an agent plays from the states; its policy is uniform.
 
     Args:
         agent: of both sides.
@@ -42,7 +43,7 @@ class PlayedRollouts:
         self._n_in_row = n_in_row
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See StateEvaluator; the states are those of games that are not over."""
+        """See StateEvaluator; the games with these states are not over."""
         boards = Boards.from_feature_planes(states, self._n_in_row)
         winners = play_to_end(boards, lambda live, _: self._agent.choose(live))
         points = boards.geometry.points
@@ -50,11 +51,11 @@ class PlayedRollouts:
 
 
 class MixedEvaluator:
-    """An evaluator that takes the probabilities from one and mixes the values of two others.
+    """An evaluator that takes the probabilities from one evaluator and mixes the values of two others.
 
     Args:
         policy, value, rollout: the evaluators.
-        share: lambda, of the rollout; what has no share is not asked.
+        share: lambda, the share of the rollout; an evaluator with share 0 is not called.
     """
 
     def __init__(self, policy: StateEvaluator, value: StateEvaluator, rollout: StateEvaluator, share: float) -> None:
@@ -76,15 +77,15 @@ ROLLOUTS: dict[str, Callable[[StateEvaluator, int, np.random.Generator], StateEv
     "fast": lambda policy, n_in_row, rng: PlayedRollouts(FastPolicy(rng), n_in_row),
     "policy": lambda policy, n_in_row, rng: PlayedRollouts(SampledPolicy(policy, rng), n_in_row),
 }
-"""How a leaf is played to its end: by moves at random, by the fast policy, by the supervised network's policy."""
+"""Kinds of rollouts: by random moves, by the fast policy, by the supervised network's policy."""
 
 
 class TimedAgent:
-    """An agent that adds up the time it takes.
+    """An agent that adds up its processor time.
 
     Attributes:
         cpu_s: processor time so far.
-        moves: chosen so far.
+        moves: number of moves so far.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -101,13 +102,13 @@ class TimedAgent:
 
 
 def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
-    """Every lambda against every other one, at the same number of playouts; what has been played is not played again.
+    """Play a match between every two lambdas with the same number of playouts; finished matches are not repeated.
 
     Returns:
-        For each pairing what `match_row` says of the first.
+        For each pairing `match_row` of the first lambda.
 
     Raises:
-        CallError: the networks are not there, earlier games were of others, or there is no such rollout.
+        CallError: a network is missing, earlier matches used other networks, or there is no such rollout.
     """
     settings, folder = config.search, run / "search"
     if settings.rollout not in ROLLOUTS:
@@ -119,7 +120,9 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
     samples = {stage: load_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in ("supervised", "value")}
     result = read_stage_result(folder) or {"samples": samples}
     if result["samples"] != samples:
-        raise CallError(f"expected games of networks after {samples} samples in {folder}; they are of {result['samples']}")
+        raise CallError(
+            f"expected games of networks after {samples} samples in {folder}; they were played after {result['samples']}"
+        )
     search = PuctSettings(settings.playouts, settings.c_puct)
     for number, pair in enumerate(combinations(settings.lambdas, 2)):
         name = f"{pair[0]} against {pair[1]}, {settings.playouts} playouts, {settings.rollout} rollouts"

@@ -1,17 +1,17 @@
-"""Stage 2: the policy improves by playing earlier ones of itself (Silver et al. 2016, Methods, "Policy network: reinforcement
-learning"; REINFORCE, Williams 1992).
+"""Stage 2: the policy improves by playing earlier versions of itself (Silver et al. 2016, Methods, "Policy network:
+reinforcement learning"; REINFORCE, Williams 1992).
 
-A step plays n games between the policy rho and an opponent drawn from a pool of earlier ones, the supervised policy among
-them. Both draw their moves. With z the result for rho, 1 or -1 and 0 for a draw, the weights climb
+A step plays n games between the policy rho and an opponent drawn from a pool of earlier versions, which includes the supervised
+policy. Both draw their moves. With z the result for rho, 1, -1 or 0, the step ascends the gradient
 
     1/n  sum over games, over rho's moves  of  d log p_rho(a | s) / d rho * (z - b(s))
 
-by plain gradient ascent; a gradient longer than `max_gradient` is cut to that, since nothing else keeps a step small. The
-baseline b is 0, or what the value head of the supervised network says of s (the paper takes the value network in a second pass
-over the games). The batch norms keep the statistics of the supervised training, so that the policy whose gradient is taken is
-the one that has played.
+A gradient longer than `max_gradient` is clipped to that length, since nothing else limits the step. The baseline b is 0 or the
+output of the supervised network's value head (the paper uses the value network in a second pass over the games). The batch
+norms keep the statistics of the supervised training, so that the gradient belongs to the policy that has played.
 
-Everything a step draws follows from the seed and the step's number, so a run that was killed goes on as if it had not been.
+All random numbers of a step follow from the seed and the number of the step, so a killed run continues as if it had not been
+killed.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from training.boards import Boards
 from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
 from training.supervised import SAVE_EVERY_S, CallError, load_checkpoint, model_of, save_checkpoint
 
-CHUNK = 256  # positions that go through the network at once
-OPENING_STONES = 4  # of the games in which both take their likeliest move, which would else be one and the same
+CHUNK = 256  # positions in a batch of the network
+OPENING_STONES = 4  # for games of most probable moves, which would otherwise all be the same
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Episodes:
 
 
 def play_episodes(learner: Agent, opponent: Agent, boards: Boards) -> Episodes:
-    """Games side by side from these positions; the learner has the first seat in those with an even number."""
+    """Play games side by side from these positions; the learner has the first seat in games with an even number."""
     seat = 1 + np.arange(len(boards)) % 2
     states, legal, chosen, of_game = [], [], [], []
 
@@ -85,17 +85,17 @@ class Reinforce:
 
     Args:
         config: of all stages.
-        run: the folder of all stages; that of the supervised one must hold its network.
-        dtype: of the convolutions; None for the faster one, as it was found when the training began.
+        run: the folder of all stages, with the network of the supervised stage.
+        dtype: of the convolutions; None for the one that was faster when the training started.
 
     Attributes:
-        model: the policy as it is.
+        model: the current policy.
         steps: done so far.
         scores: of the steps since the latest measurement.
         rows: of metrics.csv.
 
     Raises:
-        CallError: there is no supervised network, or what the folder holds is of another one.
+        CallError: there is no supervised network, or the folder holds a training from another one.
     """
 
     def __init__(self, config: StagesConfig, run: Path, dtype: torch.dtype | None = None) -> None:
@@ -118,11 +118,11 @@ class Reinforce:
     # --------------------------------------------------------------------------------------------- learning
 
     def agent(self, model: torch.nn.Module, rng: np.random.Generator) -> SampledPolicy:
-        """A network's policy as it plays here."""
+        """The agent that draws moves from a network's policy."""
         return SampledPolicy(inference_network(model, self.config, self.dtype), rng)
 
     def _opponent(self, rng: np.random.Generator) -> torch.nn.Module:
-        """One of the pool, all equally likely."""
+        """Draw a network from the pool, all with equal probability."""
         number = int(rng.integers(self.steps // self.settings.pool_every + 1)) * self.settings.pool_every
         if number == 0:
             return self.supervised
@@ -132,7 +132,7 @@ class Reinforce:
         return self.folder / "pool" / f"{steps:06}.pt"
 
     def step(self) -> float:
-        """Games against one opponent and a step along their gradient; returns the learner's score in them."""
+        """Play games against one opponent and make a gradient step; returns the learner's score in them."""
         rng = np.random.default_rng([self.config.seed, 2, self.steps])
         opponent = self.agent(self._opponent(rng), rng)
         episodes = play_episodes(self.agent(self.model, rng), opponent, Boards(self.settings.games, *self.config.board))
@@ -144,7 +144,7 @@ class Reinforce:
         return episodes.score
 
     def _ascend(self, episodes: Episodes) -> None:
-        """A step of the weights."""
+        """Make a step of gradient ascent."""
         self.model.zero_grad()
         positions = len(episodes.moves)
         for chunk in np.array_split(np.arange(positions), math.ceil(positions / CHUNK)):
@@ -172,13 +172,13 @@ class Reinforce:
     # ------------------------------------------------------------------------------------------- measuring
 
     def measure(self, games: int) -> dict[str, Any]:
-        """The policy against the supervised one, both drawing their moves from the empty board."""
+        """A match of the policy against the supervised one from the empty board; both draw their moves."""
         rng = np.random.default_rng([self.config.seed, 20, self.steps])
         learner, supervised = self.agent(self.model, rng), self.agent(self.supervised, rng)
         return self._match(learner, supervised, games, rng, opening_stones=0)
 
     def measure_likeliest(self, games: int) -> dict[str, Any]:
-        """The same where both take their likeliest move: whether there is more to it than that chances are taken less often."""
+        """The same with both playing their most probable move, to see whether the policy is more than just less random."""
         rng = np.random.default_rng([self.config.seed, 21, self.steps])
         learner, supervised = (
             PolicyAgent(inference_network(net, self.config, self.dtype)) for net in (self.model, self.supervised)
@@ -213,7 +213,7 @@ class Reinforce:
     def _restore(self, state: dict[str, Any]) -> None:
         if state["begun_from"] != self.begun_from:
             raise CallError(
-                f"expected a training begun from {self.begun_from} in {self.folder}; it was begun from {state['begun_from']}"
+                f"expected a training from {self.begun_from} in {self.folder}; it started from {state['begun_from']}"
             )
         self.model.load_state_dict(state["model"])
         for name in ("steps", "cpu_s", "scores", "rows"):
