@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import secrets
 import sys
-import tempfile
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -35,6 +33,7 @@ from arena.match.sgf import write_sgf
 from arena.statistics.estimates import EloDifference
 from arena.statistics.stopping import Decided, Rule, Sprt, formula_named
 from common.errors import UsageError
+from common.files import write_whole
 
 BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "baseline"
 
@@ -281,18 +280,10 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"Continue this match with --resume {records.path}", file=sys.stderr)
     print(summary(result))
     if options.json is not None:
-        _write(options.json, json.dumps(result.to_json(), indent=1))
+        write_whole(options.json, json.dumps(result.to_json(), indent=1))
     if options.sgf is not None:
         print(f"{write_sgf(result, options.sgf)} games written to {options.sgf}")
     return 130 if interrupted else 0
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
-    with tempfile.NamedTemporaryFile("w", dir=path.resolve().parent, delete=False, encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
 
 
 if __name__ == "__main__":

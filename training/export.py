@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 import torch
 
+from common.files import replacing
 from common.weights import read_sizes
 from training.dataset import GamesError, read_games
 from training.supervised import CallError, deepened, load_checkpoint, model_of
@@ -75,9 +75,8 @@ def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: st
 def save_weights(path: Path, layers: dict[str, torch.Tensor]) -> str:
     """Write a weights file completely or not at all, and return its sha256."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".part")
-    torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, unfinished)
-    os.replace(unfinished, path)
+    with replacing(path) as unfinished:
+        torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, unfinished)
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -30,11 +30,12 @@ import torch
 
 from arena.statistics.estimates import Z_95
 from common.errors import UsageError
+from common.files import write_whole
 from training.old_settings import with_current_names
 from training.presets import RunConfig
 from training.ratings import RatedPair, elo_ratings
 from training.replay_buffer import Origin, ReplayBuffer
-from training.run_report import RunReport, SampleGame, replace_bytes, replace_text, sample_to_sgf
+from training.run_report import RunReport, SampleGame, sample_to_sgf
 from training.samples import FinishedGame
 from training.workers import CandidateResult, Crew, Played, Score, to_bytes
 
@@ -196,7 +197,7 @@ class Learner:
 
     def write_config(self) -> None:
         """Write the current settings."""
-        replace_text(self.folder / "config.json", json.dumps(asdict(self.config), indent=2) + "\n")
+        write_whole(self.folder / "config.json", json.dumps(asdict(self.config), indent=2) + "\n")
 
     def _snapshot(self, evaluation: int) -> Path:
         return self.folder / "networks" / f"{self.evaluations[evaluation]['games']:07}.model"
@@ -235,7 +236,7 @@ class Learner:
         }
         file = io.BytesIO()
         torch.save(state, file)
-        replace_bytes(self.folder / "checkpoint.pt", file.getvalue())
+        write_whole(self.folder / "checkpoint.pt", file.getvalue(), durable=True)
 
     # ------------------------------------------------------------------------------------------------- the run
 
@@ -318,10 +319,10 @@ class Learner:
         self.evaluations.append(evaluation | {name: None if s is None else list(astuple(s)) for name, s in scores.items()})
         path = self._snapshot(-1)
         path.parent.mkdir(exist_ok=True)
-        replace_bytes(path, weights)
+        write_whole(path, weights, durable=True)
         if result.accepted:
             self.best, self._best_weights = len(self.evaluations) - 1, weights
-            replace_bytes(self.folder / "best.model", weights)
+            write_whole(self.folder / "best.model", weights, durable=True)
         self._save()
         table = self.elo()
         self._report.rate(table)

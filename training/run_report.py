@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import csv
 import importlib.util
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from arena.match.sgf import heading, stone
+from common.files import replacing, write_whole
 from training.boards import NOBODY
 
 OPTIONAL = ("matplotlib", "tensorboardX")
@@ -73,7 +73,7 @@ class RunReport:
         if self._metrics.exists():
             head, *rows = self._metrics.read_text(encoding="utf-8").splitlines(keepends=True)
             kept = [row for row in rows if row.endswith("\n") and int(row.split(",")[0]) <= games]
-            replace_text(self._metrics, head + "".join(kept))
+            write_whole(self._metrics, head + "".join(kept))
         self._events: Any = None
         if "tensorboardX" not in missing_packages():
             from tensorboardX import SummaryWriter
@@ -93,12 +93,10 @@ class RunReport:
     def rate(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write elo.csv as a whole, since each match changes all ratings, and draw the curves."""
         path = self._folder / "elo.csv"
-        unfinished = path.with_suffix(".part")
-        with open(unfinished, "w", newline="", encoding="utf-8") as file:
+        with replacing(path) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-        os.replace(unfinished, path)
         self._show("evaluation", {name: rows[-1][name] for name in ("games", "elo")})
         if "matplotlib" not in missing_packages() and self._metrics.exists():
             self._draw(rows)
@@ -137,21 +135,5 @@ class RunReport:
         speed.plot(games, [float(row["evaluations_per_s"]) for row in metrics])
         speed.set_ylabel("evaluations per second")
         speed.set_xlabel("games of self-play")
-        unfinished = self._folder / "curves.part"
-        figure.savefig(unfinished, format="png")
-        os.replace(unfinished, self._folder / "curves.png")
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
-    replace_bytes(path, text.encode())
-
-
-def replace_bytes(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all."""
-    unfinished = path.with_name(path.name + ".part")
-    with open(unfinished, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
+        with replacing(self._folder / "curves.png") as unfinished:
+            figure.savefig(unfinished, format="png")

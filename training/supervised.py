@@ -22,7 +22,6 @@ import argparse
 import copy
 import csv
 import math
-import os
 import sys
 import time
 import tomllib
@@ -36,6 +35,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from common.files import replacing
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.boards import PLANES
 from training.dataset import GamesError, Positions, load_positions
@@ -373,11 +373,8 @@ class Training:
 
 def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
     """Write a checkpoint completely or not at all."""
-    unfinished = path.with_suffix(".part")
-    with open(unfinished, "wb") as file:
-        torch.save(state, file)
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
+    with replacing(path, durable=True) as unfinished:
+        torch.save(state, unfinished)
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from common.errors import UsageError
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import trust
+from grader.pipeline.results import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = (
@@ -63,7 +64,7 @@ def test_what_is_decided_is_not_decided_again(tmp_path, monkeypatch, engines):
 
 def test_a_row_that_is_not_as_expected_is_told_and_ends_with_1(tmp_path, monkeypatch):
     checks = {"a.one": ("failed", 0.0), "a.two": ("partial", 0.5), "a.three": ("passed", 1.0)}
-    verdicts = {i: {"status": s, "points": p, "max_points": 1.0, "message": "said"} for i, (s, p) in checks.items()}
+    verdicts = {i: Verdict(i, s, p, max_points=1.0, message="said", handout="5.1") for i, (s, p) in checks.items()}
 
     def faults(expected, **more):
         return trust.find_faults(trust.Sample("mutants", "m", "", {}, expected=expected, **more), verdicts)

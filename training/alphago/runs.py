@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from common.files import replacing, write_whole
 from training.alphago.config import StagesConfig
 from training.inference import InferenceNetwork
 from training.matches import PlayedMatch
@@ -38,17 +38,10 @@ def inference_network(
     return InferenceNetwork(model, config.size, config.size, dtype=dtype, batch_size=batch_size)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".part")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, path)
-
-
 def write_stage_result(folder: Path, result: dict[str, Any]) -> None:
     """Write the measurements of a stage to result.json."""
-    write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "result.json", json.dumps(result, indent=2) + "\n")
 
 
 def read_stage_result(folder: Path) -> dict[str, Any]:
@@ -60,12 +53,10 @@ def read_stage_result(folder: Path) -> dict[str, Any]:
 
 def write_metrics(folder: Path, rows: list[dict[str, Any]]) -> None:
     """Write all rows of metrics.csv."""
-    unfinished = folder / "metrics.part"
-    with open(unfinished, "w", newline="", encoding="utf-8") as file:
+    with replacing(folder / "metrics.csv") as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    os.replace(unfinished, folder / "metrics.csv")
 
 
 def match_row(result: PlayedMatch) -> dict[str, Any]:

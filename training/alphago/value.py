@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from common.files import write_whole
 from common.weights import read_sizes
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
-from training.alphago.runs import Progress, inference_network, load_stage_network, write_stage_result, write_text
+from training.alphago.runs import Progress, inference_network, load_stage_network, write_stage_result
 from training.boards import Boards
 from training.dataset import HELD_BACK_EVERY, read_games
 from training.inference import StateEvaluator
@@ -97,7 +98,8 @@ def write_games(config: StagesConfig, run: Path, path: Path) -> None:
     # An incomplete batch is played again.
     done = max(0, len(lines) - 1) // settings.side_by_side
     wanted = -(-settings.games // settings.side_by_side)
-    write_text(path, _as_lines([head, *lines[1 : 1 + done * settings.side_by_side]]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, _as_lines([head, *lines[1 : 1 + done * settings.side_by_side]]))
     if done >= wanted:
         return
     supervised = inference_network(models[0], config)
@@ -203,7 +205,8 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
         most = len(trainings["one_position_a_game"].train)
         for name, limit in (("as_many_positions_of_fewer_games", most), ("all_positions_of_all_games", None)):
             other = folder / name
-            write_text(other / "games.jsonl", _as_lines([{"size": config.size}, *all_positions(games, limit)]))
+            other.mkdir(parents=True, exist_ok=True)
+            write_whole(other / "games.jsonl", _as_lines([{"size": config.size}, *all_positions(games, limit)]))
             trainings[name] = train_value_network(config, run, other / "games.jsonl", other)
     *_, widest = trainings.values()  # trained on the positions of all others, so nobody has learnt from those it holds back
     for training in trainings.values():
