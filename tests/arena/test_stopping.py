@@ -18,6 +18,7 @@ from arena.statistics.stopping import (
     shifted_score,
     straight,
 )
+from common.errors import UsageError
 
 SHIFTED = formula_named("shifted_score")
 
@@ -77,7 +78,7 @@ def test_an_interval_in_points_is_that_of_the_score_rate_put_into_the_formula():
 
 
 def test_an_unknown_formula_and_impossible_counts_are_one_sentence():
-    with pytest.raises(ValueError, match=r"^expected a score formula among shifted_score, straight; got 'steep'$"):
+    with pytest.raises(UsageError, match=r"^expected a score formula among shifted_score, straight; got 'steep'$"):
         formula_named("steep")
     for counts in ((0, 0, 0), (3, 2, 4), (-1, 0, 4)):
         with pytest.raises(ValueError, match="expected a match of at least one game"):
@@ -299,7 +300,7 @@ def test_its_verdict_is_a_sentence():
     ],
 )
 def test_a_wrong_sprt_is_one_sentence(text, sentence):
-    with pytest.raises(ValueError, match="expected") as caught:
+    with pytest.raises(UsageError, match="expected") as caught:
         Sprt.parse(text)
     assert sentence in str(caught.value) and "\n" not in str(caught.value)
 

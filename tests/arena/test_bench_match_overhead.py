@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCH = Path(__file__).resolve().parents[2] / "bench" / "arena.py"
+BENCH = Path(__file__).resolve().parents[2] / "bench" / "match_overhead.py"
 
 
 def run_bench(*arguments):

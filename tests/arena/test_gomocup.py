@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from misbehaving import PROGRAM, misbehaving
 
 from arena.engine.engine_process import EngineProcess, EngineSpec, GameOffer, Limits
 from arena.engine.gomocup_engine import GomocupEngine
@@ -19,7 +20,6 @@ from arena.match.rules import SWAP
 from arena.match.setup import MatchSetup
 
 ROOT = Path(__file__).resolve().parents[2]
-COURSE_FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 LIMITS = Limits(move_s=2.0, told_move_s=0.25, init_s=3.0)
 SHORT = Limits(move_s=0.4, init_s=0.4, wall_cap_s=0.4)
 INFORMATION = [
@@ -42,10 +42,6 @@ def windows(pbrain, tmp_path):
         return EngineSpec(path=f"gomocup:{pbrain}", command=command, env=env, protocol="gomocup", any_size=True)
 
     return make
-
-
-def course(fault="none", at=2):
-    return EngineSpec(path=fault, command=(sys.executable, "-S", str(COURSE_FIXTURE), fault, str(at)))
 
 
 def eventually(condition):
@@ -72,7 +68,7 @@ def test_what_an_engine_is_told_in_a_game(windows, tmp_path):
 
 
 def test_the_opponents_swap_is_sent_as_a_board(windows, tmp_path):
-    game = play_game(windows(log="black"), course("swap", 2), LIMITS)
+    game = play_game(windows(log="black"), misbehaving("swap", 2), LIMITS)
     assert game.swapped and (game.termination, game.winner, game.faulty) == ("five", 0, None)
     (x, y), (a, b), (c, d) = game.moves[:3]
     told = (tmp_path / "black").read_text().splitlines()
@@ -81,7 +77,7 @@ def test_the_opponents_swap_is_sent_as_a_board(windows, tmp_path):
 
 
 def test_an_engine_without_restart_is_started_again(windows, tmp_path):
-    game = play_game(windows("no_restart", log="black"), course("swap", 2), LIMITS)
+    game = play_game(windows("no_restart", log="black"), misbehaving("swap", 2), LIMITS)
     assert game.swapped and game.faulty is None
     told = (tmp_path / "black").read_text().splitlines()
     assert told[10:12] == ["RESTART", "START 15"] and told[12:19] == [*INFORMATION, "BOARD"]
@@ -109,7 +105,7 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
 )
 def test_a_misbehaving_engine_loses_by_the_same_names(windows, fault, at, black, termination, words):
     bad = windows(fault, at)
-    game = play_game(*((bad, course()) if black else (course(), bad)), SHORT)
+    game = play_game(*((bad, misbehaving()) if black else (misbehaving(), bad)), SHORT)
     seat = 0 if black else 1
     assert (game.termination, game.faulty, game.winner) == (termination, seat, 1 - seat)
     assert words in game.detail
@@ -160,7 +156,7 @@ def converse(text, *engine, **env):
 
 
 def scripted(fault="none", at=2):
-    return sys.executable, "-S", COURSE_FIXTURE, fault, at
+    return sys.executable, "-S", PROGRAM, fault, at
 
 
 def test_a_game_as_black_and_one_as_white():
@@ -287,12 +283,12 @@ def test_a_course_engine_behind_the_adapter_plays_in_the_arena(engines):
 
 
 def test_a_swap_reaches_a_course_engine_behind_the_adapter(engines):
-    game = play_game(behind_the_adapter(engines / "baseline"), course("swap", 2), LIMITS, seed=1)
+    game = play_game(behind_the_adapter(engines / "baseline"), misbehaving("swap", 2), LIMITS, seed=1)
     assert game.swapped and (game.termination, game.winner, game.faulty) == ("five", 0, None)
 
 
 def test_the_adapter_hands_the_seed_on(engines):
-    games = [play_game(behind_the_adapter(engines / "sample"), course("win"), LIMITS, seed=7) for _ in range(2)]
+    games = [play_game(behind_the_adapter(engines / "sample"), misbehaving("win"), LIMITS, seed=7) for _ in range(2)]
     assert games[0].moves == games[1].moves and games[0].faulty is None
 
 
