@@ -32,8 +32,9 @@ from arena.match.referee import GameRecord
 from arena.match.rules import SIZE
 from arena.match.setup import OPENINGS, MatchSetup
 from arena.match.sgf import write_sgf
-from arena.statistics.stopping import Decided, Rule, Sprt, formula_named
+from arena.statistics.stopping import Decided, Sprt, StoppingRule
 from common.errors import UsageError
+from common.scoring import formula_named
 
 BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "baseline"
 
@@ -184,7 +185,7 @@ def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
     )
 
 
-def rule_of(setup: MatchSetup) -> Rule | None:
+def rule_of(setup: MatchSetup) -> StoppingRule | None:
     """The rule that may end the match early."""
     kind, _, words = setup.stop.partition(":")
     if kind == "sprt":

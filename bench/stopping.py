@@ -28,7 +28,9 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from arena.statistics.estimates import GameResult, expected_score, wilson_95
-from arena.statistics.stopping import Decided, Formula, MatchSequence, Rule, Sprt, formula_named
+from arena.statistics.stopping import Decided, MatchSequence, Sprt, StoppingRule
+from common.errors import UsageError
+from common.scoring import Formula, formula_named
 
 
 def drawn(rng: Random, rate: float, draws: float) -> GameResult:
@@ -38,7 +40,7 @@ def drawn(rng: Random, rate: float, draws: float) -> GameResult:
     return GameResult(1.0 if luck < rate - half else 0.5 if luck < rate + half else 0.0)
 
 
-def needed(rule: Rule, games: Sequence[GameResult]) -> int:
+def needed(rule: StoppingRule, games: Sequence[GameResult]) -> int:
     """After how many of the games the rule ends the match; all of them if it does not."""
     for number, game in enumerate(games, 1):
         if rule.add(game) is not None:
@@ -124,7 +126,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         formula, sprt = formula_named(options.formula), Sprt.parse(options.sprt)
-    except ValueError as error:
+    except UsageError as error:
         print(f"stopping.py: {error}", file=sys.stderr)
         return 2
     started = time.process_time()

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics
-from arena.statistics.stopping import Rule
+from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.boards import NOBODY, PLANES, Boards
@@ -148,7 +148,7 @@ def play_match(
     *,
     opening_stones: int = 2,
     side_by_side: int = 64,
-    stop: Rule | None = None,
+    stop: StoppingRule | None = None,
     progress: Callable[[int, int], None] = lambda ended, running: None,
 ) -> MatchResult:
     """A match.

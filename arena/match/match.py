@@ -20,7 +20,7 @@ from arena.match.records import Records, machine
 from arena.match.referee import GameRecord, play_game
 from arena.match.setup import GameTask, MatchSetup
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics, move_times, wilson_95
-from arena.statistics.stopping import InOrder, Rule
+from arena.statistics.stopping import InOrder, StoppingRule
 
 MOST_UNDECIDED = 3
 # From which on a game was played on a busy machine: of its time, and in seconds.
@@ -209,7 +209,7 @@ def play_match(
     *,
     on_game: OnGame | None = None,
     records: Records | None = None,
-    rule: Rule | None = None,
+    rule: StoppingRule | None = None,
 ) -> MatchResult:
     """Play a match to its end, or until the rule ends it.
 
@@ -250,7 +250,7 @@ def play_match(
 class _Judged:
     """What a rule makes of the games so far, and what is left of the match if too many cannot be decided."""
 
-    def __init__(self, setup: MatchSetup, rule: Rule | None) -> None:
+    def __init__(self, setup: MatchSetup, rule: StoppingRule | None) -> None:
         self._setup = setup
         self._rule = None if rule is None else InOrder(rule)
         self._undecided = 0

@@ -19,7 +19,6 @@ from arena.statistics.estimates import (
     move_times,
     pair_counts,
     percentile,
-    score_interval,
     t_quantile_975,
     wilson_95,
 )
@@ -162,7 +161,7 @@ def test_pairs_that_balance_out_narrow_the_interval_and_pairs_that_agree_widen_i
 
 def test_a_few_clusters_are_not_believed():
     assert effective_games(games(1, 0, pair=["a", "a"])) == 1
-    three = score_interval(games(1, 0, 1, 0, 1, 1, pair=list("aabbcc")))
+    three = match_statistics(games(1, 0, 1, 0, 1, 1, pair=list("aabbcc"))).interval_95
     assert three[1] - three[0] > wilson_95(4, 6)[1] - wilson_95(4, 6)[0]
 
 

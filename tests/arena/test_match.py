@@ -12,7 +12,8 @@ from arena.match.match import MOST_UNDECIDED, Load, MatchResult, ThreadRunner, p
 from arena.match.referee import GameRecord
 from arena.match.rules import Termination, centre
 from arena.match.setup import MatchSetup
-from arena.statistics.stopping import Decided, formula_named
+from arena.statistics.stopping import Decided
+from common.scoring import formula_named
 from Minimax import evaluate
 
 LIMITS = Limits(move_s=0.6, init_s=3.0)

@@ -13,8 +13,9 @@ from arena.engine.specs import engine_at
 from arena.match.match import ThreadRunner, play_match
 from arena.match.records import Records, read_records
 from arena.match.setup import MatchSetup
-from arena.statistics.stopping import Decided, formula_named
+from arena.statistics.stopping import Decided
 from common.errors import UsageError
+from common.scoring import formula_named
 
 LIMITS = Limits(move_s=0.6, init_s=3.0)
 
