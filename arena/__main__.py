@@ -11,9 +11,9 @@ from pathlib import Path
 
 from arena.engine import calibrate
 from arena.engine.specs import engine_at
-from arena.match.match import Load, play_task
+from arena.match.match import Load
 from arena.match.records import digest, machine, read_records
-from arena.match.referee import REPEATS, GameRecord
+from arena.match.referee import REPEATS, GameRecord, play_game
 from arena.match.setup import MatchSetup
 from common.errors import UsageError
 
@@ -49,7 +49,7 @@ def replay(path: Path, number: int) -> int:
             print(f"{agent.path} was built anew since the match.")
     recorded = games[number]
     for _ in range(REPEATS + 1):
-        played = play_task(setup.task(number))
+        played = play_game(setup.task(number))
         found = difference(recorded, played)
         if not found or not Load.of([played]).busy_games:
             break

@@ -31,6 +31,7 @@ from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import Load
 from arena.match.records import machine
 from arena.match.referee import GameRecord, play_game
+from arena.match.setup import GameTask
 from common.errors import UsageError
 from grader.assignment import ROOT, load_assignment
 from grader.confinement.confine import die_with_parent
@@ -139,7 +140,7 @@ def judge_games(fault: str) -> tuple[dict[str, Judged], Load]:
 
     bad, good = engine(fault), engine("none")
     games = {
-        colour: play_game(*seats, LIMITS, seed=1)
+        colour: play_game(GameTask(*seats, LIMITS, seed=1))
         for colour, seats in {"as black": (bad, good), "as white": (good, bad)}.items()
     }
     found = {colour: Judged((game.termination.value, game.faulty), game.detail) for colour, game in games.items()}

@@ -42,7 +42,7 @@ from arena.engine.process import ProcessTree
 from arena.match.records import machine
 from arena.match.referee import play_game, seat_seed
 from arena.match.rules import SIZE, SWAP, Action, Position
-from arena.match.setup import MatchSetup
+from arena.match.setup import GameTask, MatchSetup
 
 SAMPLE = Path(__file__).resolve().parent.parent / "build" / "engines" / "sample"
 AIM_US, AIM_RATIO = 1000, 10
@@ -161,8 +161,9 @@ def play_arena(path: str, seed: int) -> Game:
     def on_action(position: Position, action: Action) -> None:
         shown.append(time.perf_counter())
 
+    task = GameTask(EngineSpec(path), EngineSpec(path), Limits(memory_mib=4096), seed=seed)
     started = time.perf_counter()
-    record = play_game(EngineSpec(path), EngineSpec(path), Limits(memory_mib=4096), seed=seed, on_action=on_action)
+    record = play_game(task, on_action=on_action)
     if record.faulty is not None:
         raise AssertionError(f"{path} lost by a fault: {record.detail}")
     return Game(list(record.moves), (started, shown[0], shown[-1], time.perf_counter()))
@@ -284,7 +285,7 @@ def main() -> int:
         return 2
     spec = EngineSpec(path)
     setup = MatchSetup((spec, spec), options.rounds * options.games, options.seed)
-    seeds = [setup.task(index).seed for index in range(setup.plays)]
+    seeds = [setup.game_seed(index) for index in range(setup.plays)]
     moves: dict[int, list[Action]] = {}
     referees: dict[str, Callable[[int], Game]] = {
         "arena": lambda seed: play_arena(path, seed),

@@ -14,6 +14,8 @@ from pathlib import Path
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
 from arena.match.records import machine
 from arena.match.referee import play_game
+from arena.match.rules import OPEN
+from arena.match.setup import GameTask
 from common.errors import UsageError
 
 RECORD = Path(__file__).with_name("reference_speed.json")
@@ -39,7 +41,7 @@ def _work(engine: EngineSpec, game: list[list[int]]) -> float:
     actions = [(x, y) for x, y in game]
     with EngineProcess(engine, Limits(move_s=60), GameOffer(seed=2 * SEED)) as process:
         process.start(0)
-        used, last = 0.0, (-1, -1)
+        used, last = 0.0, OPEN
         for index in range(0, 2 * ANSWERS, 2):
             answer = process.ask(last)
             used += process.spent.cpu_s
@@ -67,7 +69,7 @@ def measure(engine: EngineSpec) -> Speed:
 
 def record(engine: EngineSpec) -> Speed:
     """Make this machine the one of the recorded figure, with a game of this engine against itself."""
-    game = play_game(engine, engine, Limits(move_s=60), seed=SEED)
+    game = play_game(GameTask(engine, engine, Limits(move_s=60), seed=SEED))
     moves = [list(move) for move in game.moves]
     if len(moves) < 2 * ANSWERS:
         raise UsageError(f"expected a game of at least {2 * ANSWERS} plies to record; got {len(moves)}: choose another seed")

@@ -172,7 +172,7 @@ class ThreadRunner:
                 if stopping.is_set():
                     return None
                 with one_core():
-                    return play_task(task, stopping)
+                    return play_game(task, stopping=stopping)
             except MatchStopped:
                 return None
 
@@ -186,21 +186,6 @@ class ThreadRunner:
                 stopping.set()
                 for future in waiting:
                     future.cancel()
-
-
-def play_task(task: GameTask, stopping: threading.Event | None = None) -> GameRecord:
-    """Play one game of a match."""
-    return play_game(
-        task.black,
-        task.white,
-        task.limits,
-        seed=task.seed,
-        opening=task.opening,
-        size=task.size,
-        index=task.index,
-        black_agent=task.black_agent,
-        stopping=stopping,
-    )
 
 
 def play_match(

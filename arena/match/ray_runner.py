@@ -27,9 +27,8 @@ from typing import Any
 
 from arena.engine.cores import available_cores, one_core
 from arena.engine.engine_process import EngineSpec
-from arena.match.match import play_task
 from arena.match.records import digest
-from arena.match.referee import GameRecord
+from arena.match.referee import GameRecord, play_game
 from arena.match.setup import GameTask
 from common.errors import UsageError
 
@@ -208,7 +207,7 @@ def _play(task: GameTask, files: Mapping[str, str]) -> GameRecord:
 
     def play() -> GameRecord:
         with one_core():
-            return play_task(task, stopping)
+            return play_game(task, stopping=stopping)
 
     with ThreadPoolExecutor(1) as pool:
         game = pool.submit(play)

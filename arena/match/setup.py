@@ -16,16 +16,28 @@ OPENINGS = ("free", "all49")
 
 @dataclass(frozen=True)
 class GameTask:
-    """One game to be played; plain values, so that it can travel to another machine."""
+    """One game to be played; plain values, so that it can be sent to another machine.
 
-    index: int
-    black_agent: int
+    Attributes:
+        black, white: the engines by seat.
+        limits: of both seats.
+        seed: each seat's GOMOKU_SEED is derived from it, so that neither seat can infer the other's choices; None for no seed.
+        opening: black's first stone, offered to both seats. An engine that plays another stone plays on.
+        size: rows and columns of the board.
+        index: number of the game in its match, from 0.
+        black_agent: which agent of the match is black.
+        free_opening: whether black's first stone may lie anywhere.
+    """
+
     black: EngineSpec
     white: EngineSpec
-    limits: Limits
-    seed: int
-    opening: Action | None
-    size: int
+    limits: Limits = field(default_factory=Limits)
+    seed: int | None = None
+    opening: Action | None = None
+    size: int = SIZE
+    index: int = 0
+    black_agent: int = 0
+    free_opening: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,10 +71,14 @@ class MatchSetup:
             black=self.agents[black],
             white=self.agents[1 - black],
             limits=self.limits,
-            seed=random.Random(f"{self.seed} game {index}").randrange(2**30),
+            seed=self.game_seed(index),
             opening=self._opening(index // 2),
             size=self.size,
         )
+
+    def game_seed(self, index: int) -> int:
+        """The seed of the game with this number."""
+        return random.Random(f"{self.seed} game {index}").randrange(2**30)
 
     def _opening(self, pair: int) -> Action | None:
         if self.openings == "free":

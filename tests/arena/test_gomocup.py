@@ -17,7 +17,7 @@ from arena.engine.specs import parse_agent
 from arena.match.match import ThreadRunner, play_match
 from arena.match.referee import play_game
 from arena.match.rules import SWAP
-from arena.match.setup import MatchSetup
+from arena.match.setup import GameTask, MatchSetup
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = Limits(move_s=2.0, told_move_s=0.25, init_s=3.0)
@@ -68,7 +68,7 @@ def test_what_an_engine_is_told_in_a_game(windows, tmp_path):
 
 
 def test_the_opponents_swap_is_sent_as_a_board(windows, tmp_path):
-    game = play_game(windows(log="black"), misbehaving("swap", 2), LIMITS)
+    game = play_game(GameTask(windows(log="black"), misbehaving("swap", 2), LIMITS))
     assert game.swapped and (game.termination, game.winner, game.faulty) == ("five", 0, None)
     (x, y), (a, b), (c, d) = game.moves[:3]
     told = (tmp_path / "black").read_text().splitlines()
@@ -77,7 +77,7 @@ def test_the_opponents_swap_is_sent_as_a_board(windows, tmp_path):
 
 
 def test_an_engine_without_restart_is_started_again(windows, tmp_path):
-    game = play_game(windows("no_restart", log="black"), misbehaving("swap", 2), LIMITS)
+    game = play_game(GameTask(windows("no_restart", log="black"), misbehaving("swap", 2), LIMITS))
     assert game.swapped and game.faulty is None
     told = (tmp_path / "black").read_text().splitlines()
     assert told[10:12] == ["RESTART", "START 15"] and told[12:19] == [*INFORMATION, "BOARD"]
@@ -105,14 +105,14 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
 )
 def test_a_misbehaving_engine_loses_by_the_same_names(windows, fault, at, black, termination, words):
     bad = windows(fault, at)
-    game = play_game(*((bad, misbehaving()) if black else (misbehaving(), bad)), SHORT)
+    game = play_game(GameTask(*((bad, misbehaving()) if black else (misbehaving(), bad)), SHORT))
     seat = 0 if black else 1
     assert (game.termination, game.faulty, game.winner) == (termination, seat, 1 - seat)
     assert words in game.detail
 
 
 def test_comments_between_the_questions_are_no_fault(windows):
-    game = play_game(windows("chatter"), windows("chatter"), LIMITS)
+    game = play_game(GameTask(windows("chatter"), windows("chatter"), LIMITS))
     assert (game.termination, game.faulty) == ("five", None)
 
 
@@ -130,7 +130,7 @@ def test_an_idle_engine_is_stopped(windows):
 
 
 def test_another_size_of_board(windows, tmp_path):
-    game = play_game(windows(log="black"), windows(), LIMITS, size=9)
+    game = play_game(GameTask(windows(log="black"), windows(), LIMITS, size=9))
     assert game.size == 9 and game.termination in ("five", "draw")
     assert (tmp_path / "black").read_text().startswith("START 9\n") and game.moves[0] == (4, 4)
 
@@ -283,12 +283,12 @@ def test_a_course_engine_behind_the_adapter_plays_in_the_arena(engines):
 
 
 def test_a_swap_reaches_a_course_engine_behind_the_adapter(engines):
-    game = play_game(behind_the_adapter(engines / "baseline"), misbehaving("swap", 2), LIMITS, seed=1)
+    game = play_game(GameTask(behind_the_adapter(engines / "baseline"), misbehaving("swap", 2), LIMITS, seed=1))
     assert game.swapped and (game.termination, game.winner, game.faulty) == ("five", 0, None)
 
 
 def test_the_adapter_hands_the_seed_on(engines):
-    games = [play_game(behind_the_adapter(engines / "sample"), misbehaving("win"), LIMITS, seed=7) for _ in range(2)]
+    games = [play_game(GameTask(behind_the_adapter(engines / "sample"), misbehaving("win"), LIMITS, seed=7)) for _ in range(2)]
     assert games[0].moves == games[1].moves and games[0].faulty is None
 
 

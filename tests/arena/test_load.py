@@ -10,6 +10,7 @@ from misbehaving import misbehaving
 from arena.engine.engine_process import Limits
 from arena.engine.withheld import has_run_delays
 from arena.match.referee import play_game
+from arena.match.setup import GameTask
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = Limits(move_s=0.8, init_s=1.0, wall_cap_s=1.2)
@@ -36,7 +37,7 @@ pytestmark = [
     ],
 )
 def test_a_game_on_a_busy_core_ends_as_on_a_free_one(busy_core, fault, termination):
-    game = play_game(misbehaving(fault), misbehaving("win"), LIMITS)
+    game = play_game(GameTask(misbehaving(fault), misbehaving("win"), LIMITS))
     assert (game.termination, game.faulty) == (termination, None if termination == "five" else 0), game.detail
     assert game.winner == 1 and game.repeats == 0
 

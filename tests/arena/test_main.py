@@ -43,7 +43,7 @@ def test_a_game_that_went_otherwise_is_repeated_on_a_busy_machine_and_load_is_na
     file.write_text(f"{heading}\n{game}\n")
     tasks = []
     other = replace(record_of(0, **(busy if busy_now else {})), moves=((7, 7), (3, 3)))
-    monkeypatch.setattr(arena, "play_task", lambda task: tasks.append(task) or other)
+    monkeypatch.setattr(arena, "play_game", lambda task: tasks.append(task) or other)
     assert arena.main(["replay", str(file), "0"]) == 1
     said = capsys.readouterr().out
     assert len(tasks) == (1 + REPEATS if busy_now else 1) and "They part at ply 2" in said

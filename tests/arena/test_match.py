@@ -8,8 +8,8 @@ from match_tools import FOUR, played, record_of, runner_of
 from misbehaving import misbehaving
 
 from arena.engine.engine_process import EngineSpec, Limits
-from arena.match.match import MOST_UNDECIDED, Load, MatchResult, ThreadRunner, play_match, play_task
-from arena.match.referee import GameRecord
+from arena.match.match import MOST_UNDECIDED, Load, MatchResult, ThreadRunner, play_match
+from arena.match.referee import GameRecord, play_game
 from arena.match.rules import Termination, centre
 from arena.match.setup import MatchSetup
 from arena.statistics.stopping import Decided
@@ -103,7 +103,7 @@ def in_any_order(tasks):
     """A runner whose games end in an order of their own."""
     tasks = list(tasks)
     random.Random(3).shuffle(tasks)
-    yield from (play_task(task) for task in tasks)
+    yield from (play_game(task) for task in tasks)
 
 
 def test_what_a_rule_decides_does_not_depend_on_which_game_ended_sooner(ours):

@@ -12,6 +12,7 @@ from arena.engine.engine_process import EngineSpec, Limits
 from arena.engine.stopwatch import Allowance
 from arena.match.referee import REPEATS, GameRecord, play_game
 from arena.match.rules import SWAP
+from arena.match.setup import GameTask
 
 LIMITS = Limits(move_s=0.6, init_s=3.0)
 
@@ -46,7 +47,7 @@ LIMITS = Limits(move_s=0.6, init_s=3.0)
 def test_a_misbehaving_engine_loses_by_the_right_name(fault, at, black, termination):
     limits = Limits(move_s=0.6, init_s=1.0, wall_cap_s=0.6)
     bad, good = misbehaving(fault, at), misbehaving()
-    game = play_game(*((bad, good) if black else (good, bad)), limits)
+    game = play_game(GameTask(*((bad, good) if black else (good, bad)), limits))
     seat = 0 if black else 1
     assert (game.termination, game.faulty, game.winner) == (termination, seat, 1 - seat)
     assert game.detail
@@ -57,7 +58,7 @@ def test_a_misbehaving_engine_loses_by_the_right_name(fault, at, black, terminat
     [("corner", 1, "0 0"), ("off_board", 2, "15 3"), ("words", 2, "my move is 3 3"), ("early_word", 2, "7 7"), ("exit", 2, "")],
 )
 def test_the_answer_that_loses_the_game_is_recorded_beside_the_moves(fault, at, refused):
-    game = play_game(misbehaving(fault, at), misbehaving(), LIMITS)
+    game = play_game(GameTask(misbehaving(fault, at), misbehaving(), LIMITS))
     assert game.refused == refused and len(game.moves) == (0 if at == 1 or fault == "early_word" else 2)
     data = game.to_json()
     assert GameRecord.from_json(data) == game
@@ -66,17 +67,17 @@ def test_the_answer_that_loses_the_game_is_recorded_beside_the_moves(fault, at, 
 
 
 def test_a_game_with_a_free_opening_may_begin_anywhere():
-    assert play_game(misbehaving("corner", 1), misbehaving("exit", 1), LIMITS, free_opening=True).moves == ((0, 0),)
+    assert play_game(GameTask(misbehaving("corner", 1), misbehaving("exit", 1), LIMITS, free_opening=True)).moves == ((0, 0),)
 
 
 @pytest.mark.parametrize("fault", ["leave_child", "flood_stderr"])
 def test_a_noisy_engine_plays_on_and_leaves_nothing(fault):
-    game = play_game(misbehaving("win"), misbehaving(fault), LIMITS)
+    game = play_game(GameTask(misbehaving("win"), misbehaving(fault), LIMITS))
     assert (game.termination, game.winner, game.faulty) == ("five", 0, None)
 
 
 def test_a_legal_swap_is_no_forfeit_and_the_win_belongs_to_the_right_process():
-    game = play_game(misbehaving("win"), misbehaving("swap", 2), LIMITS)
+    game = play_game(GameTask(misbehaving("win"), misbehaving("swap", 2), LIMITS))
     assert game.swapped and game.moves[3] == SWAP
     # Black's first two stones went to white by the swap; black went on to make five of its own.
     assert (game.termination, game.faulty) == ("five", None)
@@ -85,7 +86,7 @@ def test_a_legal_swap_is_no_forfeit_and_the_win_belongs_to_the_right_process():
 
 
 def test_a_program_that_is_missing_fails_at_init():
-    game = play_game(EngineSpec(path="/nonexistent/engine"), misbehaving(), LIMITS)
+    game = play_game(GameTask(EngineSpec(path="/nonexistent/engine"), misbehaving(), LIMITS))
     assert (game.termination, game.faulty) == ("init_failed", 0)
 
 
@@ -96,7 +97,7 @@ def starved(monkeypatch):
 
 
 def test_a_doubtful_answer_is_nobodys_loss_after_the_game_was_played_again(starved):
-    game = play_game(misbehaving("win"), misbehaving("late", 2), seed=3)
+    game = play_game(GameTask(misbehaving("win"), misbehaving("late", 2), seed=3))
     assert (game.termination, game.winner, game.faulty, game.is_decided) == ("undecided", None, None, False)
     assert game.repeats == REPEATS and game.detail.startswith("white gave no answer within 0.3 s of wall clock")
     assert len(game.moves) == 3 and len(game.move_s) == len(game.withheld_s) == 4
@@ -112,19 +113,19 @@ touch {tmp_path}/been
 sleep 60
 """)
     script.chmod(0o755)
-    game = play_game(EngineSpec(path=str(script)), misbehaving(), seed=3, opening=(5, 5))
+    game = play_game(GameTask(EngineSpec(path=str(script)), misbehaving(), seed=3, opening=(5, 5)))
     told = (tmp_path / "told").read_text().splitlines()
     assert len(told) == 2 and told[0] == told[1] and told[0].endswith(" 5 5")
     assert (game.termination, game.winner, game.repeats) == ("five", 0, 1)
 
 
 def test_the_last_fault_of_a_starved_game_is_told_by_its_own_name(starved):
-    game = play_game(misbehaving("exit"), misbehaving("late", 4))
+    game = play_game(GameTask(misbehaving("exit"), misbehaving("late", 4)))
     assert (game.termination, game.winner) == ("crash", 1)
 
 
 def test_a_record_survives_json():
-    game = play_game(misbehaving("win"), misbehaving(), LIMITS, seed=5, index=3, black_agent=1)
+    game = play_game(GameTask(misbehaving("win"), misbehaving(), LIMITS, seed=5, index=3, black_agent=1))
     assert game.winner == 1
     assert GameRecord.from_json(json.loads(json.dumps(game.to_json()))) == game
 
@@ -135,7 +136,7 @@ def test_an_engine_does_not_see_the_environment_of_the_match(tmp_path):
     script.chmod(0o755)
     os.environ["SECRET_OF_THE_TEST"] = "x"
     try:
-        game = play_game(EngineSpec(path=str(script)), misbehaving(), LIMITS)
+        game = play_game(GameTask(EngineSpec(path=str(script)), misbehaving(), LIMITS))
     finally:
         del os.environ["SECRET_OF_THE_TEST"]
     assert game.names[0] == "secret="
