@@ -111,7 +111,7 @@ def test_one_that_sleeps_ends_at_the_cap_of_wall_clock_time():
     with process("late", move_s=0.2) as playing, pytest.raises(EngineFailure) as failure:
         playing.ask(SWAP)
     assert 1.3 < playing.spent.wall_s < 30  # it would have slept for a minute
-    assert "1.4 s of wall clock, of which it was computing for 0.0" in str(failure.value)
+    assert "1.4 s of wall clock, of which it computed for 0.0" in str(failure.value)
 
 
 @pytest.mark.parametrize(("fault", "at_least"), [("ponder", 0.03), ("daemon", 0.03), ("wiped", 0.03), ("none", 0.0)])

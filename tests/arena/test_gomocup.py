@@ -90,16 +90,16 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
         ("silent", 1, False, "timeout", "gave no answer within 0.4 s"),
         ("crash", 2, False, "crash", "SIGABRT"),
         ("exit", 2, True, "crash", "exit code 3; it said last 'MESSAGE I leave'"),
-        ("words", 2, True, "malformed", "in place of x,y"),
-        ("no_comma", 2, False, "malformed", "in place of x,y"),
-        ("three_numbers", 2, True, "malformed", "in place of x,y"),
+        ("words", 2, True, "malformed", "instead of x,y"),
+        ("no_comma", 2, False, "malformed", "instead of x,y"),
+        ("three_numbers", 2, True, "malformed", "instead of x,y"),
         ("unasked", 2, True, "malformed", "spoke before it was asked: '9,9'"),
         ("huge_line", 2, True, "malformed", "more than 4096 bytes"),
         ("off_board", 2, True, "illegal_move", "off the 15x15 board"),
         ("negative", 1, False, "illegal_move", "off the 15x15 board"),
         ("swap", 2, False, "illegal_move", '"-1,-1", which is off the board'),
         ("corner", 1, True, "illegal_opening", "outside the central 7x7"),
-        ("no_start", 1, True, "init_failed", "'ERROR this size is not for me' in place of OK to START 15"),
+        ("no_start", 1, True, "init_failed", "'ERROR this size is not for me' instead of OK to START 15"),
         ("silent_start", 1, False, "init_failed", "it said last 'MESSAGE thinking about it'"),
     ],
 )
@@ -237,9 +237,9 @@ def test_the_engine_is_told_the_time_the_seed_and_that_there_is_no_swap(tmp_path
     ("fault", "words"),
     [
         ("exit", "exit code 3"),
-        ("words", "in place of two numbers"),
+        ("words", "instead of two numbers"),
         ("swap", "answered with a swap, which Gomocup does not have"),
-        ("crash_at_init", "gave no name: ended itself with exit code 1, saying 'no memory for my tables'"),
+        ("crash_at_init", "gave no name: exited with exit code 1, saying 'no memory for my tables'"),
     ],
 )
 def test_a_failing_engine_is_an_error_with_a_sentence_and_the_end(fault, words):

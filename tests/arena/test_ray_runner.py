@@ -124,7 +124,7 @@ def test_an_address_that_does_not_answer_is_one_sentence(address, sentence):
 def test_an_address_at_which_another_program_answers_is_one_sentence():
     with socketserver.TCPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
-        with pytest.raises(UsageError, match="what answers there is none"):
+        with pytest.raises(UsageError, match="another program answers there"):
             RayRunner(1, f"127.0.0.1:{server.server_address[1]}")
 
 

@@ -30,7 +30,7 @@ def test_a_killed_match_goes_on_and_repeats_nothing(tmp_path):
     assert len(played) == 3 and played[0] == whole.games[0]
     assert [g.moves for g in again.games] == [g.moves for g in whole.games]
     assert len(file.read_text().splitlines()) == 4
-    with pytest.raises(UsageError, match="belong to another one"):
+    with pytest.raises(UsageError, match="belong to another match"):
         Records(file, replace(setup, seed=2))
 
 
@@ -63,7 +63,7 @@ def test_programs_that_were_built_anew_do_not_go_on_with_a_match(engines, tmp_pa
     setup = MatchSetup((engine_at(str(program)), engine_at(str(program))), 2, 5)
     played(setup, records=Records(tmp_path / "games.jsonl", setup))
     shutil.copy(engines / "baseline", program)
-    with pytest.raises(UsageError, match="built anew"):
+    with pytest.raises(UsageError, match="rebuilt"):
         Records(tmp_path / "games.jsonl", setup)
 
 

@@ -66,15 +66,15 @@ def test_the_first_stone_is_no_matter_of_the_protocol():
         (
             0,
             "words",
-            "As black it lost by malformed: answered 'my move is 3 3' in place of two numbers. It wrote 'my move is' bef",
+            "As black it lost by malformed: answered 'my move is 3 3' instead of two numbers. It wrote 'my move is' bef",
         ),
         (
             1,
             "three_numbers",
-            "As white it lost by malformed: answered '3 3 3' in place of two numbers. It answered '3 3 3', 3 num",
+            "As white it lost by malformed: answered '3 3 3' instead of two numbers. It answered '3 3 3', 3 num",
         ),
         (1, "early_word", "spoke before it was asked: '7 7\\n'. It wrote 'early_word' before its name '7 7'"),
-        (0, "exit", "As black it lost by crash: ended itself with exit code 3."),
+        (0, "exit", "As black it lost by crash: exited with exit code 3."),
         (0, "swap", "As black it lost by illegal_swap: black answered -1 -1 at ply 3; only white may swap, and only at ply 4."),
     ],
 )
