@@ -1,4 +1,4 @@
-"""Matches for tests: played by real engines, or by nobody, from records."""
+"""Matches for tests: played by real engines, or read from records without any engine."""
 
 from arena.engine.engine_process import EngineSpec
 from arena.match.match import ThreadRunner, play_match
@@ -37,7 +37,7 @@ def record_of(index, *, winner=0, decided=True, move_s=(1.0, 1.0), withheld_s=(0
 
 
 def runner_of(*games):
-    """Plays what is asked for by these records."""
+    """A runner that yields those of these games that it is asked to play."""
 
     def play(tasks):
         asked = {task.index for task in tasks}

@@ -1,4 +1,4 @@
-"""The clock: CPU time of everything an engine runs, nothing while the opponent thinks, and an end for what sleeps."""
+"""The clock: CPU time of everything an engine runs, none while the opponent thinks, and an end to engines that sleep."""
 
 import os
 import signal

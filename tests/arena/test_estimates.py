@@ -1,4 +1,4 @@
-"""What a match says: textbook values, clusters, and coverage of the interval where games depend on each other."""
+"""What a match says: textbook values, clusters, and the coverage of the interval when games depend on each other."""
 
 import itertools
 import json
@@ -25,7 +25,7 @@ from arena.statistics.estimates import (
 
 
 def games(*values, **keys):
-    """Games of these values; a key is a list with one entry a game."""
+    """Games with these values; each keyword is a list with one entry for each game."""
     return [GameResult(value, **{name: entries[i] for name, entries in keys.items()}) for i, value in enumerate(values)]
 
 
@@ -96,7 +96,7 @@ def test_one_game_says_little():
 
 
 @pytest.mark.parametrize("value", [0, 1])
-def test_a_clean_score_has_infinite_elo_told_as_null(value):
+def test_a_clean_score_has_infinite_elo_written_as_null(value):
     result = match_statistics(games(*[value] * 64))
     assert result.effective_games == 64 and result.interval_95 == result.naive_95
     data = json.loads(json.dumps(result.to_json(), allow_nan=False))

@@ -1,4 +1,4 @@
-"""Load changes no outcome of a game: a few of the samples that `bench/load.py` judges with busy programs on every core."""
+"""Load does not change the outcome of a game: a few samples of `bench/load.py`, which keeps every core busy."""
 
 import subprocess
 import sys

@@ -46,7 +46,7 @@ def test_all49_gives_both_colours_the_same_first_stone_and_each_stone_its_turn(o
     assert [game.moves[0] for game in games] == openings[:4] == [game.opening for game in games]
 
 
-def test_pairs_are_told_apart_from_games(ours):
+def test_pairs_are_counted_apart_from_games(ours):
     data = played(MatchSetup(ours, 4, 5, openings="all49")).to_json()
     assert data["agents"][1]["statistics"]["pairs"] == [0, 0, 0, 0, 2]
     assert data["agents"][1]["statistics"]["clusters"] == 2
@@ -73,7 +73,7 @@ def test_games_that_end_by_different_refused_answers_are_different_games(refused
     assert [round(end, 2) for end in seen.interval_95] == [low, high]
 
 
-def test_colours_alternate_and_results_are_told_by_agent():
+def test_colours_alternate_and_results_are_given_by_agent():
     result = play_match(MatchSetup((misbehaving("win"), misbehaving()), 4, 1, LIMITS), ThreadRunner(2))
     data = result.to_json()
     assert [game.black for game in result.games] == [0, 1, 0, 1]
@@ -100,13 +100,13 @@ def test_each_game_and_seat_has_a_seed_of_its_own(tmp_path):
 
 
 def in_any_order(tasks):
-    """A runner whose games end in an order of their own."""
+    """A runner whose games end in a random order."""
     tasks = list(tasks)
     random.Random(3).shuffle(tasks)
     yield from (play_game(task) for task in tasks)
 
 
-def test_what_a_rule_decides_does_not_depend_on_which_game_ended_sooner(ours):
+def test_what_a_rule_decides_does_not_depend_on_which_game_ended_first(ours):
     setup = MatchSetup(ours, 12, 5)
 
     def rule():

@@ -1,4 +1,4 @@
-"""The suite of positions: what it claims is true, and an engine is told apart from one that cannot be asked."""
+"""The suite of positions: its data, and engines that take positions and that do not."""
 
 import os
 import subprocess
@@ -66,7 +66,7 @@ def test_the_baseline_solves_some(engines):
 
 @pytest.mark.parametrize("name", PLAYERS)
 def test_an_engine_in_a_position_knows_whose_stones_are_whose(engines, name):
-    """A five to be made, for either colour, in a position of which the engine chose nothing."""
+    """Either colour can make five, in a position in which the engine chose none of the stones."""
     four, scattered = [[4, 7], [5, 7], [6, 7], [7, 7]], [[12, 12], [10, 2], [13, 3], [2, 13], [0, 0]]
     black = [point for pair in zip(four, scattered[:4], strict=True) for point in pair]
     white = [*(point for pair in zip(scattered[:4], four, strict=True) for point in pair), scattered[4]]
@@ -122,7 +122,7 @@ def test_a_gomocup_engine_is_told_the_position_by_board(pbrain):
 
 @pytest.fixture
 def plain(tmp_path):
-    """An engine as they were written before there were positions."""
+    """An engine from before positions were introduced."""
     source, program = tmp_path / "plain.cpp", tmp_path / "plain"
     source.write_text(
         '#include "AIController.h"\n'
@@ -139,7 +139,7 @@ def judge(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
-def test_an_engine_that_takes_no_positions_is_said_to_take_none(plain):
+def test_an_engine_that_takes_no_positions_is_refused(plain):
     done = judge("--suite", plain)
     assert done.returncode == 2 and done.stdout == ""
     assert "does not take positions" in done.stderr and "ai_set_stone" in done.stderr and done.stderr.count("\n") == 1

@@ -57,7 +57,7 @@ def test_a_match_goes_on_with_the_games_that_could_not_be_decided(tmp_path):
     assert play_match(FOUR, runner_of(), records=Records(file, FOUR)).games == again.games
 
 
-def test_programs_that_were_built_anew_do_not_go_on_with_a_match(engines, tmp_path):
+def test_programs_that_were_rebuilt_do_not_continue_a_match(engines, tmp_path):
     program = tmp_path / "engine"
     shutil.copy(engines / "sample", program)
     setup = MatchSetup((engine_at(str(program)), engine_at(str(program))), 2, 5)
@@ -70,7 +70,7 @@ def test_programs_that_were_built_anew_do_not_go_on_with_a_match(engines, tmp_pa
 @pytest.mark.parametrize(
     "text", ["", "no heading\n", "{}\n", '{"format": 2}\n', "[]\n", '{"format": null}\n', '{"format": 3}\n{"index": 3}\n']
 )
-def test_what_is_no_file_of_records_gets_one_sentence(tmp_path, text):
+def test_a_file_without_records_gets_one_sentence(tmp_path, text):
     (tmp_path / "file").write_text(text)
     with pytest.raises(UsageError, match=r"^expected [^\n]*$"):
         read_records(tmp_path / "file")

@@ -62,7 +62,7 @@ def test_the_answer_that_loses_the_game_is_recorded_beside_the_moves(fault, at, 
     assert game.refused == refused and len(game.moves) == (0 if at == 1 or fault == "early_word" else 2)
     data = game.to_json()
     assert GameRecord.from_json(data) == game
-    del data["refused"]  # records of before
+    del data["refused"]  # older records lack it
     assert GameRecord.from_json(data) == replace(game, refused="")
 
 
@@ -92,7 +92,7 @@ def test_a_program_that_is_missing_fails_at_init():
 
 @pytest.fixture
 def starved(monkeypatch):
-    """A machine so busy that whoever has not answered within 0.3 s is in doubt."""
+    """A machine so busy that an answer is doubtful after 0.3 s."""
     monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
 
 
@@ -119,7 +119,7 @@ sleep 60
     assert (game.termination, game.winner, game.repeats) == ("five", 0, 1)
 
 
-def test_the_last_fault_of_a_starved_game_is_told_by_its_own_name(starved):
+def test_a_crash_in_a_starved_game_is_still_named_a_crash(starved):
     game = play_game(GameTask(misbehaving("exit"), misbehaving("late", 4)))
     assert (game.termination, game.winner) == ("crash", 1)
 

@@ -18,7 +18,7 @@ from common.errors import UsageError
         ("mcts:400", "expected options such as"),
     ],
 )
-def test_an_agent_that_there_is_not_gets_one_sentence(words, sentence):
+def test_an_agent_that_does_not_exist_gets_one_sentence(words, sentence):
     with pytest.raises(UsageError, match=sentence):
         parse_agent(words)
 

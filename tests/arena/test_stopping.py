@@ -1,4 +1,4 @@
-"""The errors that the stopping rules promise: exactly where that can be counted, else simulated."""
+"""The stopping rules err no more often than promised: counted exactly if possible, simulated otherwise."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ def results(values, linked=False):
 
 
 def play(rule, games):
-    """(games that were needed, the sentence or None)."""
+    """The number of games that the rule needed, and its sentence or None."""
     for number, game in enumerate(games, 1):
         if (reason := rule.add(game)) is not None:
             return number, reason
@@ -34,13 +34,13 @@ def play(rule, games):
 
 
 def drawn(rng, rate, draws=0.0):
-    """One game's value with this mean."""
+    """The value of one game, drawn with this mean."""
     u = rng.random()
     return 1.0 if u < rate - draws / 2 else 0.5 if u < rate + draws / 2 else 0.0
 
 
 def at_most(errors, runs, promised):
-    """Whether so many errors agree with a probability of at most `promised`, but for 1 in 1000."""
+    """Whether the number of errors is compatible with a probability of at most `promised`; wrongly denied 1 time in 1000."""
     return errors <= runs * promised + 3.1 * math.sqrt(runs * promised * (1 - promised))
 
 
