@@ -34,7 +34,7 @@ from common.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 RETRIES = 3  # Ray's, for a task whose worker or node died
-SUBMITTED = 1000  # tasks at once, if the cluster decides how many games are played at once
+TASKS_AT_ONCE = 1000  # tasks at once, if the cluster decides how many games are played at once
 ANSWER_S = 5.0
 END_S = 10.0
 POLL_S = 0.2
@@ -73,7 +73,7 @@ class RayRunner:
         waiting: dict[Any, GameTask] = {}
         try:
             while True:
-                for task in islice(left, (self.workers or SUBMITTED) - len(waiting)):
+                for task in islice(left, (self.workers or TASKS_AT_ONCE) - len(waiting)):
                     waiting[play.remote(*_parcel(task))] = task
                 if not waiting:
                     return

@@ -98,7 +98,7 @@ class GameRecord:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GameEnd:
     """How a game ended, by seats.
 
     Attributes:
@@ -123,11 +123,11 @@ class SeatFault(Exception):
         self.seat, self.termination, self.refused = seat, termination, refused.strip()[:REFUSED_CAP]
 
     @property
-    def outcome(self) -> Outcome:
+    def end(self) -> GameEnd:
         """What it means for the game: the other seat wins, or nobody."""
         if self.termination == Termination.UNDECIDED:
-            return Outcome(self.termination, detail=f"{('black', 'white')[self.seat]} {self}", refused=self.refused)
-        return Outcome(self.termination, 1 - self.seat, self.seat, str(self), self.refused)
+            return GameEnd(self.termination, detail=f"{('black', 'white')[self.seat]} {self}", refused=self.refused)
+        return GameEnd(self.termination, 1 - self.seat, self.seat, str(self), self.refused)
 
 
 def seat_seed(seed: int, seat: int) -> int:
@@ -176,20 +176,20 @@ class _Game:
         """Play to the end; whatever happens, the engines are ended."""
         started_s = time.monotonic()
         try:
-            outcome = self._outcome()
+            end = self._play_to_end()
         finally:
             for engine in self._engines:
                 engine.close()
-        return self._record(outcome, time.monotonic() - started_s)
+        return self._record(end, time.monotonic() - started_s)
 
-    def _outcome(self) -> Outcome:
+    def _play_to_end(self) -> GameEnd:
         try:
             self._start_engines()
             self._play_actions()
         except SeatFault as fault:
-            return fault.outcome
+            return fault.end
         winner = self._position.winner
-        return Outcome(Termination.DRAW) if winner is None else Outcome(Termination.FIVE, winner)
+        return GameEnd(Termination.DRAW) if winner is None else GameEnd(Termination.FIVE, winner)
 
     def _start_engines(self) -> None:
         for seat, engine in enumerate(self._engines):
@@ -215,16 +215,16 @@ class _Game:
             if self._on_action is not None:
                 self._on_action(position, action)
 
-    def _record(self, outcome: Outcome, seconds: float) -> GameRecord:
+    def _record(self, end: GameEnd, seconds: float) -> GameRecord:
         task, position = self._task, self._position
         names = (self._engines[0].name, self._engines[1].name)
         return GameRecord(
             index=task.index,
             black=task.black_agent,
-            winner=self._agent(outcome.winner),
-            termination=outcome.termination,
-            faulty=self._agent(outcome.faulty),
-            detail=outcome.detail,
+            winner=self._agent(end.winner),
+            termination=end.termination,
+            faulty=self._agent(end.faulty),
+            detail=end.detail,
             moves=tuple(position.actions),
             move_s=tuple(round(spent.wall_s, 4) for spent in self._spent),
             move_cpu_s=tuple(round(spent.cpu_s, 4) for spent in self._spent),
@@ -235,7 +235,7 @@ class _Game:
             size=position.size,
             swapped=position.swapped,
             seconds=round(seconds, 3),
-            refused=outcome.refused,
+            refused=end.refused,
         )
 
     def _agent(self, seat: int | None) -> int | None:
