@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ENGINES := build/engines
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
-CPP := Minimax Minimax/mcts_baselines instructor/suite instructor/reference/Minimax instructor/teacher tests/minimax
+CPP := Minimax Minimax/mcts_baselines instructor/suite instructor/reference/Minimax instructor/teacher tests/arena tests/minimax
 LAID_OUT := $(wildcard $(foreach folder,$(CPP),$(folder)/*.cpp $(folder)/*.h))
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 

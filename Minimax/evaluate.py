@@ -31,9 +31,10 @@ from arena.match.rules import SIZE
 from arena.match.setup import OPENINGS, MatchSetup
 from arena.match.sgf import write_sgf
 from arena.statistics.estimates import EloDifference
-from arena.statistics.stopping import Decided, Rule, Sprt, formula_named
+from arena.statistics.stopping import Decided, Sprt, StoppingRule
 from common.errors import UsageError
 from common.files import write_whole
+from common.scoring import formula_named
 
 BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "baseline"
 
@@ -199,7 +200,7 @@ def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
     )
 
 
-def rule_of(setup: MatchSetup) -> Rule | None:
+def rule_of(setup: MatchSetup) -> StoppingRule | None:
     """Make the rule that may stop the match early."""
     kind, _, words = setup.stop.partition(":")
     if kind == "sprt":

@@ -103,11 +103,12 @@ def test_what_every_room_uses_uses_no_room():
     assert unwanted(below("common/"), STANDARD | {"numpy", "common"}, at_import=True) == set()
 
 
-def test_the_arena_imports_the_standard_library_and_common_alone():
-    arena = below("arena/")
+def test_the_arena_imports_the_rules_and_common_alone():
+    arena, own = below("arena/"), STANDARD | {"arena", "common", "Board"}
     # Ray is for clusters and is imported when one is asked for.
-    assert unwanted(arena, STANDARD | {"arena", "common"}) == {("arena/match/ray_runner.py", "ray")}
-    assert unwanted(arena, STANDARD | {"arena", "common"}, at_import=True) == set()
+    assert unwanted(arena, own) == {("arena/match/ray_runner.py", "ray")}
+    assert unwanted(arena, own, at_import=True) == set()
+    assert {name for name, package in arrows(arena) if package == "Board"} == {"arena/match/rules.py"}
 
 
 @pytest.mark.parametrize("place", ["AlphaZero/", "instructor/reference/AlphaZero/"])

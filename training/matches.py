@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics
-from arena.statistics.stopping import Rule
+from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.boards import NOBODY, PLANES, Boards
@@ -168,7 +168,7 @@ def play_lockstep_match(
     settings: MatchSettings,
     rng: np.random.Generator,
     *,
-    stop: Rule | None = None,
+    stop: StoppingRule | None = None,
     progress: Callable[[int, int], None] = lambda ended, running: None,
 ) -> PlayedMatch:
     """Play a match between two agents.

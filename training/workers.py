@@ -179,7 +179,7 @@ class Gate:
         self._sprt = Sprt(0.0, elo(2 * score - 0.5))
 
     def add(self, game: GameResult) -> str | None:
-        """See arena.statistics.stopping.Rule."""
+        """See arena.statistics.stopping.StoppingRule."""
         return self._sprt.add(game)
 
     def accepts(self, rate: float) -> bool:

@@ -1,11 +1,11 @@
 """The checks of Part 1 on engines that are right, weak or odd: what they are accused of, and in which words."""
 
 import sys
-from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
 import pytest
+from misbehaving import misbehaving
 
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import MatchResult, ThreadRunner, play_match
@@ -15,7 +15,6 @@ from grader.judge.checks import test_minimax as checks
 from grader.judge.support.protocol_games import Side
 from grader.judge.support.ruling import Ruling
 
-MISBEHAVING = Path(__file__).resolve().parents[1] / "minimax" / "misbehaving_engine.py"
 LIMITS = Limits(move_s=5, told_move_s=0.2)
 # Plays POINTS in turn, as far as they are free, and knows of a swap no more than that a stone is not placed.
 SCRIPT = """
@@ -34,10 +33,6 @@ for line in sys.stdin:
 """
 WHOLE_BOARD = "rng.sample([(x, y) for x in range(15) for y in range(15)], 225)"
 CENTRE = "rng.sample([(x, y) for x in range(4, 11) for y in range(4, 11)], 49)"
-
-
-def misbehaving(fault, at=2):
-    return EngineSpec(fault, (sys.executable, "-S", str(MISBEHAVING), fault, str(at)))
 
 
 def scripted(points, before=""):
@@ -71,15 +66,15 @@ def test_the_first_stone_is_no_matter_of_the_protocol():
         (
             0,
             "words",
-            "As black it lost by malformed: answered 'my move is 3 3' in place of two numbers. It wrote 'my move is' bef",
+            "As black it lost by malformed: answered 'my move is 3 3' instead of two numbers. It wrote 'my move is' bef",
         ),
         (
             1,
             "three_numbers",
-            "As white it lost by malformed: answered '3 3 3' in place of two numbers. It answered '3 3 3', 3 num",
+            "As white it lost by malformed: answered '3 3 3' instead of two numbers. It answered '3 3 3', 3 num",
         ),
         (1, "early_word", "spoke before it was asked: '7 7\\n'. It wrote 'early_word' before its name '7 7'"),
-        (0, "exit", "As black it lost by crash: ended itself with exit code 3."),
+        (0, "exit", "As black it lost by crash: exited with exit code 3."),
         (0, "swap", "As black it lost by illegal_swap: black answered -1 -1 at ply 3; only white may swap, and only at ply 4."),
     ],
 )

@@ -18,7 +18,7 @@ from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec
 from arena.match.match import Load, MatchResult, ThreadRunner, play_match, result_for
 from arena.match.records import Records
 from arena.match.referee import REPEATS, GameRecord
-from arena.match.rules import Action, Termination, centre
+from arena.match.rules import OPEN, Action, Termination, centre
 from arena.match.setup import MatchSetup
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
@@ -174,7 +174,7 @@ def _first_stone(engine: EngineSpec, limits: Limits) -> Action:
         with EngineProcess(engine, limits) as process:
             try:
                 process.start(0)
-                return process.ask((-1, -1))
+                return process.ask(OPEN)
             except EngineFailure as failure:
                 doubt = str(failure)
                 if failure.termination == Termination.UNDECIDED:

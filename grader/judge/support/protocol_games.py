@@ -16,6 +16,7 @@ from arena.engine.cores import one_core
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.referee import GameRecord, play_game
 from arena.match.rules import Action, centre
+from arena.match.setup import GameTask
 from grader.judge.support.beliefs import TAKEN, forgets_the_swap, temptations
 from grader.judge.support.engine_talk import explain_fault
 
@@ -66,7 +67,7 @@ class Side:
     def _game(self, opponent: EngineSpec, limits: Limits, opening: Action | None = None) -> GameRecord:
         black, white = (self.engine, opponent) if self.seat == 0 else (opponent, self.engine)
         seed = self.rng.randrange(2**31)
-        self.games.append(play_game(black, white, limits, seed=seed, opening=opening, free_opening=True))
+        self.games.append(play_game(GameTask(black, white, limits, seed=seed, opening=opening, free_opening=True)))
         return self.games[-1]
 
     @property

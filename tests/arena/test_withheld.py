@@ -1,4 +1,4 @@
-"""What counts as withheld: waiting for a core, once however many threads wait, and not sleep."""
+"""What counts as withheld: waiting for a core, once however many threads wait, but not sleeping."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ input()
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that stands until it is moved, on a system that counts run delays."""
+    """A clock that stands still until it is set, on a system that counts run delays."""
     now = [100.0]
     monkeypatch.setattr(withheld, "monotonic", lambda: now[0])
     monkeypatch.setattr(withheld, "has_run_delays", lambda: True)

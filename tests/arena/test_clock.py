@@ -1,4 +1,4 @@
-"""The clock: CPU time of everything an engine runs, nothing while the opponent thinks, and an end for what sleeps."""
+"""The clock: CPU time of everything an engine runs, none while the opponent thinks, and an end to engines that sleep."""
 
 import os
 import signal
@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from misbehaving import PROGRAM, misbehaving
 
 from arena.engine import withheld
 from arena.engine.cores import one_core
@@ -19,19 +20,14 @@ from arena.engine.withheld import Core, has_run_delays
 from arena.match.rules import SWAP
 
 ROOT = Path(__file__).resolve().parents[2]
-FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 THOUGHT_S = 0.4
 
 withheld_is_known = pytest.mark.skipif(not has_run_delays(), reason="this system does not count run delays")
 pytestmark = pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show other programs' CPU time")
 
 
-def engine(fault, at=2):
-    return EngineSpec(path=fault, command=(sys.executable, "-S", str(FIXTURE), fault, str(at)))
-
-
 def process(fault, at=1, **limits):
-    started = EngineProcess(engine(fault, at), Limits(**{"move_s": 5.0, "init_s": 10.0, **limits}))
+    started = EngineProcess(misbehaving(fault, at), Limits(**{"move_s": 5.0, "init_s": 10.0, **limits}))
     started.start(0)
     return started
 
@@ -82,7 +78,7 @@ def test_an_answer_that_reaches_only_the_longest_limit_is_doubtful_and_nobodys_f
 
 def test_a_start_that_is_doubtful_is_no_failed_start(monkeypatch):
     monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
-    with EngineProcess(engine("silent_at_init"), Limits()) as starting, pytest.raises(EngineFailure) as failure:
+    with EngineProcess(misbehaving("silent_at_init"), Limits()) as starting, pytest.raises(EngineFailure) as failure:
         starting.start(0)
     assert failure.value.termination == "undecided" and str(failure.value).startswith("gave no name: ")
 
@@ -115,7 +111,7 @@ def test_one_that_sleeps_ends_at_the_cap_of_wall_clock_time():
     with process("late", move_s=0.2) as playing, pytest.raises(EngineFailure) as failure:
         playing.ask(SWAP)
     assert 1.3 < playing.spent.wall_s < 30  # it would have slept for a minute
-    assert "1.4 s of wall clock, of which it was computing for 0.0" in str(failure.value)
+    assert "1.4 s of wall clock, of which it computed for 0.0" in str(failure.value)
 
 
 @pytest.mark.parametrize(("fault", "at_least"), [("ponder", 0.03), ("daemon", 0.03), ("wiped", 0.03), ("none", 0.0)])
@@ -155,7 +151,7 @@ def test_kill_9_of_the_referee_leaves_no_engine(fault):
 import sys, time
 sys.path.insert(0, {str(ROOT)!r})
 from arena.engine.engine_process import EngineProcess, EngineSpec
-engine = EngineProcess(EngineSpec("x", (sys.executable, "-S", {str(FIXTURE)!r}, {fault!r})))
+engine = EngineProcess(EngineSpec("x", (sys.executable, "-S", {str(PROGRAM)!r}, {fault!r})))
 engine.start(0)
 print("started", flush=True)
 time.sleep(60)

@@ -1,4 +1,4 @@
-"""The ladder plays what is missing and says when the order is not as named."""
+"""The ladder plays the missing games and says if the engines are not in the named order."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ def run_bench(*arguments):
     return subprocess.run([sys.executable, str(BENCH), *map(str, arguments)], capture_output=True, text=True, timeout=120)
 
 
-def test_more_games_are_added_to_those_played_and_a_wrong_order_is_told(engines, tmp_path):
+def test_more_games_are_added_to_those_played_and_a_wrong_order_is_reported(engines, tmp_path):
     terms = [tmp_path, "--engines-path", engines, "--engines", "baseline", "sample", "--seed", "3"]
     first = run_bench(*terms, "--games", 1)
     assert first.returncode == 0 and "The order is NOT monotone." in first.stdout, first.stderr
@@ -22,7 +22,7 @@ def test_more_games_are_added_to_those_played_and_a_wrong_order_is_told(engines,
     assert records.read_text().startswith(before)
 
 
-def test_a_wrong_call_is_told_in_one_sentence(tmp_path):
+def test_a_wrong_call_gets_one_sentence(tmp_path):
     done = run_bench(tmp_path, "--engines", "alone")
     assert done.returncode == 2 and "expected at least two --engines" in done.stderr
     done = run_bench(tmp_path, "--engines", "nowhere", "neither", "--games", "1")

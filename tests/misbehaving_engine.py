@@ -1,7 +1,7 @@
-"""An engine that plays by the rules until the move it is told to break them at: `misbehaving_engine.py FAULT [PLY]`.
+"""An engine that plays by the rules until the answer at which it is to break them: `misbehaving_engine.py FAULT [ANSWER]`.
 
-Its own moves fill the board from one corner of the centre outwards, so that two of them never make five by accident early.
-PLY is the number of its own answer, from 1.
+Its stones lie apart from each other, so that they do not make five by accident early in the game. ANSWER is the number of the
+engine's answer, from 1.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""From games to points, and the errors that the stopping rules promise: exactly where that can be counted, else simulated."""
+"""The stopping rules err no more often than promised: counted exactly if possible, simulated otherwise."""
 
 import itertools
 import math
@@ -7,19 +7,18 @@ from random import Random
 
 import pytest
 
-from arena.statistics.estimates import GameResult, expected_score, score_interval
+from arena.statistics.estimates import GameResult, expected_score
 from arena.statistics.stopping import (
     Decided,
     InOrder,
     MatchSequence,
     RateSequence,
     Sprt,
-    formula_named,
-    shifted_score,
-    straight,
 )
+from common.errors import UsageError
+from common.scoring import formula_named
 
-SHIFTED = formula_named("shifted_score")
+SHIFTED, STRAIGHT = formula_named("shifted_score"), formula_named("straight")
 
 
 def results(values, linked=False):
@@ -27,7 +26,7 @@ def results(values, linked=False):
 
 
 def play(rule, games):
-    """(games that were needed, the sentence or None)."""
+    """The number of games that the rule needed, and its sentence or None."""
     for number, game in enumerate(games, 1):
         if (reason := rule.add(game)) is not None:
             return number, reason
@@ -35,53 +34,14 @@ def play(rule, games):
 
 
 def drawn(rng, rate, draws=0.0):
-    """One game's value with this mean."""
+    """The value of one game, drawn with this mean."""
     u = rng.random()
     return 1.0 if u < rate - draws / 2 else 0.5 if u < rate + draws / 2 else 0.0
 
 
 def at_most(errors, runs, promised):
-    """Whether so many errors agree with a probability of at most `promised`, but for 1 in 1000."""
+    """Whether the number of errors is compatible with a probability of at most `promised`; wrongly denied 1 time in 1000."""
     return errors <= runs * promised + 3.1 * math.sqrt(runs * promised * (1 - promised))
-
-
-# -------------------------------------------------------------------------------------------------------- formulas
-
-
-def test_shifted_points_lose_nothing_by_rounding():
-    for plays in (1, 7, 8, 10, 50, 64, 90):
-        for wins in range(plays + 1):
-            for losses in range(plays + 1 - wins):
-                share = min(Fraction(1), (Fraction(wins - losses, plays) + 1) / Fraction(18, 10))
-                assert shifted_score(wins, losses, plays, 30) == math.floor(30 * share)
-    assert shifted_score(9, 1, 10, 30) == 30  # a score of exactly .8
-    assert shifted_score(3, 7, 10, 30.0) == 10  # exactly a third of the way
-
-
-def test_shifted_points_count_a_draw_as_half_a_win_and_straight_points_as_nothing():
-    assert shifted_score(20, 24, 64, 30) == shifted_score(30, 34, 64, 30) == 15
-    assert shifted_score(0, 0, 64, 30) == 16
-    assert straight(6, 1, 8, 30) == 22.5 and straight(0, 0, 8, 30) == 0
-    assert straight(1, 0, 3, 0.3) == 0.1
-
-
-def test_an_interval_in_points_is_that_of_the_score_rate_put_into_the_formula():
-    games = [GameResult(1)] * 7 + [GameResult(0)]
-    low, high = score_interval(games)
-    assert formula_named("shifted_score").points_between(games, 30) == (math.floor(30 * low / 0.9), 30) == (17, 30)
-    assert formula_named("straight").points_between(games, 30) == pytest.approx((30 * low, 30 * high))
-    drawn = [GameResult(0.5)] * 8
-    assert formula_named("straight").points_between(drawn, 30)[0] == 0, "a draw gives nothing"
-    same = [GameResult(1, identity="x")] * 64
-    assert formula_named("shifted_score").points_between(same, 30)[0] < 8, "games that repeat are one game"
-
-
-def test_an_unknown_formula_and_impossible_counts_are_one_sentence():
-    with pytest.raises(ValueError, match=r"^expected a score formula among shifted_score, straight; got 'steep'$"):
-        formula_named("steep")
-    for counts in ((0, 0, 0), (3, 2, 4), (-1, 0, 4)):
-        with pytest.raises(ValueError, match="expected a match of at least one game"):
-            shifted_score(*counts, 30)
 
 
 # -------------------------------------------------------------------------------------------- intervals at any time
@@ -183,13 +143,13 @@ def test_an_agent_that_wins_everything_is_done_early(linked):
 def test_the_last_planned_game_is_no_early_end_and_has_the_points_of_all_games():
     rule = Decided(SHIFTED, 30, 1)
     assert play(rule, results([0.5])) == (1, None)
-    assert rule.points == shifted_score(0, 0, 1, 30)
+    assert rule.points == SHIFTED.points(0, 0, 1, 30)
 
 
 def test_straight_points_are_decided_by_wins_and_need_nearly_every_game():
-    rule = Decided(formula_named("straight"), 30, 8)
+    rule = Decided(STRAIGHT, 30, 8)
     assert play(rule, results([0.5, 1] * 4)) == (8, None)
-    assert rule.points == straight(4, 0, 8, 30)
+    assert rule.points == STRAIGHT.points(4, 0, 8, 30)
 
 
 def test_the_true_rates_points_need_more_games_than_the_matchs():
@@ -234,7 +194,7 @@ def test_points_given_early_differ_from_those_of_all_games_as_seldom_as_promised
         rule = Decided(SHIFTED, full, 32, alpha=0.1)
         number, _ = play(rule, results(values, linked))
         early += number < 32
-        wrong += rule.points != shifted_score(values.count(1), values.count(0), 32, full)
+        wrong += rule.points != SHIFTED.points(values.count(1), values.count(0), 32, full)
     assert at_most(wrong, runs, 0.1) and early
 
 
@@ -299,7 +259,7 @@ def test_its_verdict_is_a_sentence():
     ],
 )
 def test_a_wrong_sprt_is_one_sentence(text, sentence):
-    with pytest.raises(ValueError, match="expected") as caught:
+    with pytest.raises(UsageError, match="expected") as caught:
         Sprt.parse(text)
     assert sentence in str(caught.value) and "\n" not in str(caught.value)
 

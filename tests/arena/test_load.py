@@ -1,27 +1,24 @@
-"""Load changes no outcome of a game: a few of the samples that `bench/load.py` judges with busy programs on every core."""
+"""Load does not change the outcome of a game: a few samples of `bench/load.py`, which keeps every core busy."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from misbehaving import misbehaving
 
-from arena.engine.engine_process import EngineSpec, Limits
+from arena.engine.engine_process import Limits
 from arena.engine.withheld import has_run_delays
 from arena.match.referee import play_game
+from arena.match.setup import GameTask
 
 ROOT = Path(__file__).resolve().parents[2]
-FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 LIMITS = Limits(move_s=0.8, init_s=1.0, wall_cap_s=1.2)
 
 pytestmark = [
     pytest.mark.alone,
     pytest.mark.skipif(not has_run_delays(), reason="this system does not count run delays"),
 ]
-
-
-def engine(fault="none", at=2):
-    return EngineSpec(path=fault, command=(sys.executable, "-S", str(FIXTURE), fault, str(at)))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +37,7 @@ def engine(fault="none", at=2):
     ],
 )
 def test_a_game_on_a_busy_core_ends_as_on_a_free_one(busy_core, fault, termination):
-    game = play_game(engine(fault), engine("win"), LIMITS)
+    game = play_game(GameTask(misbehaving(fault), misbehaving("win"), LIMITS))
     assert (game.termination, game.faulty) == (termination, None if termination == "five" else 0), game.detail
     assert game.winner == 1 and game.repeats == 0
 

@@ -1,4 +1,4 @@
-"""What a match says: textbook values, clusters, and coverage of the interval where games depend on each other."""
+"""What a match says: textbook values, clusters, and the coverage of the interval when games depend on each other."""
 
 import itertools
 import json
@@ -19,14 +19,13 @@ from arena.statistics.estimates import (
     move_times,
     pair_counts,
     percentile,
-    score_interval,
     t_quantile_975,
     wilson_95,
 )
 
 
 def games(*values, **keys):
-    """Games of these values; a key is a list with one entry a game."""
+    """Games with these values; each keyword is a list with one entry for each game."""
     return [GameResult(value, **{name: entries[i] for name, entries in keys.items()}) for i, value in enumerate(values)]
 
 
@@ -97,7 +96,7 @@ def test_one_game_says_little():
 
 
 @pytest.mark.parametrize("value", [0, 1])
-def test_a_clean_score_has_infinite_elo_told_as_null(value):
+def test_a_clean_score_has_infinite_elo_written_as_null(value):
     result = match_statistics(games(*[value] * 64))
     assert result.effective_games == 64 and result.interval_95 == result.naive_95
     data = json.loads(json.dumps(result.to_json(), allow_nan=False))
@@ -162,7 +161,7 @@ def test_pairs_that_balance_out_narrow_the_interval_and_pairs_that_agree_widen_i
 
 def test_a_few_clusters_are_not_believed():
     assert effective_games(games(1, 0, pair=["a", "a"])) == 1
-    three = score_interval(games(1, 0, 1, 0, 1, 1, pair=list("aabbcc")))
+    three = match_statistics(games(1, 0, 1, 0, 1, 1, pair=list("aabbcc"))).interval_95
     assert three[1] - three[0] > wilson_95(4, 6)[1] - wilson_95(4, 6)[0]
 
 

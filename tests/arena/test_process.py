@@ -1,4 +1,4 @@
-"""A tree of processes knows all of its members at every look, though it reads the whole list only when one was created."""
+"""A process tree knows all its members at all times, although it searches the whole list only after one was created."""
 
 import os
 import signal

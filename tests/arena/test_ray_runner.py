@@ -58,7 +58,7 @@ def engines_of(folder):
 
 
 def until(holds, timeout_s=60):
-    """Wait for it; fail if it does not come about."""
+    """Wait until the condition holds; fail if it never does."""
     end = time.monotonic() + timeout_s
     while not holds():
         assert time.monotonic() < end, "waited in vain"
@@ -124,7 +124,7 @@ def test_an_address_that_does_not_answer_is_one_sentence(address, sentence):
 def test_an_address_at_which_another_program_answers_is_one_sentence():
     with socketserver.TCPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
-        with pytest.raises(UsageError, match="what answers there is none"):
+        with pytest.raises(UsageError, match="another program answers there"):
             RayRunner(1, f"127.0.0.1:{server.server_address[1]}")
 
 
@@ -173,7 +173,7 @@ def test_a_match_that_is_ended_early_ends_its_games(cluster, tmp_path):
 
 @needs_ray
 @pytest.mark.slow
-def test_a_node_killed_in_mid_match_loses_no_game_and_none_counts_twice(cluster, tmp_path):
+def test_a_node_killed_in_the_middle_of_a_match_loses_no_game_and_none_counts_twice(cluster, tmp_path):
     doomed = cluster.add_node(num_cpus=1)
     file, told = tmp_path / "games.jsonl", []
     setup = MatchSetup((slow(tmp_path), slow(tmp_path)), 6, 5, LIMITS)

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from misbehaving import PROGRAM, misbehaving
 
 from arena.engine.engine_process import EngineProcess, EngineSpec, GameOffer, Limits
 from arena.engine.gomocup_engine import GomocupEngine
@@ -16,10 +17,9 @@ from arena.engine.specs import parse_agent
 from arena.match.match import ThreadRunner, play_match
 from arena.match.referee import play_game
 from arena.match.rules import SWAP
-from arena.match.setup import MatchSetup
+from arena.match.setup import GameTask, MatchSetup
 
 ROOT = Path(__file__).resolve().parents[2]
-COURSE_FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 LIMITS = Limits(move_s=2.0, told_move_s=0.25, init_s=3.0)
 SHORT = Limits(move_s=0.4, init_s=0.4, wall_cap_s=0.4)
 INFORMATION = [
@@ -42,10 +42,6 @@ def windows(pbrain, tmp_path):
         return EngineSpec(path=f"gomocup:{pbrain}", command=command, env=env, protocol="gomocup", any_size=True)
 
     return make
-
-
-def course(fault="none", at=2):
-    return EngineSpec(path=fault, command=(sys.executable, "-S", str(COURSE_FIXTURE), fault, str(at)))
 
 
 def eventually(condition):
@@ -72,7 +68,7 @@ def test_what_an_engine_is_told_in_a_game(windows, tmp_path):
 
 
 def test_the_opponents_swap_is_sent_as_a_board(windows, tmp_path):
-    game = play_game(windows(log="black"), course("swap", 2), LIMITS)
+    game = play_game(GameTask(windows(log="black"), misbehaving("swap", 2), LIMITS))
     assert game.swapped and (game.termination, game.winner, game.faulty) == ("five", 0, None)
     (x, y), (a, b), (c, d) = game.moves[:3]
     told = (tmp_path / "black").read_text().splitlines()
@@ -81,7 +77,7 @@ def test_the_opponents_swap_is_sent_as_a_board(windows, tmp_path):
 
 
 def test_an_engine_without_restart_is_started_again(windows, tmp_path):
-    game = play_game(windows("no_restart", log="black"), course("swap", 2), LIMITS)
+    game = play_game(GameTask(windows("no_restart", log="black"), misbehaving("swap", 2), LIMITS))
     assert game.swapped and game.faulty is None
     told = (tmp_path / "black").read_text().splitlines()
     assert told[10:12] == ["RESTART", "START 15"] and told[12:19] == [*INFORMATION, "BOARD"]
@@ -94,29 +90,29 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
         ("silent", 1, False, "timeout", "gave no answer within 0.4 s"),
         ("crash", 2, False, "crash", "SIGABRT"),
         ("exit", 2, True, "crash", "exit code 3; it said last 'MESSAGE I leave'"),
-        ("words", 2, True, "malformed", "in place of x,y"),
-        ("no_comma", 2, False, "malformed", "in place of x,y"),
-        ("three_numbers", 2, True, "malformed", "in place of x,y"),
+        ("words", 2, True, "malformed", "instead of x,y"),
+        ("no_comma", 2, False, "malformed", "instead of x,y"),
+        ("three_numbers", 2, True, "malformed", "instead of x,y"),
         ("unasked", 2, True, "malformed", "spoke before it was asked: '9,9'"),
         ("huge_line", 2, True, "malformed", "more than 4096 bytes"),
         ("off_board", 2, True, "illegal_move", "off the 15x15 board"),
         ("negative", 1, False, "illegal_move", "off the 15x15 board"),
         ("swap", 2, False, "illegal_move", '"-1,-1", which is off the board'),
         ("corner", 1, True, "illegal_opening", "outside the central 7x7"),
-        ("no_start", 1, True, "init_failed", "'ERROR this size is not for me' in place of OK to START 15"),
+        ("no_start", 1, True, "init_failed", "'ERROR this size is not for me' instead of OK to START 15"),
         ("silent_start", 1, False, "init_failed", "it said last 'MESSAGE thinking about it'"),
     ],
 )
 def test_a_misbehaving_engine_loses_by_the_same_names(windows, fault, at, black, termination, words):
     bad = windows(fault, at)
-    game = play_game(*((bad, course()) if black else (course(), bad)), SHORT)
+    game = play_game(GameTask(*((bad, misbehaving()) if black else (misbehaving(), bad)), SHORT))
     seat = 0 if black else 1
     assert (game.termination, game.faulty, game.winner) == (termination, seat, 1 - seat)
     assert words in game.detail
 
 
 def test_comments_between_the_questions_are_no_fault(windows):
-    game = play_game(windows("chatter"), windows("chatter"), LIMITS)
+    game = play_game(GameTask(windows("chatter"), windows("chatter"), LIMITS))
     assert (game.termination, game.faulty) == ("five", None)
 
 
@@ -134,7 +130,7 @@ def test_an_idle_engine_is_stopped(windows):
 
 
 def test_another_size_of_board(windows, tmp_path):
-    game = play_game(windows(log="black"), windows(), LIMITS, size=9)
+    game = play_game(GameTask(windows(log="black"), windows(), LIMITS, size=9))
     assert game.size == 9 and game.termination in ("five", "draw")
     assert (tmp_path / "black").read_text().startswith("START 9\n") and game.moves[0] == (4, 4)
 
@@ -160,7 +156,7 @@ def converse(text, *engine, **env):
 
 
 def scripted(fault="none", at=2):
-    return sys.executable, "-S", COURSE_FIXTURE, fault, at
+    return sys.executable, "-S", PROGRAM, fault, at
 
 
 def test_a_game_as_black_and_one_as_white():
@@ -241,9 +237,9 @@ def test_the_engine_is_told_the_time_the_seed_and_that_there_is_no_swap(tmp_path
     ("fault", "words"),
     [
         ("exit", "exit code 3"),
-        ("words", "in place of two numbers"),
+        ("words", "instead of two numbers"),
         ("swap", "answered with a swap, which Gomocup does not have"),
-        ("crash_at_init", "gave no name: ended itself with exit code 1, saying 'no memory for my tables'"),
+        ("crash_at_init", "gave no name: exited with exit code 1, saying 'no memory for my tables'"),
     ],
 )
 def test_a_failing_engine_is_an_error_with_a_sentence_and_the_end(fault, words):
@@ -287,12 +283,12 @@ def test_a_course_engine_behind_the_adapter_plays_in_the_arena(engines):
 
 
 def test_a_swap_reaches_a_course_engine_behind_the_adapter(engines):
-    game = play_game(behind_the_adapter(engines / "baseline"), course("swap", 2), LIMITS, seed=1)
+    game = play_game(GameTask(behind_the_adapter(engines / "baseline"), misbehaving("swap", 2), LIMITS, seed=1))
     assert game.swapped and (game.termination, game.winner, game.faulty) == ("five", 0, None)
 
 
 def test_the_adapter_hands_the_seed_on(engines):
-    games = [play_game(behind_the_adapter(engines / "sample"), course("win"), LIMITS, seed=7) for _ in range(2)]
+    games = [play_game(GameTask(behind_the_adapter(engines / "sample"), misbehaving("win"), LIMITS, seed=7)) for _ in range(2)]
     assert games[0].moves == games[1].moves and games[0].faulty is None
 
 
