@@ -196,8 +196,9 @@ def test_every_path_that_a_page_for_contributors_names_exists(page):
 
 
 def path_exists(path):
-    """Whether a path lies in this tree; NAME stands for any name, and a folder may be named by the end of its path."""
-    return any(ROOT.glob(path.replace("NAME", "*").rstrip("/"))) or any(ROOT.glob(f"*/{path}".rstrip("/")))
+    """Whether a path lies in this tree; NAME stands for any name, and a path may begin two folders down."""
+    pattern = path.replace("NAME", "*").rstrip("/")
+    return any(any(ROOT.glob(f"{above}{pattern}")) for above in ("", "*/", "*/*/"))
 
 
 def test_an_arrow_that_the_page_lacks_is_seen():

@@ -34,11 +34,11 @@ def draw_board(target: Path) -> None:
         subprocess.run([*command, "--seed", SEED, "--json", str(record)], cwd=ROOT, check=True)
         game = json.loads(record.read_text(encoding="utf-8"))["games"][0]
     stones = coloured(game["moves"])
-    won = tuple(point for point in GUI_v1_4.line_through(stones, list(stones)[-1], 5))
+    last = list(stones)[-1]
+    won = GUI_v1_4.line_through(stones, last, 5)
+    view = GUI_v1_4.View(stones, last, "The AI wins", human_is_black=stones[last] == 1, score=(0, 1, 0), line=won)
     gui = GUI_v1_4.GUI(15)
-    gui.draw(
-        GUI_v1_4.View(stones, list(stones)[-1], "The AI wins", human_is_black=stones[won[0]] == 1, score=(0, 1, 0), line=won)
-    )
+    gui.draw(view)
     GUI_v1_4.pygame.image.save(GUI_v1_4.pygame.display.get_surface(), str(target))
     gui.close()
 
@@ -63,7 +63,7 @@ def draw_report(target: Path) -> None:
         command = [sys.executable, "-m", "grader", "grade", "instructor/reference", "--profile", "smoke"]
         subprocess.run([*command, "--seed", SEED, "--out", scratch], cwd=ROOT, check=True)
         page = Path(scratch, "reference", "report.html").as_uri()
-        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1000,1000", f"--screenshot={target}"]
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=900,860", f"--screenshot={target}"]
         subprocess.run([browser, *options, page], check=True, capture_output=True)
 
 
