@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from grader.assignment import ROOT
-from grader.pipeline.run import grader_digest, judging_files
+from grader.pipeline.order import grader_digest, judging_files
 
 # Imports what the grader, its checks and its workers import, as they do, and prints the files of this tree.
 IMPORT_EVERYTHING = """
