@@ -23,6 +23,7 @@ test: $(VENV)/test.stamp engines
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/codespell
 	$(VENV)/bin/clang-format --dry-run -Werror $(LAID_OUT)
 	$(RUN) -m pytest -m 'not alone' -n auto --maxprocesses 4 --dist loadfile
 	$(RUN) -m pytest -m alone
@@ -36,7 +37,7 @@ format: $(VENV)/test.stamp
 trust: $(VENV)/run.stamp tools $(ENGINES)/baseline
 	$(RUN) -m grader trust $(ARGS)
 
-# Every position of the suite is searched anew and compared.
+# Search every position of the suite again and compare the answers.
 suite: $(VENV)/run.stamp build/suite/threats
 	$(RUN) instructor/suite/verify.py
 
