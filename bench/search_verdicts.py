@@ -43,12 +43,12 @@ class LocalWorker:
     """Runs the operations of `grader.confinement.worker` in this process, with the seeds that a worker would be given."""
 
     def __init__(self, workspace: Path) -> None:
-        self.dice = Random()
+        self.seed_rng = Random()
         self._workspace = workspace
 
     def call(self, operation: str, **arguments: Any) -> Any:
         """As `grader.confinement.worker_client.Worker.call`."""
-        worker.STATE["seed"] = self.dice.getrandbits(32)
+        worker.STATE["seed"] = self.seed_rng.getrandbits(32)
         worker.seed_generators()
         try:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -72,9 +72,9 @@ def checks_of(groups: set[str]) -> dict[str, Any]:
 def verdict_of(check: str, test: Any, seed: int, local: LocalWorker, shares: dict[str, float]) -> tuple[float, str]:
     """The share of the points and the message; -1 for what could not be graded."""
     ruling = Ruling(shares=shares)
-    local.dice = Random(f"{seed}:{check}:dice")
+    local.seed_rng = Random(f"{seed}:{check}:dice")
     try:
-        fixtures = {"worker": local, "verdict": ruling, "rng": Random(f"{seed}:{check}"), "oracle": find_oracle()}
+        fixtures = {"worker": local, "ruling": ruling, "rng": Random(f"{seed}:{check}"), "oracle": find_oracle()}
         test(**{name: fixtures[name] for name in signature(test).parameters})
     except StudentFault as fault:
         return 0.0, str(fault)

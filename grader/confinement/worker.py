@@ -35,11 +35,11 @@ SUBMITTED = "AlphaZero"  # the folder of a workspace that holds the submission's
 HANDED_OUT_ASSERTION = re.compile(r"assert \(?(actin_fc|action_fc|evaluation_fc) ==")
 
 
-# ------------------------------------------------------------------------------------------- modules and dice
+# ----------------------------------------------------------------------------------- modules and random generators
 
 
 def seed_generators() -> None:
-    """Make the generators that everybody draws from repeat themselves, by the request's seed in [0, 2**32)."""
+    """Seed the global random generators with the request's seed, in [0, 2**32)."""
     random.seed(STATE["seed"])
     np.random.seed(STATE["seed"])
     if "torch" in sys.modules:
@@ -47,7 +47,7 @@ def seed_generators() -> None:
 
 
 def load(name: str) -> Any:
-    """The module of that name. Its first import may draw, and torch brings dice of its own: then all are seeded again."""
+    """Import a module. Its first import may draw numbers, and torch adds a generator: seed them all again."""
     if name in sys.modules:
         return sys.modules[name]
     module = importlib.import_module(name)

@@ -6,8 +6,8 @@ operation's; everything else is a fault of the submission, since no other progra
 answered nonsense is ended with its whole process tree and a fresh one is started for the next call, so that a check loses
 only itself. Limits count CPU time, and what other programs withheld is taken from the wall clock, so that nobody loses a
 check because another program had the core (`arena.engine.stopwatch`). Where the machine was too busy to tell, the question is
-put to a fresh worker, or the check could not be graded. Every question brings a seed for the dice of the student's code, so
-that the same question has the same answer in an appeal.
+put to a fresh worker, or the check could not be graded. Every request carries a seed for the student's random
+generators, so that the same request has the same reply in an appeal.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ class Worker:
             `arena.engine.stopwatch.cpu_allowance`.
 
     Attributes:
-        dice: where the seeds of further calls come from; not repeatable unless it is set.
+        seed_rng: draws the seed of each call; not repeatable unless a caller replaces it.
     """
 
     def __init__(self, workspace: Path, sandbox: Sandbox, limits: ProcessLimits, call_limit_s: float = 60.0) -> None:
-        self.dice = Random()
+        self.seed_rng = Random()
         self._call_limit_s = call_limit_s
         self._workspace, self._sandbox, self._limits = workspace, sandbox, limits
         self._process: subprocess.Popen[bytes] | None = None
@@ -123,7 +123,7 @@ class Worker:
                 busy to tell whether the answer was late.
         """
         limit_s = self._call_limit_s if limit_s is None else limit_s
-        seed = self.dice.getrandbits(32)
+        seed = self.seed_rng.getrandbits(32)
         repeats = 0
         while True:
             try:

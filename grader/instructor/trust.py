@@ -50,7 +50,7 @@ class Sample:
         files: what is laid over the reference, by relative path.
         without: files and folders of the reference that are left out.
         expected: check -> share of its points in [0, 1), or None for anything short of full; all others must give full.
-        luck: checks that may fall short or not, because dice decide.
+        luck: checks that may fall short or not, because chance decides.
         says: words that the message of the first expected check must hold.
     """
 

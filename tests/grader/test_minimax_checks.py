@@ -108,9 +108,9 @@ def opening(monkeypatch):
     monkeypatch.setattr(checks.time, "sleep", lambda _: None)
 
     def run(engine, assignment):
-        verdict = Ruling(shares=assignment.shares["minimax.opening"])
-        checks.test_opening(engine, LIMITS, verdict, Random(1))
-        return verdict
+        ruling = Ruling(shares=assignment.shares["minimax.opening"])
+        checks.test_opening(engine, LIMITS, ruling, Random(1))
+        return ruling
 
     return run
 
@@ -120,15 +120,15 @@ def test_stones_that_vary_within_the_centre_get_full_points(opening, assignment)
 
 
 def test_stones_that_vary_and_lie_outside_at_times_get_the_share_for_that(opening, assignment):
-    verdict = opening(scripted(WHOLE_BOARD), assignment)
-    assert verdict.share == assignment.shares["minimax.opening"]["outside"]
-    assert "first stones lay outside the central 7x7" in verdict.message
+    ruling = opening(scripted(WHOLE_BOARD), assignment)
+    assert ruling.share == assignment.shares["minimax.opening"]["outside"]
+    assert "first stones lay outside the central 7x7" in ruling.message
 
 
 def test_a_stone_that_never_varies_is_seen_more_often_before_it_costs_its_share(opening, assignment):
-    verdict = opening(scripted([(7, 7)]), assignment)
-    assert verdict.share == assignment.shares["minimax.opening"]["never_varies"]
-    assert verdict.message == f"The first stone was (7, 7) in each of {checks.SAME_OPENINGS} games; it should vary."
+    ruling = opening(scripted([(7, 7)]), assignment)
+    assert ruling.share == assignment.shares["minimax.opening"]["never_varies"]
+    assert ruling.message == f"The first stone was (7, 7) in each of {checks.SAME_OPENINGS} games; it should vary."
 
 
 def test_a_stone_that_is_always_the_same_one_outside_gets_nothing(opening, assignment):

@@ -32,7 +32,7 @@ def train(monkeypatch):
             return ExactResult(LineCounts(losses=losses, losing_lines=[(4, 0)] * min(losses, 5)), LineCounts())
 
         monkeypatch.setattr(own, "play_all_replies", result)
-        worker = SimpleNamespace(dice=None, call=lambda operation, **arguments: asked.append((operation, arguments)))
+        worker = SimpleNamespace(seed_rng=None, call=lambda operation, **arguments: asked.append((operation, arguments)))
         outcome = own.trained.__wrapped__(told, worker)
         return outcome, asked, told
 
@@ -47,11 +47,11 @@ def test_the_training_ends_with_the_first_network_that_loses_nothing(train):
 
 def test_the_best_network_counts_and_the_report_says_by_whose_search(train):
     outcome, _, told = train([9, 2, 5, 4, 7, 6, 8])
-    verdict = Ruling()
-    own.judge(told, outcome, verdict)
-    assert (outcome.games, verdict.share) == (175, 0.8)
-    assert "2 losing lines after 175 games" in verdict.message and "Judged under your own search" in verdict.message
-    assert "[4, 0]" in verdict.message
+    ruling = Ruling()
+    own.judge(told, outcome, ruling)
+    assert (outcome.games, ruling.share) == (175, 0.8)
+    assert "2 losing lines after 175 games" in ruling.message and "Judged under your own search" in ruling.message
+    assert "[4, 0]" in ruling.message
 
 
 def test_a_short_training_is_looked_at_when_it_ends(train):

@@ -48,21 +48,21 @@ def test_a_closed_worker_starts_anew_when_it_is_asked_again(worker):
     assert choose(asked) == [1]
 
 
-def test_the_same_dice_give_the_same_answers_also_in_a_fresh_process(worker):
+def test_the_same_seed_gives_the_same_answers_also_in_a_fresh_process(worker):
     """numpy, torch and random are what solutions draw from."""
-    throws = "import random; probs = np.array([random.random(), np.random.random()])"
+    draws = "import random; probs = np.array([random.random(), np.random.random()])"
     network = ROOT / "instructor/reference/AlphaZero/policy_value_net_torch.py"
-    asked, thrown = worker(throws, more={"AlphaZero/policy_value_net_torch.py": network.read_bytes()}), []
+    asked, drawn = worker(draws, more={"AlphaZero/policy_value_net_torch.py": network.read_bytes()}), []
     for seed in (1, 1, 2):
-        asked.dice = Random(seed)
+        asked.seed_rng = Random(seed)
         answers = [asked.call("search", position=POSITION, **PLAYER)["probs"].tolist() for _ in range(2)]
         for _ in range(2):
             asked.call("net_create", width=3, height=3, block=1)
             answers.append(asked.call("net_weights")["flatten_layer_3.weight"].tolist())
-        thrown.append(answers)
+        drawn.append(answers)
         asked.close()
-    assert thrown[0] == thrown[1]
-    different = [*thrown[0], *thrown[2]]
+    assert drawn[0] == drawn[1]
+    different = [*drawn[0], *drawn[2]]
     assert all(a != b for a, b in combinations(different, 2))
 
 

@@ -240,7 +240,7 @@ def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_pat
             rng = random.Random(numbers.random())
             given = {
                 "worker": Fuzzed(),
-                "verdict": Ruling(
+                "ruling": Ruling(
                     shares={name: share for shares in load_assignment().shares.values() for name, share in shares.items()}
                 ),
                 "rng": rng,

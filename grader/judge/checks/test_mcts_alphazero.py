@@ -40,7 +40,7 @@ FIRST_N_MOVES = 4
 
 
 @pytest.mark.points("mcts_alphazero.tree")
-def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """Every node of four trees.
 
     Accepts:
@@ -55,11 +55,11 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         Both searches import a tree from another file (both-searches-share-a-tree)
         Constructors have more parameters with defaults, nodes more attributes (search-clean-priors-kept)
     """
-    verdict.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the network's."
+    ruling.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the network's."
     remark, finished = "", 0
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
-        verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
+        ruling.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
         reply = call(worker, "search", position=position, n_playout=n_playout, **player_under(seed))
         tree = Tree.from_reply(reply["tree"])
         finished += reply["finished"]
@@ -68,16 +68,16 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         expect_priors(tree, position, seed)
         remark = expect_values_add_up(tree, position, SearchCase(position, seed, n_playout).value)
         expect_finished_games_to_end(tree, position)
-    verdict.seen = f"Four trees, all nodes. {remark}"
+    ruling.seen = f"Four trees, all nodes. {remark}"
     if finished:
-        verdict.seen += (
+        ruling.seen += (
             f" The network was evaluated for {finished} positions in which the game was over. That changes no value here and "
             "costs time."
         )
 
 
 @pytest.mark.points("mcts_alphazero.agreement")
-def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """The visits of the root's children.
 
     Accepts:
@@ -86,28 +86,28 @@ def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle)
         The child is selected by max over get_value, a loop, or arrays (reference, search-recursive, search-clean-priors-kept)
         Of equal moves the first or the last is selected (reference, search-clean-priors-kept)
     """
-    verdict.expected = "Under a fixed evaluator the root's children are visited as by the reference."
+    ruling.expected = "Under a fixed evaluator the root's children are visited as by the reference."
     searches, wide = (
-        [search for search, _, _ in searches_of(worker, verdict, rng, oracle, KIND, family)] for family in ("search", "wide")
+        [search for search, _, _ in searches_of(worker, ruling, rng, oracle, KIND, family)] for family in ("search", "wide")
     )
     worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
-    verdict.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
+    ruling.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
 
 
 @pytest.mark.points("mcts_alphazero.tactics")
-def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """Wins in one move and single blocks.
 
     Accepts:
         Of equal moves the first or the last is selected (reference, search-clean-priors-kept)
         The move is drawn at temperature 1e-3, or the most visited one is taken (reference, search-shares-in-play)
     """
-    verdict.expected = "With equal priors and values of 0: immediate wins are taken, the only saving block on 3x3 is found."
-    expect_tactics(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+    ruling.expected = "With equal priors and values of 0: immediate wins are taken, the only saving block on 3x3 is found."
+    expect_tactics(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 
 @pytest.mark.points("mcts_alphazero.reuse")
-def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """The method by itself, then what self-play makes of it: the next search starts from the played child's visits.
 
     Accepts:
@@ -118,9 +118,9 @@ def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
     """
     seed = rng.randrange(2**31)
     player = player_under(seed)
-    expect_reuse(worker, verdict, rng, player)
+    expect_reuse(worker, ruling, rng, player)
     _expect_trees_of_the_positions(worker, rng, player)
-    verdict.expected += " In self-play the next search goes on in the subtree of the move played."
+    ruling.expected += " In self-play the next search goes on in the subtree of the move played."
     n_playout = 200
     for _ in range(3):
         try:
@@ -143,13 +143,13 @@ def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
         for step, tree, following in zip(steps, trees, trees[1:], strict=False):
             carried = tree.root_visits.get(step["move"], 0.0)
             if carried > 5 and following.visits[0] < n_playout + carried / 2:
-                verdict.deduct(
+                ruling.deduct(
                     "tree_dropped_in_self_play",
                     f"update_with_move works, but in self-play the tree is thrown away between moves: {carried:g} visits of "
                     "the move played were not carried over.",
                 )
                 return
-    verdict.seen = "In self-play the visits of the moves played were carried over."
+    ruling.seen = "In self-play the visits of the moves played were carried over."
 
 
 def _expect_trees_of_the_positions(worker: Worker, rng: Random, player: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ SHORT_SEARCHES = 4  # in which moves with one visit have the largest Q
 
 
 @pytest.mark.points("mcts_pure.tree")
-def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """Every node of four trees, and the length of rollouts on a wide board.
 
     Accepts:
@@ -62,10 +62,10 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
         Constructors have more parameters with defaults, nodes more attributes (pure-shares-by-move)
     """
-    verdict.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
+    ruling.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
-        verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
+        ruling.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
         reply = _search(worker, position, seed, n_playout, C_PUCT)
         tree = Tree.from_reply(reply["tree"])
         expect_visits_add_up(tree, n_playout)
@@ -78,7 +78,7 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
     for _ in range(SHORT_SEARCHES):
         reply = _search(worker, random_position(rng, 6, 6, 4, 4), rng.randrange(2**31), 60, C_PUCT)
         _expect_most_visited(reply["move"], Tree.from_reply(reply["tree"]))
-    verdict.seen = f"Four trees, all nodes. {remark}"
+    ruling.seen = f"Four trees, all nodes. {remark}"
 
 
 def _search(worker: Worker, position: dict[str, Any], seed: int, n_playout: int, c_puct: float) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
 
 
 @pytest.mark.points("mcts_pure.agreement")
-def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """The visits of the root's children where rollouts do not matter.
 
     Accepts:
@@ -115,35 +115,35 @@ def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle)
         The bonus is computed by each child, or once for all (reference, pure-q-for-the-player-to-move)
         A tiny number keeps the square root above 0 (pure-shares-by-move)
     """
-    verdict.expected = "Where rollouts do not matter, the root's children are visited as by the reference."
-    certain = searches_of(worker, verdict, rng, oracle, KIND, "certain")
+    ruling.expected = "Where rollouts do not matter, the root's children are visited as by the reference."
+    certain = searches_of(worker, ruling, rng, oracle, KIND, "certain")
     for _, case, tree in certain:
         expect_legal_children(tree, case.position)
         expect_values_add_up(tree, case.position, case.value_of, hint=f"Each rollout can end in one way only here. {ROLLOUTS}")
     searches = [search for search, _, _ in certain]
-    wide = [search for search, _, _ in searches_of(worker, verdict, rng, oracle, KIND, "wide")]
+    wide = [search for search, _, _ in searches_of(worker, ruling, rng, oracle, KIND, "wide")]
     worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
-    verdict.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
+    ruling.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
 
 
 @pytest.mark.points("mcts_pure.tactics")
-def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """Wins in one move and single blocks.
 
     Accepts:
         A rollout draws its moves one by one, or shuffles them (reference, pure-shares-by-move)
         Of equal moves any is selected (pure-q-for-the-player-to-move)
     """
-    verdict.expected = "Immediate wins are taken (3x3 and 5x4 with 3 in a row) and the only saving block on 3x3 is found."
-    expect_tactics(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+    ruling.expected = "Immediate wins are taken (3x3 and 5x4 with 3 in a row) and the only saving block on 3x3 is found."
+    expect_tactics(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 
 @pytest.mark.points("mcts_pure.reuse")
-def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """update_with_move after a search.
 
     Accepts:
         get_action throws the tree away, update_with_move keeps it (reference, pure-root-expanded-first)
         The child is found by `in`, or by dict.get (reference, pure-q-for-the-player-to-move, pure-shares-by-move)
     """
-    expect_reuse(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+    expect_reuse(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})

@@ -85,7 +85,7 @@ def limits(run: Run) -> Limits:
 
 
 @pytest.mark.points("minimax.build")
-def test_build(built: Built, verdict: Ruling) -> None:
+def test_build(built: Built, ruling: Ruling) -> None:
     """The compiler's word counts.
 
     Accepts:
@@ -95,14 +95,14 @@ def test_build(built: Built, verdict: Ruling) -> None:
         a source that another one includes (engine-slow-start)
         a program of its own beside the engine, such as a test (engine-slow-start)
     """
-    verdict.expected = "The sources of one engine compile together, with no error."
+    ruling.expected = "The sources of one engine compile together, with no error."
     built.require()
     compiled = ", ".join(built.sources)[:MESSAGE_LETTERS]
-    verdict.seen = f"Compiled: {compiled}. {built.warnings[:2000] or 'There is no warning.'}"
+    ruling.seen = f"Compiled: {compiled}. {built.warnings[:2000] or 'There is no warning.'}"
 
 
 @pytest.mark.points("minimax.protocol")
-def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
+def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, ruling: Ruling, rng: Random) -> None:
     """On each side against the baseline and against opponents that let an engine show which board it has in mind.
 
     Black's first stone may lie anywhere here: `minimax.opening` is about it.
@@ -116,26 +116,26 @@ def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, verd
         a second before the name; a name with spaces that is not ASCII; notes on standard error (engine-slow-start)
         a seed of whole seconds, so that games of the same second are alike (engine-always-swaps, engine-in-parts)
     """
-    verdict.expected = "As black and as white: a name, then a legal answer to every line within the limit, to the end."
+    ruling.expected = "As black and as white: a name, then a legal answer to every line within the limit, to the end."
     sides = [Side(seat, engine, baseline, limits, Random(rng.randrange(2**31))) for seat in (0, 1)]
     with ThreadPoolExecutor(min(2, available_cores())) as pool:
         played = list(pool.map(Side.play, sides))
-    verdict.evidence["games"] = [game.to_json() for side in played for game in side]
+    ruling.evidence["games"] = [game.to_json() for side in played for game in side]
     broken = []
     for side in sides:
-        verdict.seen += f"As {side.colour}: {side.endings()}. "
+        ruling.seen += f"As {side.colour}: {side.endings()}. "
         if fault := side.fault():
             broken.append(fault)
         elif not side.games[-1].is_decided:
             detail = side.games[-1].detail
             raise CouldNotGrade(f"a game could not be decided ({detail}); grade it again when fewer programs run")
-    verdict.expect(len(broken) < 2, " ".join(broken))
+    ruling.expect(len(broken) < 2, " ".join(broken))
     if broken:
-        verdict.deduct("one_side", broken[0])
+        ruling.deduct("one_side", broken[0])
 
 
 @pytest.mark.points("minimax.opening")
-def test_opening(engine: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
+def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random) -> None:
     """Fresh starts as black, half a second apart, since many engines take their seed from the clock's seconds.
 
     Accepts:
@@ -143,7 +143,7 @@ def test_opening(engine: EngineSpec, limits: Limits, verdict: Ruling, rng: Rando
         one that is drawn from a part of it (engine-slow-start)
         one that varies with the seconds of the clock alone (engine-always-swaps, engine-in-parts)
     """
-    verdict.expected = f"{OPENINGS} fresh starts as black: each first stone inside 4..10, not always the same point."
+    ruling.expected = f"{OPENINGS} fresh starts as black: each first stone inside 4..10, not always the same point."
     stones: list[Action] = []
     while len(stones) < OPENINGS or (len(set(stones)) == 1 and len(stones) < SAME_OPENINGS):
         started = time.monotonic()
@@ -151,21 +151,21 @@ def test_opening(engine: EngineSpec, limits: Limits, verdict: Ruling, rng: Rando
         stones.append(_first_stone(seeded, limits))
         pause_s = OPENING_PAUSE_S if len(stones) < OPENINGS else 1.1
         time.sleep(max(0.0, pause_s - (time.monotonic() - started)))
-    verdict.seen = "First stones: " + ", ".join(f"({x}, {y})" for x, y in stones) + "."
-    verdict.evidence["stones"] = stones
+    ruling.seen = "First stones: " + ", ".join(f"({x}, {y})" for x, y in stones) + "."
+    ruling.evidence["stones"] = stones
     outside = [stone for stone in stones if stone[0] not in centre() or stone[1] not in centre()]
     same = len(set(stones)) == 1
-    verdict.expect(
+    ruling.expect(
         not (outside and same), f"The first stone was {stones[0]} in each of {len(stones)} games, outside the central 7x7."
     )
     if outside:
-        verdict.deduct(
+        ruling.deduct(
             "outside",
             f"{len(outside)} of {len(stones)} first stones lay outside the central 7x7 (x and y from 4 to 10), the first at "
             f"{outside[0]}; a game of a match is lost by that.",
         )
     if same:
-        verdict.deduct("never_varies", f"The first stone was {stones[0]} in each of {len(stones)} games; it should vary.")
+        ruling.deduct("never_varies", f"The first stone was {stones[0]} in each of {len(stones)} games; it should vary.")
 
 
 def _first_stone(engine: EngineSpec, limits: Limits) -> Action:
@@ -190,7 +190,7 @@ def _first_stone(engine: EngineSpec, limits: Limits) -> Action:
 
 
 @pytest.mark.points("minimax.win_rate")
-def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
+def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Limits, ruling: Ruling, rng: Random) -> None:
     """A match against the baseline.
 
     Accepts:
@@ -198,7 +198,7 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
         an engine that swaps whatever lies there (engine-always-swaps)
     """
     profile, points = run.profile.match, run.assignment.check("minimax.win_rate").points
-    verdict.expected = (
+    ruling.expected = (
         f"{profile.games} games against the baseline, {profile.limit_s:g} s of CPU time a move at most; points by the formula "
         f"{run.assignment.win_rate_formula} of assignment.toml."
     )
@@ -216,22 +216,22 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
     setup = MatchSetup((engine, baseline), profile.games, rng.randrange(2**31), limits)
     records = Records(run.folder / "games.jsonl", setup)
     result = play_match(setup, ThreadRunner(available_cores()), on_game=progress, records=records)
-    verdict.evidence["match"] = match = result.to_json()
-    verdict.seen = f"{_describe(match)} {Load.of(result.games).sentence}".strip()
+    ruling.evidence["match"] = match = result.to_json()
+    ruling.seen = f"{_describe(match)} {Load.of(result.games).sentence}".strip()
     wins, losses, missing = match["agents"][0]["wins"], match["agents"][0]["losses"], profile.games - match["plays"]
     # Of games that could not be decided: all lost, all won.
     possible = [run.assignment.win_rate_points(wins + w, losses + missing - w, profile.games, points) for w in (0, missing)]
     if possible[0] < possible[1]:
         raise CouldNotGrade(
             f"{missing} of {profile.games} games could not be decided, since other programs had the cores: that leaves "
-            f"{possible[0]:g} to {possible[1]:g} points; grade it again when fewer programs run. {verdict.seen}"
+            f"{possible[0]:g} to {possible[1]:g} points; grade it again when fewer programs run. {ruling.seen}"
         )
     given = possible[0]
-    verdict.message = verdict.seen
+    ruling.message = ruling.seen
     if given < points:
-        verdict.share = given / points
-        verdict.message += f" The formula gives {given:g} of {points:g} points."
-    verdict.message += f" {_foretell(run, result, points)}"
+        ruling.share = given / points
+        ruling.message += f" The formula gives {given:g} of {points:g} points."
+    ruling.message += f" {_foretell(run, result, points)}"
 
 
 def _foretell(run: Run, result: MatchResult, points: float) -> str:

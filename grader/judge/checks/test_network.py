@@ -36,7 +36,7 @@ Pair = tuple[int, float]  # a move and its prior
 
 
 @pytest.mark.points("network.layers")
-def test_layers(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+def test_layers(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """The keys and shapes of the state_dict, and that each entry acts on the outputs.
 
     Accepts:
@@ -46,10 +46,10 @@ def test_layers(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) ->
         The tower as a ModuleList or a Sequential (reference, network-mixed-precision)
         More constructor arguments, with defaults, and more attributes (network-mixed-precision, network-in-its-own-classes)
     """
-    verdict.expected = "The keys and shapes of the handout's table, for 3x3 with 1 block, 5x4 with 2, 11x11 with 19."
+    ruling.expected = "The keys and shapes of the handout's table, for 3x3 with 1 block, 5x4 with 2, 11x11 with 19."
     for width, height, block in SHAPES:
         seen = worker.call("model_layout", width=width, height=height, block=block)
-        verdict.expect(isinstance(seen, dict), "The model has no state_dict.")
+        ruling.expect(isinstance(seen, dict), "The model has no state_dict.")
         expected = {key: list(shape) for key, shape in expected_layout(width, height, block).items()}
         where = f"on {width}x{height} (width x height) with {block} block{'s' if block > 1 else ''}"
         missing, extra = sorted(set(expected) - set(seen)), sorted(set(seen) - set(expected))
@@ -57,9 +57,9 @@ def test_layers(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) ->
             names = [f"missing {', '.join(missing[:4])}"] * bool(missing) + [f"unknown {', '.join(extra[:4])}"] * bool(extra)
             raise StudentFault(f"The layer names differ {where}: {'; '.join(names)}.")
         for key, shape in expected.items():
-            verdict.expect(seen[key] == shape, f"{key} has shape {seen[key]} {where}; expected {shape}.")
+            ruling.expect(seen[key] == shape, f"{key} has shape {seen[key]} {where}; expected {shape}.")
     _expect_every_layer_counts(worker, rng, oracle)
-    verdict.seen = "All keys and shapes are as in the table, and the outputs depend on each of them."
+    ruling.seen = "All keys and shapes are as in the table, and the outputs depend on each of them."
 
 
 def _expect_every_layer_counts(worker: Worker, rng: Random, oracle: Oracle) -> None:
@@ -94,7 +94,7 @@ def _both_heads(heads: Heads, count: int) -> np.ndarray:
 
 
 @pytest.mark.points("network.load")
-def test_load(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_load(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """What init_model's file holds, and that it is used.
 
     Accepts:
@@ -102,25 +102,25 @@ def test_load(worker: Worker, verdict: Ruling, rng: Random) -> None:
         Missing num_batches_tracked filled in (reference, network-double-precision-outputs)
         Lines printed on the way (network-as-handed-out)
     """
-    verdict.expected = "PolicyValueNet(width, height, block, init_model=FILE) holds the file's weights, each of them."
+    ruling.expected = "PolicyValueNet(width, height, block, init_model=FILE) holds the file's weights, each of them."
     weights = random_weights(3, 3, 1, rng.randrange(2**31))
     worker.call("net_create", width=3, height=3, block=1, weights=weights)
     loaded = worker.call("net_weights")
     for key, value in weights.items():
-        verdict.expect(key in loaded, f"After loading, {key} is missing from the model's state_dict.")
+        ruling.expect(key in loaded, f"After loading, {key} is missing from the model's state_dict.")
         same = loaded[key].shape == value.shape and np.allclose(loaded[key], value, atol=1e-6)
-        verdict.expect(same, f"After loading, {key} is not what the file holds.")
+        ruling.expect(same, f"After loading, {key} is not what the file holds.")
     # Held is not used: with the file's weights the network must give other outputs than with another file's.
     states, seen = random_states(rng, 3, 3, 8), []
     for _ in range(3):
         worker.call("net_create", width=3, height=3, block=1, weights=random_weights(3, 3, 1, rng.randrange(2**31)))
         seen.append(_both_heads(worker.call("net_forward", states=states), len(states)))
-    verdict.expect(np.abs(np.diff(seen, axis=0)).max() > 1e-6, "Whatever file is loaded, forward gives the same.")
-    verdict.seen = f"{len(weights)} entries were loaded as they are."
+    ruling.expect(np.abs(np.diff(seen, axis=0)).max() > 1e-6, "Whatever file is loaded, forward gives the same.")
+    ruling.seen = f"{len(weights)} entries were loaded as they are."
 
 
 @pytest.mark.points("network.outputs")
-def test_outputs(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """Both heads of forward and of policy_value, on boards that are not square, batch norm in eval mode.
 
     Accepts:
@@ -132,7 +132,7 @@ def test_outputs(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -
         Mixed precision that is off without a GPU (network-mixed-precision)
         The network on the GPU where there is one (network-as-handed-out)
     """
-    verdict.expected = "For the same weights the same log probabilities, probabilities and values, to 1e-4."
+    ruling.expected = "For the same weights the same log probabilities, probabilities and values, to 1e-4."
     worst = 0.0
     for family, draw in OUTPUTS.items():
         case, answers = oracle.ask(family, draw, rng)
@@ -154,7 +154,7 @@ def test_outputs(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -
         # One state alone: what the others are must not matter in eval mode.
         alone, _ = worker.call("net_policy_value", states=states[:1])
         worst = max(worst, _expect_close(alone, np.exp(log_probs[:1]), f"policy_value of a single state {where}"))
-    verdict.seen = f"Largest difference {worst:.1e}."
+    ruling.seen = f"Largest difference {worst:.1e}."
 
 
 def _expect_close(seen: Any, expected: np.ndarray, what: str) -> float:
@@ -193,7 +193,7 @@ def _slip(seen: np.ndarray, expected: np.ndarray) -> str:
 
 
 @pytest.mark.points("network.legal_moves")
-def test_legal_moves(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """On square boards alone: the two functions are handed out, and those of earlier years are right on no others.
 
     Accepts:
@@ -207,24 +207,24 @@ def test_legal_moves(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracl
         Mirrored after the turn or before it (reference, training-losses-apart)
         Symmetries as tables of points (network-double-precision-outputs)
     """
-    verdict.expected = "Each legal move once with the network's probability of it, and the value for the side to move."
+    ruling.expected = "Each legal move once with the network's probability of it, and the value for the side to move."
     worker.call("net_create", width=5, height=5, block=1, weights=random_weights(5, 5, 1, rng.randrange(2**31)))
     for plies in (0, 5, 11):
         position = random_position(rng, 5, 5, 4, plies)
         # Held against the network's own answer: whether that is right, network.outputs decides.
         (probs,), (value,) = _answers(worker, [np.asarray(board_at(position).current_state(), dtype=np.float32)], 25)
         pairs, seen_value = worker.call("net_policy_value_fn", position=position)
-        verdict.expect(
+        ruling.expect(
             len(pairs) == len({move for move, _ in pairs}) and _legal(pairs, position),
             f"policy_value_fn after moves {position['moves']} should give exactly the legal moves.",
         )
-        verdict.expect(_same_priors(pairs, probs), "policy_value_fn gives legal moves other probabilities than the network's.")
-        verdict.expect(
+        ruling.expect(_same_priors(pairs, probs), "policy_value_fn gives legal moves other probabilities than the network's.")
+        ruling.expect(
             abs(seen_value - value) <= OUTPUT_TOLERANCE,
             f"policy_value_fn's value is {seen_value:.4f}; the network says {value:.4f}.",
         )
-    _expect_symmetries(worker, verdict, rng, oracle)
-    verdict.seen = (
+    _expect_symmetries(worker, ruling, rng, oracle)
+    ruling.seen = (
         f"Three positions, all legal moves, all probabilities; and {SYMMETRY_DRAWS} times one through random symmetries."
     )
 
@@ -253,20 +253,20 @@ def _same_priors(pairs: list[Pair], probs: np.ndarray) -> bool:
     return any(np.allclose(priors, expected / scale, rtol=0, atol=OUTPUT_TOLERANCE) for scale in (1.0, expected.sum() or 1.0))
 
 
-def _expect_symmetries(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """policy_value_fn_random must be what the network says of the turned board, its moves turned back."""
     case, _ = oracle.ask("symmetries", SymmetryCase, rng)
     worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
     probs, values = _answers(worker, case.turned, SYMMETRY_SIDE**2)
     accepted = [case.undo(symmetry, row) for symmetry, row in enumerate(probs)]
     for pairs, value in worker.call("net_random_symmetries", position=case.position, draws=SYMMETRY_DRAWS):
-        verdict.expect(
+        ruling.expect(
             _legal(pairs, case.position) and any(_same_priors(pairs, each) for each in accepted),
             "policy_value_fn_random gives moves other probabilities than the network gives them on any turned or mirrored "
             "board: the symmetry is not undone on the moves. The moves' rows count from the bottom, the states' from the top, "
             "and the last turn is undone first.",
         )
-        verdict.expect(
+        ruling.expect(
             np.abs(values - value).min() <= OUTPUT_TOLERANCE,
             f"policy_value_fn_random gives the value {value:.4f}, which the network gives for no turned or mirrored board: a "
             "symmetry does not change who is better.",

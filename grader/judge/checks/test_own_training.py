@@ -40,7 +40,7 @@ class Outcome:
 def trained(run: Run, worker: Worker) -> Outcome:
     """Train once for both checks; StudentFault where that breaks off before the first look."""
     profile, rng = run.profile.training, run.random("training")
-    worker.dice = run.random("training:dice")
+    worker.seed_rng = run.random("training:dice")
     best, curve = None, []
     for _ in range(profile.seeds):
         seed, games = rng.randrange(2**31), 0
@@ -62,25 +62,25 @@ def trained(run: Run, worker: Worker) -> Outcome:
     return best
 
 
-def judge(run: Run, trained: Outcome, verdict: Ruling) -> None:
+def judge(run: Run, trained: Outcome, ruling: Ruling) -> None:
     """Give the points for its losing lines."""
-    verdict.expected = f"A trained network loses no line of replies under your own search. {IN_GRADING}"
-    verdict.evidence.update(seed=trained.seed, curve=trained.curve)
+    ruling.expected = f"A trained network loses no line of replies under your own search. {IN_GRADING}"
+    ruling.evidence.update(seed=trained.seed, curve=trained.curve)
     losing = trained.result.losing_lines
     examples = [list(line) for line in (*trained.result.first.losing_lines, *trained.result.second.losing_lines)][:3]
-    verdict.seen = f"{losing} losing lines after {trained.games} games (seed {trained.seed}). {IN_GRADING}"
+    ruling.seen = f"{losing} losing lines after {trained.games} games (seed {trained.seed}). {IN_GRADING}"
     share = run.assignment.losing_lines_share(losing)
     if share < 1:
-        verdict.partial(share, f"The best network has {verdict.seen} For example {examples[0]}.")
+        ruling.partial(share, f"The best network has {ruling.seen} For example {examples[0]}.")
 
 
 @pytest.mark.points("training.never_loses")
-def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
+def test_never_loses(run: Run, trained: Outcome, ruling: Ruling) -> None:
     """The trained network, here under the student's own search."""
-    judge(run, trained, verdict)
+    judge(run, trained, ruling)
 
 
 @pytest.mark.points("training.own_search")
-def test_own_search(run: Run, trained: Outcome, verdict: Ruling) -> None:
+def test_own_search(run: Run, trained: Outcome, ruling: Ruling) -> None:
     """The trained network under the student's own search."""
-    judge(run, trained, verdict)
+    judge(run, trained, ruling)

@@ -48,7 +48,7 @@ SAME_SHARES = 0.02
 
 
 @pytest.mark.points("mcts_alphazero.noise")
-def test_noise(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """The priors of new roots in many searches, and of kept ones in two games.
 
     Accepts:
@@ -60,11 +60,11 @@ def test_noise(worker: Worker, verdict: Ruling, rng: Random) -> None:
         Each move of self-play begins with a new root, which gets noise (search-fresh-trees)
         A kept root gets noise before its first playout, or after it (reference, search-published-layout)
     """
-    verdict.expected = (
+    ruling.expected = (
         "In self-play the root's priors are 0.75 p + 0.25 Dirichlet(0.3), drawn for each move; in play they are p."
     )
     position, seed = random_position(rng, *NOISE_POSITION), rng.randrange(2**31)
-    verdict.evidence["noise"] = {**position, "seed": seed}
+    ruling.evidence["noise"] = {**position, "seed": seed}
     board = board_at(position)
     player, clean = player_under(seed), _clean_priors(board, seed)
 
@@ -72,19 +72,19 @@ def test_noise(worker: Worker, verdict: Ruling, rng: Random) -> None:
         reply = call(worker, "search", position=position, n_playout=20, is_selfplay=is_selfplay, **player)
         return _root_priors(Tree.from_reply(reply["tree"]), board)
 
-    verdict.expect(_are_same(root_priors(0), clean), "In play (is_selfplay=0) there should be no noise in the priors.")
+    ruling.expect(_are_same(root_priors(0), clean), "In play (is_selfplay=0) there should be no noise in the priors.")
     seen = [root_priors(1) for _ in range(NOISE_DRAWS)]
     if all(_are_same(priors, clean) for priors in seen):
-        _expect_noise_elsewhere(worker, verdict, rng, position, player)
+        _expect_noise_elsewhere(worker, ruling, rng, position, player)
         return
     draws = [(priors - (1 - NOISE_SHARE) * clean) / NOISE_SHARE for priors in seen]
     for noise in draws:
         if noise.min() < -1e-3 or abs(noise.sum() - 1) > 1e-2:
             raise StudentFault("The root's priors in self-play are not a mixture of 0.75 p and 0.25 of a distribution.")
     spread = max(float(np.abs(a - b).max()) for a, b in pairwise(draws))
-    verdict.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh.")
-    _expect_concentration(verdict, draws)
-    _expect_noise_on_kept_roots(worker, verdict, position, seed)
+    ruling.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh.")
+    _expect_concentration(ruling, draws)
+    _expect_noise_on_kept_roots(worker, ruling, position, seed)
 
 
 def _clean_priors(board: Board, seed: int) -> np.ndarray:
@@ -105,20 +105,20 @@ def _are_same(priors: np.ndarray, clean: np.ndarray) -> bool:
     return bool(np.abs(priors - clean).max() < SAME_PRIORS)
 
 
-def _expect_concentration(verdict: Ruling, draws: list[np.ndarray]) -> None:
+def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
     """Dirichlet(0.3) over some twenty moves puts most of its weight on a few; a smaller alpha on one, a larger one on all."""
     mean, entries = float(np.mean([unevenness(noise) for noise in draws])), len(draws[0])
     alpha = fitting_alpha(mean, entries)
-    verdict.seen = f"The noise is as concentrated as Dirichlet({alpha:.2g}) over {entries} moves."
+    ruling.seen = f"The noise is as concentrated as Dirichlet({alpha:.2g}) over {entries} moves."
     if not UNEVENNESS[0] <= mean <= UNEVENNESS[1]:
         how = "flatter" if mean < UNEVENNESS[0] else "more concentrated"
-        verdict.deduct(
+        ruling.deduct(
             "concentration",
             f"The noise is {how} than Dirichlet(0.3): its entries are spread like those of Dirichlet({alpha:.2g}).",
         )
 
 
-def _expect_noise_on_kept_roots(worker: Worker, verdict: Ruling, position: Position, seed: int) -> None:
+def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: Position, seed: int) -> None:
     """From the second move of self-play on the root may be a node of the move before.
 
     A tree of another position, and a search that breaks off in it, cost their points in the check of reuse.
@@ -134,7 +134,7 @@ def _expect_noise_on_kept_roots(worker: Worker, verdict: Ruling, position: Posit
             if set(tree.root_priors) != set(board.availables):
                 return
             if _are_same(_root_priors(tree, board), _clean_priors(board, seed)):
-                verdict.deduct(
+                ruling.deduct(
                     "fresh_root_only",
                     f"At move {number} of self-play there is no noise in the root's priors: it is mixed into a new root, and "
                     "not into one that was kept from the move before.",
@@ -142,7 +142,7 @@ def _expect_noise_on_kept_roots(worker: Worker, verdict: Ruling, position: Posit
                 return
 
 
-def _expect_noise_elsewhere(worker: Worker, verdict: Ruling, rng: Random, position: Position, player: dict[str, Any]) -> None:
+def _expect_noise_elsewhere(worker: Worker, ruling: Ruling, rng: Random, position: Position, player: dict[str, Any]) -> None:
     """There is no noise in `_P`: either there is none, or it is mixed in where the move is drawn, or within the selection.
 
     Raises:
@@ -170,7 +170,7 @@ def _expect_noise_elsewhere(worker: Worker, verdict: Ruling, rng: Random, positi
         unvisited += Tree.from_reply(reply["tree"]).root_visits.get(reply["move"]) == 0
     if not unvisited:
         raise StudentFault("In self-play the root's priors are the evaluator's: there is no Dirichlet noise.")
-    verdict.deduct(
+    ruling.deduct(
         "only_at_the_draw",
         "There is noise, but in the wrong place: it is mixed in where the move is drawn, so that the search itself never "
         "explores. It belongs into the root's priors.",
@@ -181,7 +181,7 @@ def _expect_noise_elsewhere(worker: Worker, verdict: Ruling, rng: Random, positi
 
 
 @pytest.mark.points("mcts_alphazero.temperature")
-def test_temperature(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """The draw is judged by the moves played; `probs` by what the network may learn from.
 
     Accepts:
@@ -191,17 +191,17 @@ def test_temperature(worker: Worker, verdict: Ruling, rng: Random) -> None:
         The most visited move is drawn at temperature 1e-3, or taken (reference, search-shares-in-play)
         Noise is mixed in at the draw, which costs its share in the check of noise (search-noise-at-the-draw)
     """
-    verdict.expected = (
+    ruling.expected = (
         f"In self-play the move is drawn by the visits for the first first_n_moves ({FIRST_N_MOVES}) moves and is the most "
         "visited one later, and probs are the shares of the visits; in play it is the most visited one. Taken points have "
         "probability 0."
     )
-    _expect_most_visited_in_play(worker, verdict, rng)
+    _expect_most_visited_in_play(worker, ruling, rng)
     series: list[list[Draw]] = [[] for _ in range(FIRST_N_MOVES + 2)]
     for _ in range(GAMES):
-        for draws, draw in zip(series, _drawn_moves(worker, verdict, rng, len(series)), strict=False):
+        for draws, draw in zip(series, _drawn_moves(worker, ruling, rng, len(series)), strict=False):
             draws.append(draw)
-    verdict.expect(len(series[0]) == GAMES, "In self-play no move was made.")
+    ruling.expect(len(series[0]) == GAMES, "In self-play no move was made.")
     noise_at_the_draw = all(draw.clean_priors for draws in series for draw in draws)
     for ply, draws in enumerate(series):
         _expect_probs(draws, ply)
@@ -211,13 +211,13 @@ def test_temperature(worker: Worker, verdict: Ruling, rng: Random) -> None:
     _expect_drawn_by_visits(early, f"In the first {FIRST_N_MOVES} moves of self-play", noise_at_the_draw)
     _expect_most_visited_later(late, noise_at_the_draw)
     top = sum(draw.is_most_visited for draw in early)
-    verdict.seen = (
+    ruling.seen = (
         f"Of the first {FIRST_N_MOVES} moves of {GAMES} games of self-play {top} of {len(early)} were the most visited ones, "
         f"of later ones {sum(draw.is_most_visited for draw in late)} of {len(late)}."
     )
 
 
-def _drawn_moves(worker: Worker, verdict: Ruling, rng: Random, plies: int) -> list[Draw]:
+def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int) -> list[Draw]:
     """The first moves of a game of self-play, or those of fresh players in positions with as many stones.
 
     Fresh players are asked where a kept tree is not that of the position, which costs its points in the check of reuse.
@@ -226,12 +226,12 @@ def _drawn_moves(worker: Worker, verdict: Ruling, rng: Random, plies: int) -> li
     settings = {"n_playout": 30, "first_n_moves": FIRST_N_MOVES, **player_under(seed)}
     try:
         steps = call(worker, "self_play", position=EMPTY_3X3, plies=plies, **settings)
-        verdict.evidence.setdefault("games", []).append({"seed": seed, "moves": [step["move"] for step in steps]})
+        ruling.evidence.setdefault("games", []).append({"seed": seed, "moves": [step["move"] for step in steps]})
         boards = [board_at(EMPTY_3X3, [before["move"] for before in steps[:ply]]) for ply in range(len(steps))]
         return [Draw.from_step(step, board, seed) for step, board in zip(steps, boards, strict=True)]
     except StudentFault:
         positions = [_position_after(rng, ply) for ply in range(plies)]
-        verdict.evidence.setdefault("positions", []).append({"seed": seed, "moves": [each["moves"] for each in positions]})
+        ruling.evidence.setdefault("positions", []).append({"seed": seed, "moves": [each["moves"] for each in positions]})
         steps = [call(worker, "search", position=position, is_selfplay=1, **settings) for position in positions]
         return [Draw.from_step(step, board_at(position), seed) for step, position in zip(steps, positions, strict=True)]
 
@@ -323,11 +323,11 @@ def _expect_most_visited_later(draws: list[Draw], noise_at_the_draw: bool) -> No
         )
 
 
-def _expect_most_visited_in_play(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def _expect_most_visited_in_play(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """In several positions, since a move drawn by the visits' shares may be the most visited one by luck."""
     for _ in range(POSITIONS_IN_PLAY):
         position, seed = random_position(rng, 5, 4, 4, 3), rng.randrange(2**31)
-        verdict.evidence.setdefault("in_play", []).append({**position, "seed": seed})
+        ruling.evidence.setdefault("in_play", []).append({**position, "seed": seed})
         try:
             reply = call(worker, "search", position=position, n_playout=150, **player_under(seed))
         except StudentFault as fault:

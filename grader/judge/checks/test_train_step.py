@@ -86,7 +86,7 @@ def entropy_of(outputs: Outputs) -> float:
 
 
 @pytest.mark.points("train_step.loss")
-def test_loss(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     """The loss and the entropy that train_step returns, and the slip in the loss if one explains it.
 
     Accepts:
@@ -102,16 +102,16 @@ def test_loss(worker: Worker, verdict: Ruling, batch: Batch) -> None:
     outputs = possible_outputs(worker, batch)
     reading = read_loss(loss, outputs, batch.targets, batch.trained, LOSS_TOLERANCE)
     data, l2 = HANDOUT.loss(outputs[0], batch.targets), l2_terms(batch.trained)[""][1]
-    verdict.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * the squared norm of the weights, in train mode."
-    verdict.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
-    verdict.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
+    ruling.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * the squared norm of the weights, in train mode."
+    ruling.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
+    ruling.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
     if reading is not None and reading.slip == BIASES:
-        verdict.deduct("biases_in_l2", f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {BIASES}.")
+        ruling.deduct("biases_in_l2", f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {BIASES}.")
     elif reading is None or reading.slip:
         raise StudentFault(f"The loss is {loss:.4f}; expected {data + l2:.4f}{_reason(reading, outputs[0], batch, l2)}")
     entropies = [entropy_of(each) for each in outputs]
     if not any(abs(entropy - value) <= LOSS_TOLERANCE * max(1.0, value) for value in entropies):
-        verdict.deduct("entropy", f"The entropy returned is {entropy:.4f}; that of the policy is {entropies[0]:.4f}.")
+        ruling.deduct("entropy", f"The entropy returned is {entropy:.4f}; that of the policy is {entropies[0]:.4f}.")
 
 
 def _reason(reading: Reading | None, outputs: Outputs, batch: Batch, l2: float) -> str:
@@ -124,26 +124,26 @@ def _reason(reading: Reading | None, outputs: Outputs, batch: Batch, l2: float) 
 
 
 @pytest.mark.points("train_step.train_mode")
-def test_train_mode(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+def test_train_mode(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     """Batch norm's statistics, which train_step moves and policy_value does not.
 
     Accepts:
         train_step leaves train mode to policy_value, or ends in eval mode (reference, training-losses-apart)
         policy_value gives the mode back that it found (training-weight-decay, network-in-its-own-classes)
     """
-    verdict.expected = "train_step moves the running statistics of batch norm; policy_value does not, even afterwards."
+    ruling.expected = "train_step moves the running statistics of batch norm; policy_value does not, even afterwards."
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     mixed_before = _depends_on_the_batch(worker, batch)
     _, after = train(worker, batch, lr=1e-3)
     moved = max(float(np.abs(change(batch.weights, after, key)).max()) for key in batch.weights if "running_" in key)
-    verdict.expect(moved > 0, "Batch norm's running statistics did not move in train_step: the network was left in eval mode.")
+    ruling.expect(moved > 0, "Batch norm's running statistics did not move in train_step: the network was left in eval mode.")
     # States that mix before any training do so for another reason, which network.outputs looks for.
     mixed = _depends_on_the_batch(worker, batch) and not mixed_before
     again = worker.call("net_weights")
     still = max(float(np.abs(change(after, again, key)).max()) for key in after if "running_" in key)
-    verdict.expect(still == 0, "policy_value moved batch norm's running statistics: it belongs in eval mode.")
-    verdict.expect(not mixed, "policy_value of a state depends on the other states of its batch: it belongs in eval mode.")
-    verdict.seen = f"Running statistics moved by up to {moved:.3g} in train_step and not at all in policy_value."
+    ruling.expect(still == 0, "policy_value moved batch norm's running statistics: it belongs in eval mode.")
+    ruling.expect(not mixed, "policy_value of a state depends on the other states of its batch: it belongs in eval mode.")
+    ruling.seen = f"Running statistics moved by up to {moved:.3g} in train_step and not at all in policy_value."
 
 
 def _depends_on_the_batch(worker: Worker, batch: Batch) -> bool:
@@ -155,7 +155,7 @@ def _depends_on_the_batch(worker: Worker, batch: Batch) -> bool:
 
 
 @pytest.mark.points("train_step.learning_rate")
-def test_learning_rate(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+def test_learning_rate(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     """How far the weights move in a step by its lr.
 
     Accepts:
@@ -164,11 +164,11 @@ def test_learning_rate(worker: Worker, verdict: Ruling, batch: Batch) -> None:
         Decoupled weight decay, which moves the weights by the rate too (training-decoupled-weight-decay)
         Steps of a gradient scaler that is off (network-mixed-precision)
     """
-    verdict.expected = "No weight moves at lr 0; ten times the lr moves them about ten times as far in the first step."
+    ruling.expected = "No weight moves at lr 0; ten times the lr moves them about ten times as far in the first step."
 
     still, short, long = (_distance(batch, train(worker, batch, lr)[1]) for lr in (0.0, 1e-4, 1e-3))
-    verdict.seen = f"Weights moved by {still:.2g} at lr 0, {short:.3g} at 1e-4, {long:.3g} at 1e-3."
-    verdict.expect(short > 0, "The weights do not move at all in a step at lr 1e-4.")
+    ruling.seen = f"Weights moved by {still:.2g} at lr 0, {short:.3g} at 1e-4, {long:.3g} at 1e-3."
+    ruling.expect(short > 0, "The weights do not move at all in a step at lr 1e-4.")
     ratio = long / short
     if still > 0.01 * short or not 8 < ratio < 12:
         raise StudentFault(
@@ -181,7 +181,7 @@ def test_learning_rate(worker: Worker, verdict: Ruling, batch: Batch) -> None:
     batch.step(worker, lr=0.0)
     after = worker.call("net_weights")
     drift = max(float(np.abs(change(before, after, key)).max()) for key in batch.trained)
-    verdict.expect(drift < 1e-7, f"A later call with lr 0 still moved the weights by {drift:.2g}.")
+    ruling.expect(drift < 1e-7, f"A later call with lr 0 still moved the weights by {drift:.2g}.")
 
 
 def _distance(batch: Batch, after: dict[str, np.ndarray]) -> float:
@@ -190,7 +190,7 @@ def _distance(batch: Batch, after: dict[str, np.ndarray]) -> float:
 
 
 @pytest.mark.points("train_step.l2")
-def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     """The weights of a plane that is empty in the whole batch: only regularisation can move them, and towards zero.
 
     Accepts:
@@ -200,27 +200,27 @@ def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
         Decoupled weight decay (training-decoupled-weight-decay)
         The L2 term propagated back on its own (training-losses-apart)
     """
-    verdict.expected = "Weights that the data says nothing about shrink."
+    ruling.expected = "Weights that the data says nothing about shrink."
     _, after = train(worker, batch, lr=1e-2)
     key = "conv2d_1.weight"
     unused = batch.weights[key][:, UNUSED_PLANE].astype(float).reshape(-1)
     moved = change(batch.weights, after, key)[:, UNUSED_PLANE].reshape(-1)
     large = np.abs(unused) > 0.05
-    verdict.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
-    verdict.expect(
+    ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
+    ruling.expect(
         float(np.abs(moved).max()) > 0,
         "Weights that the data says nothing about did not move: there is no L2 regularisation, in the loss or as weight decay.",
     )
     inward = float(np.mean(np.sign(moved[large]) == -np.sign(unused[large])))
-    verdict.seen = f"{inward:.0%} of those weights moved towards zero."
+    ruling.seen = f"{inward:.0%} of those weights moved towards zero."
     sign = " The L2 term is subtracted." if inward < 0.05 else ""
-    verdict.expect(
+    ruling.expect(
         inward > 0.95, f"Of the weights that the data says nothing about only {inward:.0%} moved towards zero.{sign}"
     )
 
 
 @pytest.mark.points("train_step.overfits")
-def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, oracle: Oracle) -> None:
+def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) -> None:
     """From fresh weights, as the student's own code draws them.
 
     A loss with a slip is train_step.loss' matter: then the steps have to learn what that loss asks for.
@@ -230,13 +230,13 @@ def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, oracle: Oracle)
         Gradients cleared through the model or the optimiser (network-double-precision-outputs, reference)
         The errors propagated back together or one after the other (reference, training-losses-apart)
     """
-    verdict.expected = (
+    ruling.expected = (
         f"{STEPS} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left), from one of "
         f"{BEGINNINGS} draws of the weights at least."
     )
     _, after = train(worker, batch, lr=1e-3)
-    verdict.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
-    loss = _expect_fresh_gradients(worker, verdict, batch)
+    ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
+    loss = _expect_fresh_gradients(worker, ruling, batch)
     reading = read_loss(loss, possible_outputs(worker, batch), batch.targets, batch.trained, LOSS_TOLERANCE)
     objective = reading.objective if reading is not None else HANDOUT
     smallest, also_learnt = float("inf"), ""
@@ -245,22 +245,22 @@ def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, oracle: Oracle)
             share = objective.share_left(start, end, batch.targets)
             if share < smallest:
                 smallest = share
-                verdict.seen = (
+                ruling.seen = (
                     f"Loss {objective.loss(start, batch.targets):.3f} at first, {objective.loss(end, batch.targets):.3f} at "
                     f"last; {objective.floor(batch.targets):.3f} cannot be learnt away."
                 )
             if smallest < ENOUGH:
-                verdict.evidence["left"] = smallest
+                ruling.evidence["left"] = smallest
                 if objective.slip:
-                    verdict.seen += f" Judged by the loss that is computed: {objective.slip} (see train_step.loss)."
+                    ruling.seen += f" Judged by the loss that is computed: {objective.slip} (see train_step.loss)."
                 return
             nearest = learnt(start, end, batch.targets, ENOUGH)
             also_learnt = nearest.slip if nearest is not None else also_learnt
-    left = f"{verdict.seen} The steps do not learn: {smallest:.0%} of what can be learnt is left."
+    left = f"{ruling.seen} The steps do not learn: {smallest:.0%} of what can be learnt is left."
     raise StudentFault(f"{left} By what they do learn it looks as if {also_learnt}." if also_learnt else left)
 
 
-def _expect_fresh_gradients(worker: Worker, verdict: Ruling, batch: Batch) -> float:
+def _expect_fresh_gradients(worker: Worker, ruling: Ruling, batch: Batch) -> float:
     """At lr 0 a second step on the same batch has the first one's gradients, and not their sum; returns the loss."""
     (loss, _), _ = train(worker, batch, lr=0.0)
     first = worker.call("net_gradients")
@@ -270,7 +270,7 @@ def _expect_fresh_gradients(worker: Worker, verdict: Ruling, batch: Batch) -> fl
     for name, gradient in first.items():
         again = second.get(name, np.empty(0))
         felt = again.shape == gradient.shape and np.abs(gradient).max(initial=0) > 1e-4
-        verdict.expect(
+        ruling.expect(
             not felt or not np.allclose(again, 2.0 * gradient, rtol=1e-2),
             "The second step's gradients hold the first one's too: gradients of an earlier step must not remain.",
         )

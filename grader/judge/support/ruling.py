@@ -11,7 +11,7 @@ from grader.errors import StudentFault
 
 @dataclass
 class Ruling:
-    """What a test says beside passing or failing; the `verdict` fixture.
+    """What a test says beside passing or failing; the fixture `ruling`.
 
     Attributes:
         shares: what is left of the check's points for each shortcoming that assignment.toml names.

@@ -158,13 +158,13 @@ def expect_priors(tree: Tree, position: Position, seed: int) -> None:
 
 
 def searches_of(
-    worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle, kind: str, family: str
+    worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle, kind: str, family: str
 ) -> list[tuple[Search, SearchCase, Tree]]:
     """A student's search of each kind in a group of families (see `SEARCHES`), with the answers that it is held against."""
     found = []
     for name in families(family):
         case, answers = oracle.ask(name, SEARCHES[name], rng)
-        verdict.evidence.setdefault(family, []).append(case.record)
+        ruling.evidence.setdefault(family, []).append(case.record)
         player = {**player_under(case.seed), "kind": kind, "c_puct": case.c_puct}
         reply = call(worker, "search", position=case.position, n_playout=case.n_playout, **player)
         tree = Tree.from_reply(reply["tree"])
@@ -184,7 +184,7 @@ def chooses_at_random(worker: Worker, rng: Random, kind: str) -> bool:
     return False
 
 
-def expect_tactics(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
+def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, Any]) -> None:
     """Wins must all be found; one block of the eight may be missed, since rollouts are random."""
     small = [win_position(rng) for _ in range(6)]
     large = [wide_win_position(rng) for _ in range(6)]
@@ -192,14 +192,14 @@ def expect_tactics(worker: Worker, verdict: Ruling, rng: Random, player: dict[st
     moves = [searched_move(worker, p, 400, player) for p, _ in small]
     moves += [searched_move(worker, p, 800, player) for p, _ in large]
     for move, (position, wins) in zip(moves, small + large, strict=True):
-        verdict.expect(
+        ruling.expect(
             move in wins,
             f"After moves {position['moves']} on {position['width']}x{position['height']} {move} was played; "
             f"{' or '.join(map(str, wins))} wins at once.",
         )
     answers = [searched_move(worker, p, 1000, player) for p, _ in blocks]
     missed = [(p, m, b) for m, (p, b) in zip(answers, blocks, strict=True) if m != b]
-    verdict.seen = f"{len(moves)} wins of {len(moves)}, {len(blocks) - len(missed)} blocks of {len(blocks)}."
+    ruling.seen = f"{len(moves)} wins of {len(moves)}, {len(blocks) - len(missed)} blocks of {len(blocks)}."
     if len(missed) > 1:
         position, move, block = missed[0]
         raise StudentFault(
@@ -221,26 +221,26 @@ def searched_move(worker: Worker, position: Position, n_playout: int, player: di
     return reply["move"]
 
 
-def expect_reuse(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
+def expect_reuse(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, Any]) -> None:
     """update_with_move of a searched tree: the child becomes the root; -1 or no child gives a new root."""
-    verdict.expected = "update_with_move(child) makes that child the root; -1 or an unknown move a new root."
+    ruling.expected = "update_with_move(child) makes that child the root; -1 or an unknown move a new root."
     position, n_playout = random_position(rng, 3, 3, 3, 2), 200
-    verdict.evidence["reuse"] = {**position, "n_playout": n_playout}
+    ruling.evidence["reuse"] = {**position, "n_playout": n_playout}
     seen = call(worker, "advance", position=position, n_playout=n_playout, **player)
     searched, kept = Tree.from_reply(seen["searched"]), Tree.from_reply(seen["kept"]["tree"])
     for name, how in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move that is no child")):
         new = Tree.from_reply(seen[name]["tree"])
-        verdict.expect(new.visits[0] <= 1 and len(new.parent) == 1, f"{how} should start from a new root.")
+        ruling.expect(new.visits[0] <= 1 and len(new.parent) == 1, f"{how} should start from a new root.")
     visits = searched.root_visits
-    verdict.expect(
+    ruling.expect(
         set(visits) == set(board_at(position).availables) and sum(visits.values()) >= n_playout / 2,
         f"After {n_playout} playouts the root's children should be the legal moves, with their visits.",
     )
-    verdict.expect(seen["move"] in visits, f"The tree was told {seen['move']}, which is no child of its root.")
+    ruling.expect(seen["move"] in visits, f"The tree was told {seen['move']}, which is no child of its root.")
     before = searched.below(next(int(i) for i in searched.children(0) if searched.move[i] == seen["move"]))
     same = np.array_equal(before.visits, kept.visits) and np.array_equal(before.move[1:], kept.move[1:])
-    verdict.expect(same, "update_with_move(move) throws the searched subtree away instead of keeping the child's.")
-    verdict.expect(
+    ruling.expect(same, "update_with_move(move) throws the searched subtree away instead of keeping the child's.")
+    ruling.expect(
         not seen["kept"]["has_parent"], "update_with_move(move) should cut the new root off from its parent (_parent = None)."
     )
-    verdict.seen = f"The child with {before.visits[0]:g} visits became the root."
+    ruling.seen = f"The child with {before.visits[0]:g} visits became the root."

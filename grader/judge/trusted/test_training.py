@@ -109,7 +109,7 @@ def trained(run: Run, worker: Worker) -> Outcome:
 
 def train_best(run: Run, worker: Worker) -> Outcome:
     """The best network that the student's search makes, or the grader's if the student's lost points in its checks."""
-    rng, worker.dice = run.random("training"), run.random("training:dice")
+    rng, worker.seed_rng = run.random("training"), run.random("training:dice")
     best = _train(run, worker, rng, trusted_search=False)
     lost = [i for i, ruled in run.verdicts.items() if i.startswith(SEARCH_CHECKS) and ruled.status in (FAILED, PARTIAL)]
     if best.worst > 0 and lost:
@@ -392,7 +392,7 @@ def remembered_evaluate(weights: dict[str, np.ndarray]) -> Callable[[Board], Eva
 
 
 @pytest.mark.points("training.never_loses")
-def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
+def test_never_loses(run: Run, trained: Outcome, ruling: Ruling) -> None:
     """The trained network under the grader's search.
 
     Accepts:
@@ -405,27 +405,27 @@ def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
         Weight decay in place of the L2 term (training-weight-decay-everywhere)
     """
     profile = run.profile.training
-    verdict.expected = (
+    ruling.expected = (
         f"Within {profile.max_games} games of self-play (best of {profile.seeds} trainings) a network that loses no line "
         f"of replies under the grader's search at {', '.join(map(str, profile.playouts))} playouts."
     )
-    verdict.evidence.update(seed=trained.seed, curve=trained.curve, losing=trained.losing)
-    verdict.evidence.update(watched=trained.watched, following=round(trained.following, 3))
-    verdict.expect(bool(trained.losing), trained.fault)
+    ruling.evidence.update(seed=trained.seed, curve=trained.curve, losing=trained.losing)
+    ruling.evidence.update(watched=trained.watched, following=round(trained.following, 3))
+    ruling.expect(bool(trained.losing), trained.fault)
     how = " with the grader's search in self-play, since the own one lost points" if trained.trusted_search else ""
-    verdict.seen = (
+    ruling.seen = (
         f"{trained.worst} losing lines after {trained.games} games{how} ({trained.seconds:.0f} s, seed {trained.seed})."
     )
     if trained.fault:
-        verdict.seen += f" Further training broke off: {trained.fault}"
+        ruling.seen += f" Further training broke off: {trained.fault}"
     share = run.assignment.losing_lines_share(trained.worst)
     expect_trained(trained, share)
     if share < 1:
-        verdict.partial(share, f"The best network has {verdict.seen}")
+        ruling.partial(share, f"The best network has {ruling.seen}")
 
 
 @pytest.mark.points("training.own_search")
-def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling, rng: Random) -> None:
+def test_own_search(run: Run, worker: Worker, trained: Outcome, ruling: Ruling, rng: Random) -> None:
     """The trained network under the student's own search.
 
     Accepts:
@@ -434,15 +434,15 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling,
         A network that refuses all handles but the two for testing (network-as-handed-out)
     """
     n_playout = run.profile.training.own_playouts
-    verdict.expected = f"The trained network under the student's own search of {n_playout} playouts loses no line of replies."
-    verdict.expect(bool(trained.losing), trained.fault)
+    ruling.expected = f"The trained network under the student's own search of {n_playout} playouts loses no line of replies."
+    ruling.expect(bool(trained.losing), trained.fault)
     run.progress("training: every line of replies against the own search")
     expect_obedience(worker, rng, n_playout)
     played = best_own_play(worker, trained, n_playout)
     result = played.result
     examples = [list(line) for line in (*result.first.losing_lines, *result.second.losing_lines)][:3]
-    verdict.evidence["examples"] = examples
-    verdict.seen = (
+    ruling.evidence["examples"] = examples
+    ruling.seen = (
         f"{result.losing_lines} losing lines of {result.first.lines + result.second.lines}: {result.first.losses} as first, "
         f"{result.second.losses} as second player."
     )
@@ -450,10 +450,10 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling,
     of_the_network = run.assignment.losing_lines_share(trained.worst)
     expect_trained(trained, share)
     if share < 1:
-        verdict.partial(share, f"{verdict.seen} For example {examples[0]}.")
+        ruling.partial(share, f"{ruling.seen} For example {examples[0]}.")
     if of_the_network < share and (other := own_ways(trained.weights, played.asked, n_playout)):
         line, elsewhere = max(other.items(), key=lambda item: item[1])
-        verdict.partial(
+        ruling.partial(
             of_the_network,
             f"In {len(other)} of {len(played.asked)} positions the player's move is not that of a search of {n_playout} "
             f"playouts of its network, for example after moves {list(line)}, where {elsewhere:.0%} of the visits went to other "
