@@ -1,5 +1,6 @@
 """The suite of positions: what it claims is true, and an engine is told apart from one that cannot be asked."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -16,7 +17,10 @@ from arena.engine.specs import parse_agent
 from arena.match.rules import Position
 from arena.suite.positions import KINDS, attempt, find_position, load_suite, run_suite
 from common.errors import UsageError
-from Minimax.suite import verify
+
+SPEC = importlib.util.spec_from_file_location("verify", Path(__file__).resolve().parents[2] / "instructor/suite/verify.py")
+verify = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(verify)
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]

@@ -30,7 +30,6 @@ import pytest
 import torch
 
 from common import weights as weights_files
-from grader.__main__ import Screen
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, WITH_NAMESPACES, find_sandbox
 from grader.judge.support import drawn_weights
@@ -39,6 +38,7 @@ from grader.judge.trusted import test_training
 from grader.judge.trusted.test_training import correlation
 from grader.pipeline import grading
 from grader.pipeline.run import AWAITING_MARKS, FOLDER_VARIABLE
+from grader.screen import Screen
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBMISSIONS = ROOT / "instructor" / "submissions" / "attacks"
