@@ -23,7 +23,16 @@ from pathlib import Path
 from typing import Any
 
 from grader.assignment import ROOT
-from grader.confinement.sandbox import LEVELS, PROBES, TMP_BYTES, TMP_FILES, ProcessLimits, Sandbox, find_sandbox, try_level
+from grader.confinement.sandbox import (
+    LEVELS,
+    PROBES_FILE,
+    TMP_BYTES,
+    TMP_FILES,
+    ProcessLimits,
+    Sandbox,
+    find_sandbox,
+    try_level,
+)
 
 LIMITS = ProcessLimits(memory_mib=512, cpu_s=5, processes=24, file_size_mib=16)
 LIMIT_S = 20.0
@@ -66,8 +75,8 @@ class Patient:
     def started(self, *probe: object, limits: ProcessLimits = LIMITS) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
         """The probe's process and the mark in its command line; ended as a worker is."""
         mark = f"probe={secrets.token_hex(8)}"
-        command = [sys.executable, "-I", "-S", "-X", mark, str(PROBES), *map(str, probe)]
-        wrapped = self.sandbox.wrap(command, limits=limits, read_only=[PROBES], scratch=self.scratch)
+        command = [sys.executable, "-I", "-S", "-X", mark, str(PROBES_FILE), *map(str, probe)]
+        wrapped = self.sandbox.wrap(command, limits=limits, read_only=[PROBES_FILE], scratch=self.scratch)
         process = subprocess.Popen(
             wrapped,
             stdin=subprocess.DEVNULL,
@@ -102,7 +111,12 @@ def _files(patient: Patient) -> tuple[bool, str]:
         secret = Path(folder, "secret")
         secret.write_text("hidden", encoding="ascii")
         os.chmod(folder, 0o755)
-        tried = [secret, ROOT / "assignment.toml", ROOT / "grader" / "judge" / "support" / "positions.py", Path("/etc/passwd")]
+        tried = [
+            secret,
+            ROOT / "assignment.toml",
+            ROOT / "grader" / "judge" / "support" / "drawn_positions.py",
+            Path("/etc/passwd"),
+        ]
         found = patient.ask("read", *tried)
     return found == [], f"Files outside were looked for; {_count(found, 'could be read')}."
 

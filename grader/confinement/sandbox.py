@@ -33,7 +33,7 @@ LEVELS = ("namespaces", "bubblewrap", "landlock", "rlimits")
 WITH_NAMESPACES = LEVELS[:2]
 CONFINE = Path(__file__).with_name("confine.py")
 OWN_ROOT = Path(__file__).with_name("own_root.py")
-PROBES = Path(__file__).with_name("probes.py")
+PROBES_FILE = Path(__file__).with_name("probes.py")
 # Each confined program gets one of these ids, which lie above the users of a machine; a container may have the second alone.
 USER_IDS = (range(100_000, 150_000), range(30_000, 60_000))
 PROBE_LIMIT_S = 20
@@ -44,7 +44,10 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full")
 # What programs read of the machine where it is not hidden from them: how many processors, which kind, how much memory.
 ABOUT_MACHINE = ("/dev/random", "/dev/urandom", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
 CAPABILITIES = {"CAP_DAC_OVERRIDE": 1, "CAP_DAC_READ_SEARCH": 2, "CAP_SETGID": 6, "CAP_SETUID": 7}
-READING = ("CAP_DAC_READ_SEARCH", "CAP_DAC_OVERRIDE")  # to reach files whatever their mode; the second alone is in containers
+READ_CAPABILITIES = (
+    "CAP_DAC_READ_SEARCH",
+    "CAP_DAC_OVERRIDE",
+)  # to reach files whatever their mode; the second alone is in containers
 CONTAINERS = ("/.dockerenv", "/run/.containerenv")
 # A setting that forbids namespaces, its value then, and the one that allows them.
 SWITCHES = (
@@ -77,7 +80,7 @@ class Sandbox:
     Attributes:
         level: one of LEVELS.
         own_user: programs run under a user id of their own (only where the grader itself is root).
-        capability: the one of READING that programs keep where what they need lies where only root can reach it; with
+        capability: the one of READ_CAPABILITIES that programs keep where what they need lies where only root can reach it; with
             namespaces or Landlock they still open nothing else.
     """
 
@@ -250,7 +253,7 @@ def _held() -> frozenset[str]:
 
 def _candidates(level: str) -> Iterator[Sandbox]:
     """The forms of a level, the best first: with a user of their own programs may be unable to reach what they need."""
-    reading = [name for name in READING if name in _held()][:1]
+    reading = [name for name in READ_CAPABILITIES if name in _held()][:1]
     if level == "rlimits" and reading == ["CAP_DAC_OVERRIDE"]:
         reading = []  # where nothing else withholds files, it would let programs write all of them
     if own_user_ids():
@@ -269,8 +272,8 @@ def _failure(sandbox: Sandbox) -> str:
         os.chmod(folder, 0o711)
         laid = Path(folder, "laid").resolve()
         laid.mkdir()
-        shutil.copyfile(PROBES, laid / PROBES.name)
-        command = [sys.executable, "-I", "-c", f"{code}; print('inside')", str(laid / PROBES.name)]
+        shutil.copyfile(PROBES_FILE, laid / PROBES_FILE.name)
+        command = [sys.executable, "-I", "-c", f"{code}; print('inside')", str(laid / PROBES_FILE.name)]
         try:
             done = subprocess.run(
                 sandbox.wrap(command, limits=limits, read_only=[laid]),

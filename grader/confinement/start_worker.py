@@ -9,7 +9,7 @@ MODULES = ("plain", "worker")  # each after what it imports
 SHOWN = ("start_worker.py", *(f"{name}.py" for name in MODULES))
 
 
-def load(name: str) -> types.ModuleType:
+def load_file(name: str) -> types.ModuleType:
     """A module of the package from its file alone, since the folder around it may not be listed."""
     full = f"grader.confinement.{name}"
     spec = importlib.util.spec_from_file_location(full, Path(__file__).with_name(f"{name}.py"))
@@ -23,7 +23,7 @@ if __name__ == "__main__":
     # In place of the packages, whose other files are not there; gone again before the student's code is loaded.
     packages = ("grader", "grader.confinement")
     sys.modules.update({name: types.ModuleType(name) for name in packages})
-    loaded = [load(name) for name in MODULES]
+    loaded = [load_file(name) for name in MODULES]
     for name in packages:
         del sys.modules[name]
     loaded[-1].main(Path(sys.argv[1]))

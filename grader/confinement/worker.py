@@ -46,7 +46,7 @@ def seed_generators() -> None:
         sys.modules["torch"].manual_seed(STATE["seed"])
 
 
-def load(name: str) -> Any:
+def load_module(name: str) -> Any:
     """Import a module. Its first import may draw numbers, and torch adds a generator: seed them all again."""
     if name in sys.modules:
         return sys.modules[name]
@@ -69,7 +69,7 @@ def board_at(position: dict[str, Any]) -> Any:
     return board
 
 
-class Evaluator:
+class SearchEvaluator:
     """`policy_value_fn(board, action_fc, evaluation_fc)` as a search calls it.
 
     Args:
@@ -161,13 +161,13 @@ def make_player(
     kind: str,
     n_playout: int,
     c_puct: float,
-    evaluator: dict[str, Any] | Evaluator,
+    evaluator: dict[str, Any] | SearchEvaluator,
     is_selfplay: int = 0,
     first_n_moves: int | None = None,
 ) -> Any:
     """A player of the student's: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
-    module = load(f"AlphaZero.{kind}")
-    evaluate = evaluator if isinstance(evaluator, Evaluator) else Evaluator(**evaluator)
+    module = load_module(f"AlphaZero.{kind}")
+    evaluate = evaluator if isinstance(evaluator, SearchEvaluator) else SearchEvaluator(**evaluator)
     if kind == "mcts_pure":
         player = module.MCTSPlayer(c_puct=c_puct, n_playout=n_playout)
         player.mcts = module.MCTS(lambda board: (evaluate(board)[0], 0), c_puct, n_playout)
@@ -214,7 +214,7 @@ def step(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
 def search(position: dict[str, Any], evaluator: dict[str, Any], is_selfplay: int = 0, **player_args: Any) -> dict[str, Any]:
     """One get_action of a fresh player, in play or in self-play: move, probs, tree, and how often the evaluator was called for
     a game that was over."""
-    evaluate = Evaluator(**evaluator)
+    evaluate = SearchEvaluator(**evaluator)
     done = step(make_player(evaluator=evaluate, is_selfplay=is_selfplay, **player_args), board_at(position), is_selfplay)
     return {**done, "finished": evaluate.finished}
 
@@ -277,12 +277,12 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------- network
 
 
-SYMMETRIES = 8  # of a square board
+SYMMETRY_COUNT = 8  # of a square board
 HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test: a network may refuse any others
 
 
 def torch_module() -> Any:
-    torch = load("torch")
+    torch = load_module("torch")
     torch.set_num_threads(1)
     return torch
 
@@ -299,7 +299,7 @@ def as_tensors(weights: dict[str, np.ndarray]) -> dict[str, Any]:
 def model_layout(width: int, height: int, block: int) -> dict[str, list[int]]:
     """Key -> shape of a fresh PolicyValueNetModel's state_dict."""
     torch_module()
-    module = load("AlphaZero.policy_value_net_torch")
+    module = load_module("AlphaZero.policy_value_net_torch")
     model = module.PolicyValueNetModel(width, height, block, 9)
     return {key: list(tensor.shape) for key, tensor in model.state_dict().items()}
 
@@ -317,7 +317,7 @@ def net_create(
         by_file: weights are given as init_model, a file written here; else they are put into the model's state_dict.
     """
     torch = torch_module()
-    module = load("AlphaZero.policy_value_net_torch")
+    module = load_module("AlphaZero.policy_value_net_torch")
     path = None
     if weights is not None and by_file:
         path = os.path.abspath("given_weights.model")
@@ -396,7 +396,7 @@ def train_start(weights: dict[str, np.ndarray]) -> None:
     torch_module()
     os.makedirs("tmp", exist_ok=True)
     os.makedirs("model", exist_ok=True)
-    pipeline = load("train").TrainPipeline()
+    pipeline = load_module("train").TrainPipeline()
     for net in (pipeline.policy_value_net, pipeline.average_net):
         net.model.load_state_dict(as_tensors(weights))
     STATE["pipeline"], STATE["net"] = pipeline, pipeline.average_net
@@ -414,7 +414,7 @@ def train_play() -> dict[str, np.ndarray]:
     pipeline.data_buffer.clear()
     pipeline.collect_selfplay_data()
     # Its samples come in all symmetries, the one that was played first.
-    states, probs, winners = zip(*list(pipeline.data_buffer)[::SYMMETRIES], strict=True)
+    states, probs, winners = zip(*list(pipeline.data_buffer)[::SYMMETRY_COUNT], strict=True)
     return {"states": np.stack(states), "probs": np.stack(probs).astype(float), "winners": np.array(winners, dtype=float)}
 
 

@@ -39,7 +39,7 @@ from grader.errors import CouldNotGrade, StudentFault
 
 WORKER = Path(__file__).with_name("start_worker.py")
 START_LIMIT_S = 60.0
-REPEATS = 1  # of a question that the machine was too busy for; each try has taken very long
+BUSY_REPEATS = 1  # of a question that the machine was too busy for; each try has taken very long
 MAX_REPLY_BYTES = 128 << 20
 MAX_REPLY_PARTS = 1_000_000  # in memory a part takes up to 30 times its text; an array is one part
 MAX_DIGITS = 18  # of a whole number
@@ -129,7 +129,7 @@ class Worker:
             try:
                 return self._ask(operation, seed, arguments, limit_s)
             except OutOfTime as over:
-                if self._has_state or repeats == REPEATS:
+                if self._has_state or repeats == BUSY_REPEATS:
                     raise CouldNotGrade(_too_busy(over)) from over
                 repeats += 1
 

@@ -19,8 +19,8 @@ from grader.assignment import Check
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.oracle import Oracle
-from grader.judge.support.oracles import find_oracle, is_kit
 from grader.judge.support.ruling import Ruling
+from grader.judge.support.which_oracle import find_oracle, is_kit
 from grader.pipeline.handed_out import Resemblance, find_resemblances
 from grader.pipeline.run import COULD_NOT_GRADE, FAILED, OVERRUN, PARTIAL, PASSED, Run, Verdict
 

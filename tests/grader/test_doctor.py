@@ -148,4 +148,4 @@ def test_files_that_only_root_may_read_are_reached_and_nothing_else():
     )
     code += "; raise SystemExit(doctor.main(None, lambda line: None))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.strip() in sandbox.READING and done.returncode == 0, done.stderr
+    assert done.stdout.strip() in sandbox.READ_CAPABILITIES and done.returncode == 0, done.stderr

@@ -48,7 +48,7 @@ def test_the_training_ends_with_the_first_network_that_loses_nothing(train):
 def test_the_best_network_counts_and_the_report_says_by_whose_search(train):
     outcome, _, told = train([9, 2, 5, 4, 7, 6, 8])
     ruling = Ruling()
-    own.judge(told, outcome, ruling)
+    own.give_points(told, outcome, ruling)
     assert (outcome.games, ruling.share) == (175, 0.8)
     assert "2 losing lines after 175 games" in ruling.message and "Judged under your own search" in ruling.message
     assert "[4, 0]" in ruling.message

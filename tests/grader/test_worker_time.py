@@ -73,7 +73,7 @@ def test_a_doubtful_answer_is_asked_for_again_and_is_then_nobodys_fault(worker, 
     one_seed.getrandbits(32)
     with pytest.raises(CouldNotGrade, match=r"^this machine was too busy: the program computed for 0 of 1 s"):
         choose(asked)
-    assert len(starts) == 1 + worker_client.REPEATS
+    assert len(starts) == 1 + worker_client.BUSY_REPEATS
     assert asked.seed_rng.getstate() == one_seed.getstate()  # the same question each time
     assert asked.call("choose", positions=[], **PLAYER) == []
 

@@ -25,8 +25,8 @@ from grader.confinement.plain import decode, encode
 from grader.confinement.sandbox import ProcessLimits, find_sandbox
 from grader.confinement.worker_client import REPLIES, Worker, _fits
 from grader.errors import StudentFault
-from grader.judge.support.oracles import find_oracle
 from grader.judge.support.ruling import Ruling
+from grader.judge.support.which_oracle import find_oracle
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 

@@ -10,12 +10,12 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.agreement import expect_agreement
+from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at
+from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.oracle import Oracle
-from grader.judge.support.positions import Position, random_position
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import (
     C_PUCT,
-    EMPTY_3X3,
     SearchCase,
     call,
     chooses_at_random,
@@ -28,7 +28,6 @@ from grader.judge.support.searches import (
 )
 from grader.judge.support.trees import (
     Tree,
-    board_at,
     expect_finished_games_to_end,
     expect_legal_children,
     expect_values_add_up,
@@ -59,7 +58,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
     remark, finished = "", 0
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
-        ruling.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
+        ruling.evidence.setdefault("searches", []).append({**position.to_json(), "seed": seed, "n_playout": n_playout})
         reply = call(worker, "search", position=position, n_playout=n_playout, **player_under(seed))
         tree = Tree.from_reply(reply["tree"])
         finished += reply["finished"]
@@ -165,7 +164,7 @@ def _expect_trees_of_the_positions(worker: Worker, rng: Random, player: dict[str
 
 
 def _expect_legal_roots(
-    steps: list[dict[str, Any]], trees: list[Tree], position: Position, message: str, answered: bool = False
+    steps: list[dict[str, Any]], trees: list[Tree], position: BoardPosition, message: str, answered: bool = False
 ) -> None:
     """StudentFault unless each root's children are the legal moves; `answered`: by moves at the lowest empty point."""
     board = board_at(position)

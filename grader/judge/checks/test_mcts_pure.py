@@ -15,8 +15,9 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.agreement import expect_agreement
+from grader.judge.support.board_position import BoardPosition
+from grader.judge.support.drawn_positions import draw_share, random_position
 from grader.judge.support.oracle import Oracle
-from grader.judge.support.positions import draw_share, random_position
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import (
     C_PUCT,
@@ -65,7 +66,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
     ruling.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
-        ruling.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
+        ruling.evidence.setdefault("searches", []).append({**position.to_json(), "seed": seed, "n_playout": n_playout})
         reply = _search(worker, position, seed, n_playout, C_PUCT)
         tree = Tree.from_reply(reply["tree"])
         expect_visits_add_up(tree, n_playout)
@@ -81,7 +82,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
     ruling.seen = f"Four trees, all nodes. {remark}"
 
 
-def _search(worker: Worker, position: dict[str, Any], seed: int, n_playout: int, c_puct: float) -> dict[str, Any]:
+def _search(worker: Worker, position: BoardPosition, seed: int, n_playout: int, c_puct: float) -> dict[str, Any]:
     evaluator = {"kind": "hash", "seed": seed}
     return call(worker, "search", kind=KIND, position=position, n_playout=n_playout, c_puct=c_puct, evaluator=evaluator)
 

@@ -28,12 +28,12 @@ from grader.pipeline.engine_build import MESSAGE_LETTERS, build_engine, build_op
 from grader.pipeline.run import Run
 
 # An engine that plays one square in n outside the centre is found with probability 1 - (1 - 1 / n)^12.
-OPENINGS = 12
+FRESH_STARTS = 12
 OPENING_PAUSE_S = 0.55  # from start to start, so that twelve starts meet six seconds of the clock
 # A stone that has not varied yet is seen so often, over 21 seconds of the clock: an engine whose commonest first stone comes in
 # half of its games is accused in fewer than 1 in 10^6 runs (2^-20).
-SAME_OPENINGS = 28
-FAULTS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
+SAME_STARTS = 28
+FAULT_TERMINATIONS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,13 @@ def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random
         one that is drawn from a part of it (engine-slow-start)
         one that varies with the seconds of the clock alone (engine-always-swaps, engine-in-parts)
     """
-    ruling.expected = f"{OPENINGS} fresh starts as black: each first stone inside 4..10, not always the same point."
+    ruling.expected = f"{FRESH_STARTS} fresh starts as black: each first stone inside 4..10, not always the same point."
     stones: list[Action] = []
-    while len(stones) < OPENINGS or (len(set(stones)) == 1 and len(stones) < SAME_OPENINGS):
+    while len(stones) < FRESH_STARTS or (len(set(stones)) == 1 and len(stones) < SAME_STARTS):
         started = time.monotonic()
         seeded = EngineSpec(engine.path, engine.command, {**engine.env, "GOMOKU_SEED": str(rng.randrange(2**31))})
         stones.append(_first_stone(seeded, limits))
-        pause_s = OPENING_PAUSE_S if len(stones) < OPENINGS else 1.1
+        pause_s = OPENING_PAUSE_S if len(stones) < FRESH_STARTS else 1.1
         time.sleep(max(0.0, pause_s - (time.monotonic() - started)))
     ruling.seen = "First stones: " + ", ".join(f"({x}, {y})" for x, y in stones) + "."
     ruling.evidence["stones"] = stones
@@ -251,7 +251,7 @@ def _describe(match: dict[str, Any]) -> str:
     own = match["agents"][0]
     low, high = own["statistics"]["interval_95"]
     ends = ", ".join(f"{count} {reason}" for reason, count in sorted(match["terminations"].items()))
-    faults = {reason: count for reason, count in own["losses_by"].items() if reason in FAULTS}
+    faults = {reason: count for reason, count in own["losses_by"].items() if reason in FAULT_TERMINATIONS}
     own_faults = " Lost by fault: " + ", ".join(f"{c} {r}" for r, c in faults.items()) + "." if faults else ""
     if openings := faults.get(Termination.ILLEGAL_OPENING):
         as_black = sum(game["black"] == 0 for game in match["games"])

@@ -15,6 +15,8 @@ import pytest
 from common.weights import expected_layout
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
+from grader.judge.support.board_position import BoardPosition, board_at
+from grader.judge.support.drawn_positions import random_position, random_states
 from grader.judge.support.drawn_weights import random_weights
 from grader.judge.support.network_cases import (
     OUTPUT_TOLERANCE,
@@ -24,15 +26,13 @@ from grader.judge.support.network_cases import (
     SymmetryCase,
 )
 from grader.judge.support.oracle import Heads, Oracle
-from grader.judge.support.positions import Position, random_position, random_states
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.trees import board_at
 
 SHAPES = ((3, 3, 1), (5, 4, 2), (11, 11, 19))  # width, height, residual blocks
 # A single one of the eight symmetries that is undone wrongly stays unseen in (7/8)^96 = 3 of 10^6 runs; wrong order, which
 # goes for two of them, in (6/8)^96 = 10^-12.
 SYMMETRY_DRAWS = 96
-Pair = tuple[int, float]  # a move and its prior
+MovePrior = tuple[int, float]  # a move and its prior
 
 
 @pytest.mark.points("network.layers")
@@ -213,10 +213,10 @@ def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle
         position = random_position(rng, 5, 5, 4, plies)
         # Held against the network's own answer: whether that is right, network.outputs decides.
         (probs,), (value,) = _answers(worker, [np.asarray(board_at(position).current_state(), dtype=np.float32)], 25)
-        pairs, seen_value = worker.call("net_policy_value_fn", position=position)
+        pairs, seen_value = worker.call("net_policy_value_fn", position=position.to_json())
         ruling.expect(
             len(pairs) == len({move for move, _ in pairs}) and _legal(pairs, position),
-            f"policy_value_fn after moves {position['moves']} should give exactly the legal moves.",
+            f"policy_value_fn after moves {list(position.moves)} should give exactly the legal moves.",
         )
         ruling.expect(_same_priors(pairs, probs), "policy_value_fn gives legal moves other probabilities than the network's.")
         ruling.expect(
@@ -242,11 +242,11 @@ def _answers(worker: Worker, states: list[np.ndarray], points: int) -> tuple[np.
     return np.array(probs), np.array(values)
 
 
-def _legal(pairs: list[Pair], position: Position) -> bool:
+def _legal(pairs: list[MovePrior], position: BoardPosition) -> bool:
     return {move for move, _ in pairs} == set(board_at(position).availables)
 
 
-def _same_priors(pairs: list[Pair], probs: np.ndarray) -> bool:
+def _same_priors(pairs: list[MovePrior], probs: np.ndarray) -> bool:
     """Whether these are the probabilities of these moves; normalised again over the legal ones or not."""
     moves, priors = zip(*pairs, strict=True)
     expected = probs[list(moves)]
@@ -259,7 +259,7 @@ def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Orac
     worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
     probs, values = _answers(worker, case.turned, SYMMETRY_SIDE**2)
     accepted = [case.undo(symmetry, row) for symmetry, row in enumerate(probs)]
-    for pairs, value in worker.call("net_random_symmetries", position=case.position, draws=SYMMETRY_DRAWS):
+    for pairs, value in worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS):
         ruling.expect(
             _legal(pairs, case.position) and any(_same_priors(pairs, each) for each in accepted),
             "policy_value_fn_random gives moves other probabilities than the network gives them on any turned or mirrored "

@@ -22,7 +22,7 @@ IN_GRADING = "Judged under your own search; grading puts the network under the g
 
 
 @dataclass
-class Outcome:
+class TrainedNetwork:
     """The best network of a training.
 
     Attributes:
@@ -37,7 +37,7 @@ class Outcome:
 
 
 @pytest.fixture(scope="module")
-def trained(run: Run, worker: Worker) -> Outcome:
+def trained(run: Run, worker: Worker) -> TrainedNetwork:
     """Train once for both checks; StudentFault where that breaks off before the first look."""
     profile, rng = run.profile.training, run.random("training")
     worker.seed_rng = run.random("training:dice")
@@ -55,14 +55,14 @@ def trained(run: Run, worker: Worker) -> Outcome:
             result = play_all_replies(own_agent(worker, profile.own_playouts))
             curve.append((games, result.losing_lines))
             if best is None or result.losing_lines < best.result.losing_lines:
-                best = Outcome(result, games, seed, curve)
+                best = TrainedNetwork(result, games, seed, curve)
             if result.losing_lines == 0:
                 return best
     assert best is not None, "each training ends with a look"
     return best
 
 
-def judge(run: Run, trained: Outcome, ruling: Ruling) -> None:
+def give_points(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
     """Give the points for its losing lines."""
     ruling.expected = f"A trained network loses no line of replies under your own search. {IN_GRADING}"
     ruling.evidence.update(seed=trained.seed, curve=trained.curve)
@@ -75,12 +75,12 @@ def judge(run: Run, trained: Outcome, ruling: Ruling) -> None:
 
 
 @pytest.mark.points("training.never_loses")
-def test_never_loses(run: Run, trained: Outcome, ruling: Ruling) -> None:
+def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
     """The trained network, here under the student's own search."""
-    judge(run, trained, ruling)
+    give_points(run, trained, ruling)
 
 
 @pytest.mark.points("training.own_search")
-def test_own_search(run: Run, trained: Outcome, ruling: Ruling) -> None:
+def test_own_search(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
     """The trained network under the student's own search."""
-    judge(run, trained, ruling)
+    give_points(run, trained, ruling)

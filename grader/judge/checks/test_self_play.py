@@ -6,6 +6,7 @@ the moves played in many games. What the search visited is taken from its tree, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from random import Random
@@ -19,16 +20,17 @@ from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.agreement import AGREEMENT_TOLERANCE
+from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at
+from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.draws import (
     fitting_alpha,
     log_improbability,
     log_improbability_of_count,
     unevenness,
 )
-from grader.judge.support.positions import Position, random_position
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.searches import EMPTY_3X3, call, player_under
-from grader.judge.support.trees import Tree, board_at, difference, most_visited
+from grader.judge.support.searches import call, player_under
+from grader.judge.support.trees import Tree, most_visited, visit_difference
 
 SAME_PRIORS = 1e-4  # priors are copied; noise leaves all of some twenty so near with a probability below 1e-30
 NOISE_SHARE = 0.25
@@ -64,7 +66,7 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
         "In self-play the root's priors are 0.75 p + 0.25 Dirichlet(0.3), drawn for each move; in play they are p."
     )
     position, seed = random_position(rng, *NOISE_POSITION), rng.randrange(2**31)
-    ruling.evidence["noise"] = {**position, "seed": seed}
+    ruling.evidence["noise"] = {**position.to_json(), "seed": seed}
     board = board_at(position)
     player, clean = player_under(seed), _clean_priors(board, seed)
 
@@ -118,7 +120,7 @@ def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
         )
 
 
-def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: Position, seed: int) -> None:
+def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: BoardPosition, seed: int) -> None:
     """From the second move of self-play on the root may be a node of the move before.
 
     A tree of another position, and a search that breaks off in it, cost their points in the check of reuse.
@@ -142,7 +144,9 @@ def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: Positi
                 return
 
 
-def _expect_noise_elsewhere(worker: Worker, ruling: Ruling, rng: Random, position: Position, player: dict[str, Any]) -> None:
+def _expect_noise_elsewhere(
+    worker: Worker, ruling: Ruling, rng: Random, position: BoardPosition, player: dict[str, Any]
+) -> None:
     """There is no noise in `_P`: either there is none, or it is mixed in where the move is drawn, or within the selection.
 
     Raises:
@@ -155,8 +159,8 @@ def _expect_noise_elsewhere(worker: Worker, ruling: Ruling, rng: Random, positio
         return Tree.from_reply(reply["tree"]).root_visits
 
     in_play = visits(0)
-    usual = max(difference(in_play, visits(0)) for _ in range(2))
-    if float(np.mean([difference(in_play, visits(1)) for _ in range(4)])) > usual + AGREEMENT_TOLERANCE:
+    usual = max(visit_difference(in_play, visits(0)) for _ in range(2))
+    if float(np.mean([visit_difference(in_play, visits(1)) for _ in range(4)])) > usual + AGREEMENT_TOLERANCE:
         raise CouldNotGrade(
             "in self-play the search visits other moves than in play, and _P shows no noise: it seems to act within the "
             "selection, where no program can see whether it is 0.25 of Dirichlet(0.3), drawn once for each move"
@@ -231,16 +235,16 @@ def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int) -> lis
         return [Draw.from_step(step, board, seed) for step, board in zip(steps, boards, strict=True)]
     except StudentFault:
         positions = [_position_after(rng, ply) for ply in range(plies)]
-        ruling.evidence.setdefault("positions", []).append({"seed": seed, "moves": [each["moves"] for each in positions]})
+        ruling.evidence.setdefault("positions", []).append({"seed": seed, "moves": [list(each.moves) for each in positions]})
         steps = [call(worker, "search", position=position, is_selfplay=1, **settings) for position in positions]
         return [Draw.from_step(step, board_at(position), seed) for step, position in zip(steps, positions, strict=True)]
 
 
-def _position_after(rng: Random, plies: int) -> Position:
+def _position_after(rng: Random, plies: int) -> BoardPosition:
     """An unfinished position on 3x3 with exactly so many stones, at most 5."""
     while True:
         position = random_position(rng, 3, 3, 3, plies)
-        if len(position["moves"]) == plies:
+        if len(position.moves) == plies:
             return position
 
 
@@ -327,14 +331,14 @@ def _expect_most_visited_in_play(worker: Worker, ruling: Ruling, rng: Random) ->
     """In several positions, since a move drawn by the visits' shares may be the most visited one by luck."""
     for _ in range(POSITIONS_IN_PLAY):
         position, seed = random_position(rng, 5, 4, 4, 3), rng.randrange(2**31)
-        ruling.evidence.setdefault("in_play", []).append({**position, "seed": seed})
+        ruling.evidence.setdefault("in_play", []).append({**position.to_json(), "seed": seed})
         try:
             reply = call(worker, "search", position=position, n_playout=150, **player_under(seed))
         except StudentFault as fault:
             if "NaN" not in str(fault):
                 raise
             raise StudentFault(f"{fault} The exponential of a large number overflows: log(visits) / 1e-3 is large.") from None
-        _expect_distribution(reply["probs"], 20, position["moves"])
+        _expect_distribution(reply["probs"], 20, position.moves)
         visits, probs = Tree.from_reply(reply["tree"]).root_visits, np.asarray(reply["probs"])
         if reply["move"] not in most_visited(visits):
             raise StudentFault("In play (temperature 1e-3) the move should be the most visited one; it was drawn otherwise.")
@@ -343,7 +347,7 @@ def _expect_most_visited_in_play(worker: Worker, ruling: Ruling, rng: Random) ->
             raise StudentFault("In play (temperature 1e-3) probs should be all on the most visited move.")
 
 
-def _expect_distribution(probs: Any, points: int, taken: list[int]) -> None:
+def _expect_distribution(probs: Any, points: int, taken: Sequence[int]) -> None:
     if probs is None or np.asarray(probs).shape != (points,):
         raise StudentFault(f"get_action should return probs of length width * height = {points}.")
     probs = np.asarray(probs, dtype=float)

@@ -13,8 +13,8 @@ import pytest
 
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.network_cases import BATCH, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch
-from grader.judge.support.objectives import BIASES, HANDOUT, Outputs, Reading, l2_terms, learnt, read_loss
+from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch
+from grader.judge.support.objectives import BIASES, HANDOUT, LossDiagnosis, Outputs, l2_terms, learnt_objective, read_loss
 from grader.judge.support.oracle import Heads, Oracle
 from grader.judge.support.ruling import Ruling
 
@@ -76,7 +76,7 @@ def possible_outputs(worker: Worker, batch: Batch) -> list[Outputs]:
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     for train_mode in (True, False):
         log_probs, value = worker.call("net_forward", states=batch.states, train_mode=train_mode)
-        if log_probs.shape == batch.targets.pi.shape and value.shape == (BATCH, 1):
+        if log_probs.shape == batch.targets.pi.shape and value.shape == (BATCH_SIZE, 1):
             outputs.append(Outputs(log_probs.astype(float), value[:, 0].astype(float)))
     return outputs
 
@@ -114,7 +114,7 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
         ruling.deduct("entropy", f"The entropy returned is {entropy:.4f}; that of the policy is {entropies[0]:.4f}.")
 
 
-def _reason(reading: Reading | None, outputs: Outputs, batch: Batch, l2: float) -> str:
+def _reason(reading: LossDiagnosis | None, outputs: Outputs, batch: Batch, l2: float) -> str:
     """The end of the sentence about a wrong loss."""
     if reading is not None:
         return f". It looks as if {reading.slip}."
@@ -214,9 +214,7 @@ def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     inward = float(np.mean(np.sign(moved[large]) == -np.sign(unused[large])))
     ruling.seen = f"{inward:.0%} of those weights moved towards zero."
     sign = " The L2 term is subtracted." if inward < 0.05 else ""
-    ruling.expect(
-        inward > 0.95, f"Of the weights that the data says nothing about only {inward:.0%} moved towards zero.{sign}"
-    )
+    ruling.expect(inward > 0.95, f"Of the weights that the data says nothing about only {inward:.0%} moved towards zero.{sign}")
 
 
 @pytest.mark.points("train_step.overfits")
@@ -231,8 +229,8 @@ def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) 
         The errors propagated back together or one after the other (reference, training-losses-apart)
     """
     ruling.expected = (
-        f"{STEPS} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left), from one of "
-        f"{BEGINNINGS} draws of the weights at least."
+        f"{STEPS} steps on one batch of {BATCH_SIZE} remove most of the loss, all but the targets' own entropy, from at "
+        f"least one of {BEGINNINGS} draws of the weights."
     )
     _, after = train(worker, batch, lr=1e-3)
     ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
@@ -254,7 +252,7 @@ def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) 
                 if objective.slip:
                     ruling.seen += f" Judged by the loss that is computed: {objective.slip} (see train_step.loss)."
                 return
-            nearest = learnt(start, end, batch.targets, ENOUGH)
+            nearest = learnt_objective(start, end, batch.targets, ENOUGH)
             also_learnt = nearest.slip if nearest is not None else also_learnt
     left = f"{ruling.seen} The steps do not learn: {smallest:.0%} of what can be learnt is left."
     raise StudentFault(f"{left} By what they do learn it looks as if {also_learnt}." if also_learnt else left)
@@ -305,6 +303,6 @@ def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outpu
 def _own_outputs(worker: Worker, batch: Batch) -> Outputs | None:
     """What policy_value gives for the batch; None for outputs of another shape."""
     probs, value = worker.call("net_policy_value", states=batch.states)
-    if probs.shape != batch.targets.pi.shape or value.size != BATCH:
+    if probs.shape != batch.targets.pi.shape or value.size != BATCH_SIZE:
         return None
     return Outputs(np.log(np.clip(probs, 1e-12, None)), value.reshape(-1))

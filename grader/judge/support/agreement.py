@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.errors import CouldNotGrade, StudentFault
+from grader.judge.support.board_position import BoardPosition
 from grader.judge.support.oracle import Answers
-from grader.judge.support.positions import Position
-from grader.judge.support.trees import difference
+from grader.judge.support.trees import visit_difference
 
 # The largest share of a root's visits that may go elsewhere than in the nearest of the right variants. Searches that follow the
 # formula differ from it in the order of equal moves alone.
@@ -65,7 +65,7 @@ def slip_name(slip: str) -> str:
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchComparison:
     """A student's search, and what right ones make of the same case.
 
     Attributes:
@@ -74,7 +74,7 @@ class Search:
     """
 
     seen: dict[int, float]
-    position: Position
+    position: BoardPosition
     n_playout: int
     c_puct: float
     expected: Answers
@@ -94,11 +94,13 @@ class Search:
     def _difference(self, visits: np.ndarray) -> float:
         """To visits [2, W*H]. The root may be expanded before the first playout, which then visits a child."""
         row = visits[int(sum(self.seen.values()) == self.n_playout)]
-        return difference(self.seen, {int(move): float(row[move]) for move in np.flatnonzero(row)})
+        return visit_difference(self.seen, {int(move): float(row[move]) for move in np.flatnonzero(row)})
 
 
 def expect_agreement(
-    searches: Sequence[Search], wide: Sequence[Search] = (), chooses_at_random: Callable[[], bool] = lambda: False
+    searches: Sequence[SearchComparison],
+    wide: Sequence[SearchComparison] = (),
+    chooses_at_random: Callable[[], bool] = lambda: False,
 ) -> float:
     """The largest difference to the nearest of the right readings.
 
@@ -122,19 +124,19 @@ def expect_agreement(
     raise _disagreement(searches if worst > AGREEMENT_TOLERANCE else wide)
 
 
-def _disagreement(searches: Sequence[Search]) -> StudentFault:
+def _disagreement(searches: Sequence[SearchComparison]) -> StudentFault:
     found = [one.smallest_difference() for one in searches]
     worst = max(found)
     one = searches[found.index(worst)]
     position = one.position
     return StudentFault(
-        f"After moves {position['moves']} on {position['width']}x{position['height']} ({position['n_in_row']} in a row, "
+        f"After moves {list(position.moves)} on {position.size} ({position.n_in_row} in a row, "
         f"{one.n_playout} playouts, c_puct {one.c_puct:g}) {worst:.0%} of the visits went to other moves than by "
         f"Q + c_puct * P * sqrt(N_parent) / (1 + n).{_likely_slip(searches)}"
     )
 
 
-def _likely_slip(searches: Sequence[Search]) -> str:
+def _likely_slip(searches: Sequence[SearchComparison]) -> str:
     """The slips that come nearest to all the searches, as the end of a sentence; empty if none explains them."""
     known = [one for one in searches if slip_name(next(iter(SLIPS))) in one.expected]
     fits: dict[str, float] = {}

@@ -23,7 +23,7 @@ ENDING_S = 2.0  # for what comes when the input ends
 IDLE_S = 0.2  # of CPU time: an engine that was late with less was not thinking
 MOST_BYTES = 1 << 16
 LINE_CAP = 200  # of a line no more is looked at
-SHOWN = 60
+SHOWN_CHARACTERS = 60
 NOTES = "Standard output belongs to the protocol: write notes to std::cerr."
 FLUSH = "End each answer with std::endl, which ends the line and flushes it."
 FORM = "An answer is two integers with a space between them, and the end of the line."
@@ -165,7 +165,7 @@ def _is_point(line: str) -> bool:
 
 def _shown(text: str) -> str:
     """A text of a submission's, short and on one line."""
-    return repr(" ".join(text[:LINE_CAP].split())[:SHOWN])
+    return repr(" ".join(text[:LINE_CAP].split())[:SHOWN_CHARACTERS])
 
 
 def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits) -> str:

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from grader.confinement.worker_client import Worker
+from grader.judge.support.board_position import board_at
+from grader.judge.support.drawn_positions import random_position, random_states
 from grader.judge.support.drawn_weights import random_weights
 from grader.judge.support.objectives import Targets
 from grader.judge.support.oracle import Answers
-from grader.judge.support.positions import random_position, random_states
-from grader.judge.support.trees import board_at
 
 OUTPUT_TOLERANCE = 1e-4
 SHAPES_OF_OUTPUTS = ((3, 3, 1), (5, 4, 2), (4, 6, 1))  # width, height, residual blocks
 SYMMETRY_SIDE = 4
 # What each makes of a picture, rows from the top: k quarter turns, then mirrored or not.
-SYMMETRIES = [lambda a, k=k, m=m: np.rot90(a, k, (-2, -1))[..., :: -1 if m else 1] for k in range(4) for m in (False, True)]
+TURNS = [lambda a, k=k, m=m: np.rot90(a, k, (-2, -1))[..., :: -1 if m else 1] for k in range(4) for m in (False, True)]
 WIDTH, HEIGHT, BLOCK = 4, 4, 1  # of a batch
-BATCH = 32
+BATCH_SIZE = 32
 UNUSED_PLANE = 7
 
 
@@ -64,11 +64,11 @@ class SymmetryCase:
     def __init__(self, rng: Random) -> None:
         points = np.arange(SYMMETRY_SIDE**2).reshape(SYMMETRY_SIDE, SYMMETRY_SIDE)
         # Moves count rows from the bottom, states from the top.
-        self.moved_to = [turn(points[::-1])[::-1].reshape(-1) for turn in SYMMETRIES]
+        self.moved_to = [turn(points[::-1])[::-1].reshape(-1) for turn in TURNS]
         self.weights = random_weights(SYMMETRY_SIDE, SYMMETRY_SIDE, 1, rng.randrange(2**31))
         self.position = random_position(rng, SYMMETRY_SIDE, SYMMETRY_SIDE, SYMMETRY_SIDE, 6)
         state = np.asarray(board_at(self.position).current_state(), dtype=np.float32)
-        self.turned = [np.ascontiguousarray(turn(state)) for turn in SYMMETRIES]
+        self.turned = [np.ascontiguousarray(turn(state)) for turn in TURNS]
 
     def tells_apart(self, probs: np.ndarray, values: np.ndarray) -> bool:
         """Whether these outputs, [8, W*H] and [8, 1], of the turned boards tell each symmetry from the others."""
@@ -100,14 +100,14 @@ class Batch:
         self.weights = random_weights(WIDTH, HEIGHT, BLOCK, rng.randrange(2**31))
         # The same state with two targets could not be learnt.
         states: dict[bytes, np.ndarray] = {}
-        while len(states) < BATCH:
-            states |= {state.tobytes(): state for state in random_states(rng, WIDTH, HEIGHT, BATCH)}
-        self.states = np.stack(list(states.values())[:BATCH])
+        while len(states) < BATCH_SIZE:
+            states |= {state.tobytes(): state for state in random_states(rng, WIDTH, HEIGHT, BATCH_SIZE)}
+        self.states = np.stack(list(states.values())[:BATCH_SIZE])
         # A plane without a stone: the data says nothing about its weights, so they move by regularisation alone.
         self.states[:, UNUSED_PLANE] = 0.0
         self.targets = Targets(
-            pi=numbers.dirichlet(np.full(WIDTH * HEIGHT, 0.5), BATCH).astype(np.float32),
-            z=numbers.choice([-1.0, 0.0, 1.0], BATCH).astype(np.float32),
+            pi=numbers.dirichlet(np.full(WIDTH * HEIGHT, 0.5), BATCH_SIZE).astype(np.float32),
+            z=numbers.choice([-1.0, 0.0, 1.0], BATCH_SIZE).astype(np.float32),
         )
 
     @property

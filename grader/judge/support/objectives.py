@@ -114,7 +114,7 @@ class Objective:
         return max(shares)
 
 
-def learnt(start: Outputs, end: Outputs, targets: Targets, enough: float) -> Objective | None:
+def learnt_objective(start: Outputs, end: Outputs, targets: Targets, enough: float) -> Objective | None:
     """What steps from one to the other have learnt: the objective of which the least is left, below `enough`.
 
     Whoever learns both heads has learnt each alone too, so an objective of one head explains what no other does.
@@ -202,7 +202,7 @@ def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
 
 
 @dataclass(frozen=True)
-class Reading:
+class LossDiagnosis:
     """What a loss was computed by: heads' errors and the slip in them or in the L2 term, empty if it is the handout's."""
 
     objective: Objective
@@ -211,7 +211,7 @@ class Reading:
 
 def read_loss(
     loss: float, outputs: list[Outputs], targets: Targets, weights: Mapping[str, np.ndarray], tolerance: float
-) -> Reading | None:
+) -> LossDiagnosis | None:
     """The formula that gives this loss: the handout's if one of its forms does, else the nearest with one slip; None if none.
 
     Args:
@@ -227,8 +227,8 @@ def read_loss(
         return min(abs(loss - value) / max(1.0, abs(value)) for value in sums)
 
     if distance(HANDOUT, "") <= tolerance:
-        return Reading(HANDOUT, "")
-    found = [(distance(objective, ""), Reading(objective, objective.slip)) for objective in OBJECTIVES[1:]]
-    found += [(distance(HANDOUT, slip), Reading(HANDOUT, slip)) for slip in terms if slip]
+        return LossDiagnosis(HANDOUT, "")
+    found = [(distance(objective, ""), LossDiagnosis(objective, objective.slip)) for objective in OBJECTIVES[1:]]
+    found += [(distance(HANDOUT, slip), LossDiagnosis(HANDOUT, slip)) for slip in terms if slip]
     nearest, reading = min(found, key=lambda pair: pair[0])
     return reading if nearest <= tolerance else None

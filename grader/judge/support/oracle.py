@@ -1,7 +1,7 @@
 """Where the checks learn what is right: from the grader's own search and network, or from a bank of what these have said.
 
 A check draws a case (a position, weights, a batch) by a random generator and asks an oracle for the answers to it. Where
-the trusted modules lie, as in the course's own tree, `grader.judge.trusted.oracle` works each out afresh. A student's kit
+the trusted modules lie, as in the course's own tree, `grader.judge.trusted.answers` works each out afresh. A student's kit
 holds neither a right search nor a right network: there the oracle is `Bank`, a file made at the release. It holds seeds and
 the answers to the cases that they draw, thousands in all; a check takes others in each run.
 """

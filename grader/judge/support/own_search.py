@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.positions import Position
+from grader.judge.support.board_position import BoardPosition
 from grader.judge.support.trees import most_visited
 from training.exact import ChooseMoves, Line
 
@@ -25,7 +25,7 @@ def own_agent(worker: Worker, n_playout: int, asked: dict[Line, dict[int, float]
     asked = {} if asked is None else asked
 
     def agent(lines: Sequence[Line]) -> list[int]:
-        chosen = choose(worker, [position_of(line) for line in lines], n_playout)
+        chosen = choose_moves(worker, [position_of(line) for line in lines], n_playout)
         for line, reply in zip(lines, chosen, strict=True):
             if reply["move"] not in set(range(9)) - set(line):
                 raise StudentFault(f"The player answered {reply['move']} after moves {list(line)}, which is no empty point.")
@@ -35,12 +35,12 @@ def own_agent(worker: Worker, n_playout: int, asked: dict[Line, dict[int, float]
     return agent
 
 
-def choose(worker: Worker, positions: list[Position], n_playout: int) -> list[dict[str, Any]]:
+def choose_moves(worker: Worker, positions: list[BoardPosition], n_playout: int) -> list[dict[str, Any]]:
     """The moves of a fresh player in each position, with the visits of its root's moves."""
     chosen = worker.call(
         "choose",
         limit_s=CALL_LIMIT_S,
-        positions=positions,
+        positions=[position.to_json() for position in positions],
         kind="mcts_alphaZero",
         n_playout=n_playout,
         c_puct=5.0,
@@ -62,5 +62,6 @@ def visits_of(reply: dict[str, Any]) -> dict[int, float]:
     return found
 
 
-def position_of(line: Line) -> dict[str, Any]:
-    return {"width": 3, "height": 3, "n_in_row": 3, "moves": list(line)}
+def position_of(line: Line) -> BoardPosition:
+    """The tic-tac-toe position after these moves."""
+    return BoardPosition(3, 3, 3, tuple(line))

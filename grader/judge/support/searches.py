@@ -14,10 +14,9 @@ from Board.game_board import Board
 from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.agreement import HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, Search
-from grader.judge.support.oracle import Oracle
-from grader.judge.support.positions import (
-    Position,
+from grader.judge.support.agreement import HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison
+from grader.judge.support.board_position import BoardPosition, board_at
+from grader.judge.support.drawn_positions import (
     block_position,
     certain_position,
     drawn_position,
@@ -25,26 +24,20 @@ from grader.judge.support.positions import (
     wide_win_position,
     win_position,
 )
+from grader.judge.support.oracle import Oracle
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.trees import (
-    Tree,
-    board_at,
-    boards_of,
-    expect_legal_children,
-    expect_visits_add_up,
-    most_visited,
-)
+from grader.judge.support.trees import Tree, boards_of, expect_legal_children, expect_visits_add_up, most_visited
 
 C_PUCT = 5.0
-EMPTY_3X3: Position = {"width": 3, "height": 3, "n_in_row": 3, "moves": []}
 
 
-def call(worker: Worker, operation: str, *, evaluator: dict[str, Any], **arguments: Any) -> Any:
-    """One operation on a player of the student's.
+def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: dict[str, Any], **arguments: Any) -> Any:
+    """Run one operation on a player of the student's in a position.
 
-    The interface lets an evaluator's value be a float or a (1, 1) array, and a network decides which; a search that
-    understands one of the two is right.
+    The interface allows an evaluator to return its value as a float or as a (1, 1) array. A search that understands only
+    one of the two is right, so both are tried.
     """
+    arguments["position"] = position.to_json()
     try:
         return worker.call(operation, evaluator=evaluator, **arguments)
     except StudentFault as fault:
@@ -70,7 +63,7 @@ class SearchCase:
         values: what a rollout must give, by the moves from the position; for pure MCTS in place of the hash's values.
     """
 
-    position: Position
+    position: BoardPosition
     seed: int
     n_playout: int
     c_puct: float = C_PUCT
@@ -90,12 +83,12 @@ class SearchCase:
 
     def value_of(self, board: Board) -> float | None:
         """What every rollout from there gives; None where rollouts may differ."""
-        return (self.values or {}).get(tuple(board.states)[len(self.position["moves"]) :])
+        return (self.values or {}).get(tuple(board.states)[len(self.position.moves) :])
 
     @property
     def record(self) -> dict[str, Any]:
         """What repeats it, as evidence."""
-        return {**self.position, "seed": self.seed, "n_playout": self.n_playout, "c_puct": self.c_puct}
+        return {**self.position.to_json(), "seed": self.seed, "n_playout": self.n_playout, "c_puct": self.c_puct}
 
 
 SIZES = ((3, 3, 3), (3, 3, 3), (4, 3, 3), (5, 5, 4), (6, 6, 4), (6, 5, 4))
@@ -133,13 +126,13 @@ def families(kind: str) -> list[str]:
     return [name for name in SEARCHES if name.startswith(f"{kind} ")]
 
 
-def tree_positions(rng: Random) -> list[tuple[Position, int]]:
+def tree_positions(rng: Random) -> list[tuple[BoardPosition, int]]:
     """Positions and playouts; from the last one draws are near."""
     sizes = ((3, 3, 3, 0, 300), (3, 3, 3, 3, 200), (5, 4, 4, 6, 250))
     return [(random_position(rng, *size), n_playout) for *size, n_playout in sizes] + [(drawn_position(rng), 120)]
 
 
-def expect_priors(tree: Tree, position: Position, seed: int) -> None:
+def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
     """StudentFault unless the children of every node carry the priors that the policy function gives for its position."""
     for node, board in boards_of(tree, position).items():
         children = tree.children(node)
@@ -159,7 +152,7 @@ def expect_priors(tree: Tree, position: Position, seed: int) -> None:
 
 def searches_of(
     worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle, kind: str, family: str
-) -> list[tuple[Search, SearchCase, Tree]]:
+) -> list[tuple[SearchComparison, SearchCase, Tree]]:
     """A student's search of each kind in a group of families (see `SEARCHES`), with the answers that it is held against."""
     found = []
     for name in families(family):
@@ -168,7 +161,7 @@ def searches_of(
         player = {**player_under(case.seed), "kind": kind, "c_puct": case.c_puct}
         reply = call(worker, "search", position=case.position, n_playout=case.n_playout, **player)
         tree = Tree.from_reply(reply["tree"])
-        found.append((Search(tree.root_visits, case.position, case.n_playout, case.c_puct, answers), case, tree))
+        found.append((SearchComparison(tree.root_visits, case.position, case.n_playout, case.c_puct, answers), case, tree))
     return found
 
 
@@ -194,7 +187,7 @@ def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str
     for move, (position, wins) in zip(moves, small + large, strict=True):
         ruling.expect(
             move in wins,
-            f"After moves {position['moves']} on {position['width']}x{position['height']} {move} was played; "
+            f"After moves {list(position.moves)} on {position.size} {move} was played; "
             f"{' or '.join(map(str, wins))} wins at once.",
         )
     answers = [searched_move(worker, p, 1000, player) for p, _ in blocks]
@@ -203,12 +196,12 @@ def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str
     if len(missed) > 1:
         position, move, block = missed[0]
         raise StudentFault(
-            f"{len(missed)} of {len(blocks)} blocks were missed, for example after moves {position['moves']} on 3x3: "
+            f"{len(missed)} of {len(blocks)} blocks were missed, for example after moves {list(position.moves)} on 3x3: "
             f"{move} was played, only {block} does not lose."
         )
 
 
-def searched_move(worker: Worker, position: Position, n_playout: int, player: dict[str, Any]) -> int:
+def searched_move(worker: Worker, position: BoardPosition, n_playout: int, player: dict[str, Any]) -> int:
     """The move of a fresh player, which must come out of the tree that it searched: a solver of tic-tac-toe is no search."""
     reply = call(worker, "search", position=position, n_playout=n_playout, **player)
     tree = Tree.from_reply(reply["tree"])
@@ -216,7 +209,7 @@ def searched_move(worker: Worker, position: Position, n_playout: int, player: di
     expect_legal_children(tree, position)
     if reply["move"] not in most_visited(tree.root_visits):
         raise StudentFault(
-            f"After moves {position['moves']} {reply['move']} was played, not the most visited move of the tree."
+            f"After moves {list(position.moves)} {reply['move']} was played, not the most visited move of the tree."
         )
     return reply["move"]
 
@@ -225,7 +218,7 @@ def expect_reuse(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, 
     """update_with_move of a searched tree: the child becomes the root; -1 or no child gives a new root."""
     ruling.expected = "update_with_move(child) makes that child the root; -1 or an unknown move a new root."
     position, n_playout = random_position(rng, 3, 3, 3, 2), 200
-    ruling.evidence["reuse"] = {**position, "n_playout": n_playout}
+    ruling.evidence["reuse"] = {**position.to_json(), "n_playout": n_playout}
     seen = call(worker, "advance", position=position, n_playout=n_playout, **player)
     searched, kept = Tree.from_reply(seen["searched"]), Tree.from_reply(seen["kept"]["tree"])
     for name, how in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move that is no child")):

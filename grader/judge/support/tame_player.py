@@ -41,7 +41,7 @@ def _windows() -> Iterator[frozenset[Point]]:
 WINDOWS = list(_windows())  # all rows of five points
 
 
-class Game:
+class TameGame:
     """The board as it is, from this player's side of the protocol.
 
     Attributes:
@@ -97,7 +97,7 @@ class Game:
 
 def gives() -> None:
     """As black; see the module."""
-    game = Game("gives")
+    game = TameGame("gives")
     game.listen()
     first = (game.rng.randrange(5, 10), game.rng.randrange(5, 10))
     game.say(first)
@@ -118,7 +118,7 @@ def gives() -> None:
 
 def lures() -> None:
     """As white; see the module."""
-    game = Game("lures")
+    game = TameGame("lures")
     first = game.listen()
     inner = [(x, y) for x, y in POINTS if 2 <= x < SIZE - 2 and 2 <= y < SIZE - 2]
     second = game.rng.choice([(x, y) for x, y in inner if 3 <= max(abs(x - first[0]), abs(y - first[1])) <= 4])
@@ -136,7 +136,7 @@ def lures() -> None:
 
 def blocks() -> None:
     """As either colour; see the module."""
-    game = Game("blocks")
+    game = TameGame("blocks")
     while game.answers < ANSWERS:
         game.listen()
         corners = [corner for corner in CORNERS if corner not in game.taken]

@@ -17,12 +17,12 @@ import numpy as np
 from Board.game_board import Board
 from common.weights import load_weights, read_sizes
 from grader.judge.trusted.network import forward
-from grader.judge.trusted.search import Evaluation, most_visited, search_many
+from grader.judge.trusted.search import Evaluation, best_move, search_many
 from training.exact import ChooseMoves, Line, RememberedBoard, Size, play_all_replies
 
 PolicyValue = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """States [N, 9, H, W] -> (probs [N, W*H], values [N] or [N, 1] for the side to move)."""
-BATCH = 256
+POSITIONS_AT_ONCE = 256
 
 
 def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5.0, size: Size = (3, 3, 3)) -> ChooseMoves:
@@ -53,9 +53,9 @@ def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5
 
     def choose(lines: Sequence[Line]) -> list[int]:
         moves: list[int] = []
-        for start in range(0, len(lines), BATCH):
-            boards = [beginning.after(line) for line in lines[start : start + BATCH]]
-            moves += [most_visited(root) for root in search_many(boards, evaluate, n_playout, c_puct)]
+        for start in range(0, len(lines), POSITIONS_AT_ONCE):
+            boards = [beginning.after(line) for line in lines[start : start + POSITIONS_AT_ONCE]]
+            moves += [best_move(root) for root in search_many(boards, evaluate, n_playout, c_puct)]
         return moves
 
     return choose

@@ -17,7 +17,7 @@ from Board.game_board import Board
 
 Evaluation = tuple[Iterable[tuple[int, float]], float]
 """Priors of the legal moves, and the value for the side to move."""
-Rule = Callable[["Node", "Node"], float]
+SelectionRule = Callable[["Node", "Node"], float]
 """Selection value of a child (second) of a node (first), where another than the right one is to be tried."""
 
 
@@ -54,7 +54,7 @@ def playouts(
     n_playout: int,
     c_puct: float,
     reading: Reading = Reading(),
-    rule: Rule | None = None,
+    rule: SelectionRule | None = None,
     root: Node | None = None,
 ) -> Generator[Board, Evaluation, Node]:
     """The search as a dialogue: yields each leaf's position, is sent its evaluation, returns the root.
@@ -90,7 +90,7 @@ def playouts(
     return root
 
 
-def _select(node: Node, c_puct: float, reading: Reading, rule: Rule | None) -> tuple[int, Node]:
+def _select(node: Node, c_puct: float, reading: Reading, rule: SelectionRule | None) -> tuple[int, Node]:
     if rule is not None:
         return max(node.children.items(), key=lambda item: rule(node, item[1]))
     scale = c_puct * sqrt(node.visits if reading.count_parent_itself else node.visits - 1)
@@ -118,7 +118,7 @@ def search(
     c_puct: float,
     *,
     reading: Reading = Reading(),
-    rule: Rule | None = None,
+    rule: SelectionRule | None = None,
 ) -> Node:
     """The tree after `n_playout` playouts from `board`, which is left as it was.
 
@@ -136,7 +136,7 @@ def search_many(
     n_playout: int,
     c_puct: float,
     reading: Reading = Reading(),
-    rule: Rule | None = None,
+    rule: SelectionRule | None = None,
 ) -> list[Node]:
     """Independent searches side by side, their leaves evaluated together; the trees are those of `search`."""
     roots: list[Node | None] = [None] * len(boards)
@@ -159,6 +159,6 @@ def search_many(
     return [root for root in roots if root is not None]
 
 
-def most_visited(root: Node) -> int:
+def best_move(root: Node) -> int:
     """The move to play; the first of equals in order of moves."""
     return max(root.children, key=lambda move: root.children[move].visits)

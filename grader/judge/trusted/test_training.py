@@ -33,17 +33,18 @@ from Board.game_board import Board
 from common.weights import read_sizes
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
-from grader.judge.support.agreement import Search
+from grader.judge.support.agreement import SearchComparison
+from grader.judge.support.board_position import board_at
+from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.drawn_weights import fresh_weights, random_weights
-from grader.judge.support.own_search import CALL_LIMIT_S, choose, own_agent, position_of, visits_of
-from grader.judge.support.positions import random_position
+from grader.judge.support.own_search import CALL_LIMIT_S, choose_moves, own_agent, position_of, visits_of
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.trees import board_at, most_visited
+from grader.judge.support.trees import most_visited
 from grader.judge.trusted.agents import PolicyValue, network_agent, searching_agent
+from grader.judge.trusted.answers import search_answers
 from grader.judge.trusted.network import forward
-from grader.judge.trusted.oracle import search_answers
 from grader.judge.trusted.search import Evaluation, search
-from grader.judge.trusted.watched_training import Game, WatchedTraining
+from grader.judge.trusted.watched_training import GameSamples, WatchedTraining
 from grader.pipeline.run import FAILED, PARTIAL, Run
 from training.exact import ExactResult, Line, play_all_replies
 
@@ -64,7 +65,7 @@ SEARCH_CHECKS = "mcts_alphazero."
 
 
 @dataclass
-class Outcome:
+class TrainedNetwork:
     """The best network of a training, and how it came about.
 
     Attributes:
@@ -84,7 +85,7 @@ class Outcome:
     fault: str = ""
     weights: dict[str, np.ndarray] = field(default_factory=dict)
     doubt: str = ""
-    attempt: Attempt | None = None
+    attempt: TrainingAttempt | None = None
 
     @property
     def watched(self) -> int:
@@ -102,12 +103,12 @@ class Outcome:
 
 
 @pytest.fixture(scope="module")
-def trained(run: Run, worker: Worker) -> Outcome:
+def trained(run: Run, worker: Worker) -> TrainedNetwork:
     """Train once for both checks; the worker is left with the last network, the outcome holds the best one's weights."""
     return train_best(run, worker)
 
 
-def train_best(run: Run, worker: Worker) -> Outcome:
+def train_best(run: Run, worker: Worker) -> TrainedNetwork:
     """The best network that the student's search makes, or the grader's if the student's lost points in its checks."""
     rng, worker.seed_rng = run.random("training"), run.random("training:dice")
     best = _train(run, worker, rng, trusted_search=False)
@@ -117,11 +118,11 @@ def train_best(run: Run, worker: Worker) -> Outcome:
     return best
 
 
-def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outcome:
+def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> TrainedNetwork:
     """The best network of all trainings, wherever in its training it was best."""
-    best = Outcome()
+    best = TrainedNetwork()
     for number in range(run.profile.training.seeds):
-        attempt = Attempt(run, worker, rng, trusted_search, f"attempt {number + 1} of {run.profile.training.seeds}")
+        attempt = TrainingAttempt(run, worker, rng, trusted_search, f"attempt {number + 1} of {run.profile.training.seeds}")
         try:
             attempt.start()
             # Also after the last line is lost no more, until the steps have told whether they follow.
@@ -134,7 +135,7 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
     return best
 
 
-class Attempt:
+class TrainingAttempt:
     """One training, in which the network is looked at after every few games.
 
     Args:
@@ -177,7 +178,7 @@ class Attempt:
         """How far they followed their targets (`WatchedTraining`)."""
         return self._training.following
 
-    def look(self, doubt: str | None = None) -> Outcome:
+    def look(self, doubt: str | None = None) -> TrainedNetwork:
         """Train on for some games and look at the network.
 
         Args:
@@ -185,10 +186,10 @@ class Attempt:
         """
         more = min(self._profile.check_every, self._profile.max_games - self._games)
         for _ in range(more):
-            self._training.learn(self_play(self._worker, self._numbers) if self._trusted_search else _own_game(self._worker))
+            self._training.learn(trusted_game(self._worker, self._numbers) if self._trusted_search else _own_game(self._worker))
         self._games += more
         weights = {key: value.copy() for key, value in self._training.average.items()}
-        outcome = Outcome(attempt=self, games=self._games, seed=self._seed, curve=self._curve, weights=weights)
+        outcome = TrainedNetwork(attempt=self, games=self._games, seed=self._seed, curve=self._curve, weights=weights)
         outcome.trusted_search = self._trusted_search
         outcome.doubt = _doubt(self._worker, self._beginning, weights, self._rng) if doubt is None else doubt
         outcome.losing = {n: _losing_lines(self._worker, outcome, n) for n in self._profile.playouts}
@@ -202,12 +203,12 @@ class Attempt:
         return outcome
 
 
-def _own_game(worker: Worker) -> Game:
+def _own_game(worker: Worker) -> GameSamples:
     """One game of the worker's network under the student's search."""
-    return Game.from_reply(worker.call("train_play", limit_s=CALL_LIMIT_S))
+    return GameSamples.from_reply(worker.call("train_play", limit_s=CALL_LIMIT_S))
 
 
-def self_play(worker: Worker, numbers: np.random.Generator) -> Game:
+def trusted_game(worker: Worker, numbers: np.random.Generator) -> GameSamples:
     """One game of the worker's network under the grader's search."""
     policy_value = _policy_value(worker)
     board = Board(width=3, height=3, n_in_row=3)
@@ -233,7 +234,7 @@ def self_play(worker: Worker, numbers: np.random.Generator) -> Game:
         board.do_move(int(numbers.choice(9, p=shares[-1])))
     winner = board.game_end()[1]
     winners = [0.0 if winner == -1 else (1.0 if side == winner else -1.0) for side in sides]
-    return Game(np.stack(states), np.stack(shares), np.array(winners))
+    return GameSamples(np.stack(states), np.stack(shares), np.array(winners))
 
 
 def _policy_value(worker: Worker) -> PolicyValue:
@@ -251,7 +252,7 @@ def _policy_value(worker: Worker) -> PolicyValue:
     return policy_value
 
 
-def _losing_lines(worker: Worker, outcome: Outcome, n_playout: int) -> int:
+def _losing_lines(worker: Worker, outcome: TrainedNetwork, n_playout: int) -> int:
     """Of the trained network under the grader's search: of its weights alone, or in doubt of what the worker says it is."""
     try:
         agent = (
@@ -289,7 +290,7 @@ def correlation(first: np.ndarray, second: np.ndarray) -> float:
     return float(a @ b) / length if length > 0 else 0.0
 
 
-def expect_trained(trained: Outcome, share: float) -> None:
+def expect_trained(trained: TrainedNetwork, share: float) -> None:
     """Where points would be given: StudentFault for weights that did not come from the batches, CouldNotGrade for a doubt."""
     if share <= 0:
         return
@@ -317,12 +318,12 @@ def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
     worker.call("net_create", width=3, height=3, block=BLOCK, weights=weights, by_file=False)
     positions = [random_position(rng, 3, 3, 3, rng.randrange(4)) for _ in range(12)]
 
-    chosen = choose(worker, positions, n_playout)
+    chosen = choose_moves(worker, positions, n_playout)
     differences, evaluate = [], remembered_evaluate(weights)
     for reply, position in zip(chosen, positions, strict=True):
         visits = visits_of(reply)
         answers = search_answers(position, evaluate, n_playout, 5.0)
-        differences.append(Search(visits, position, n_playout, 5.0, answers).smallest_difference())
+        differences.append(SearchComparison(visits, position, n_playout, 5.0, answers).smallest_difference())
     mean = float(np.mean(differences))
     if mean > OBEDIENCE:
         raise StudentFault(
@@ -339,14 +340,14 @@ class OwnPlay:
     asked: dict[Line, dict[int, float]]
 
 
-def play_own(worker: Worker, trained: Outcome, n_playout: int) -> OwnPlay:
+def play_own(worker: Worker, trained: TrainedNetwork, n_playout: int) -> OwnPlay:
     """Every line of replies against the student's search over a trained network."""
     worker.call("net_create", width=3, height=3, block=BLOCK, weights=trained.weights, by_file=False)
     asked: dict[Line, dict[int, float]] = {}
     return OwnPlay(play_all_replies(own_agent(worker, n_playout, asked)), asked)
 
 
-def best_own_play(worker: Worker, trained: Outcome, n_playout: int) -> OwnPlay:
+def best_own_play(worker: Worker, trained: TrainedNetwork, n_playout: int) -> OwnPlay:
     """With the best network; where it loses with that, also with the next ones of the same training that lose no line.
 
     Right searches differ a little, and a network of few games may lose under one of them and not under another.
@@ -372,7 +373,7 @@ def own_ways(weights: dict[str, np.ndarray], asked: dict[Line, dict[int, float]]
         if move not in most_visited(asked[line]):
             position = position_of(line)
             answers = search_answers(position, evaluate, n_playout, 5.0)
-            found[line] = Search(asked[line], position, n_playout, 5.0, answers).smallest_difference()
+            found[line] = SearchComparison(asked[line], position, n_playout, 5.0, answers).smallest_difference()
     return {line: elsewhere for line, elsewhere in found.items() if elsewhere > OTHER_MOVE}
 
 
@@ -392,7 +393,7 @@ def remembered_evaluate(weights: dict[str, np.ndarray]) -> Callable[[Board], Eva
 
 
 @pytest.mark.points("training.never_loses")
-def test_never_loses(run: Run, trained: Outcome, ruling: Ruling) -> None:
+def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
     """The trained network under the grader's search.
 
     Accepts:
@@ -425,7 +426,7 @@ def test_never_loses(run: Run, trained: Outcome, ruling: Ruling) -> None:
 
 
 @pytest.mark.points("training.own_search")
-def test_own_search(run: Run, worker: Worker, trained: Outcome, ruling: Ruling, rng: Random) -> None:
+def test_own_search(run: Run, worker: Worker, trained: TrainedNetwork, ruling: Ruling, rng: Random) -> None:
     """The trained network under the student's own search.
 
     Accepts:

@@ -27,17 +27,17 @@ from training.symmetries import Symmetries
 STEP_LIMIT_S = 600.0
 SIZE, POINTS, PLANES = 3, 9, 9
 # As train.py has them for 3x3.
-BUFFER_SIZE, BATCH_SIZE, UPDATES_PER_GAME = 5000, 64, 3
-LEARN_RATE, GAME_BATCH_NUM = 1e-3, 2000
+BUFFER_POSITIONS, BATCH_SIZE, UPDATES_PER_GAME = 5000, 64, 3
+LEARNING_RATE, GAME_BATCH_NUM = 1e-3, 2000
 AVERAGING = 0.98
 
 MOMENTUM = 0.9
 WATCHED_SHARE = 1 / 3  # of the steps, drawn: a gradient takes about as long as a step
 USUAL = 0.9  # share of the former squares in what a weight's gradients usually are
-SYMMETRIES = Symmetries(SIZE, SIZE)
+TURNS = Symmetries(SIZE, SIZE)
 
 
-class Game(NamedTuple):
+class GameSamples(NamedTuple):
     """What a game of self-play gives to learn from.
 
     Attributes:
@@ -51,7 +51,7 @@ class Game(NamedTuple):
     winners: np.ndarray
 
     @classmethod
-    def from_reply(cls, reply: dict[str, np.ndarray]) -> Game:
+    def from_reply(cls, reply: dict[str, np.ndarray]) -> GameSamples:
         """From a worker's reply; StudentFault for arrays of other shapes or values."""
         game = cls(**reply)
         count = len(game.states) if game.states.ndim else 0
@@ -62,11 +62,11 @@ class Game(NamedTuple):
             raise StudentFault("A game of self-play gave states, probabilities or winners that are not finite.")
         return game
 
-    def in_all_symmetries(self) -> Game:
+    def in_all_symmetries(self) -> GameSamples:
         """Each sample eight times."""
-        which = np.repeat(np.arange(SYMMETRIES.count), len(self.states))
-        states, probs, winners = (np.concatenate([array] * SYMMETRIES.count) for array in self)
-        return Game(SYMMETRIES.turn_states(states, which), SYMMETRIES.turn_policies(probs, which), winners)
+        which = np.repeat(np.arange(TURNS.count), len(self.states))
+        states, probs, winners = (np.concatenate([array] * TURNS.count) for array in self)
+        return GameSamples(TURNS.turn_states(states, which), TURNS.turn_policies(probs, which), winners)
 
 
 class Samples:
@@ -74,32 +74,32 @@ class Samples:
 
     def __init__(self) -> None:
         self._states: list[np.ndarray] = []
-        self._probs = np.zeros((BUFFER_SIZE, POINTS))
-        self._winners = np.zeros(BUFFER_SIZE)
-        self._state_numbers = np.zeros(BUFFER_SIZE, dtype=np.int64)
+        self._probs = np.zeros((BUFFER_POSITIONS, POINTS))
+        self._winners = np.zeros(BUFFER_POSITIONS)
+        self._state_numbers = np.zeros(BUFFER_POSITIONS, dtype=np.int64)
         self._numbers: dict[bytes, int] = {}
         self._oldest = 0  # where the next sample goes once all places are taken
 
     def __len__(self) -> int:
         return len(self._states)
 
-    def extend(self, game: Game) -> None:
+    def extend(self, game: GameSamples) -> None:
         for state, probs, winner in zip(*game, strict=True):
             place = len(self)
-            if place < BUFFER_SIZE:
+            if place < BUFFER_POSITIONS:
                 self._states.append(state)
             else:
-                place, self._oldest = self._oldest, (self._oldest + 1) % BUFFER_SIZE
+                place, self._oldest = self._oldest, (self._oldest + 1) % BUFFER_POSITIONS
                 self._states[place] = state
             self._probs[place], self._winners[place] = probs, winner
             number = self._numbers.setdefault(state.astype(np.float32).tobytes(), len(self._numbers))
             self._state_numbers[place] = number
 
-    def draw(self, numbers: np.random.Generator) -> tuple[Game, np.ndarray]:
+    def draw(self, numbers: np.random.Generator) -> tuple[GameSamples, np.ndarray]:
         """A batch, and the places of its samples."""
         drawn = numbers.choice(len(self), BATCH_SIZE, replace=False)
         states = np.stack([self._states[place] for place in drawn])
-        return Game(states, self._probs[drawn], self._winners[drawn].astype(np.float32)), drawn
+        return GameSamples(states, self._probs[drawn], self._winners[drawn].astype(np.float32)), drawn
 
     def rests(self, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What the targets of these samples keep without the mean of their states' targets: probs [N, 9], winners [N]."""
@@ -140,19 +140,19 @@ class WatchedTraining:
         """Mean correlation of the steps with the rests of their targets, weighted by how large those were; -1 to 1."""
         return self._agreement / self._strength if self._strength > 0 else 0.0
 
-    def learn(self, game: Game) -> None:
+    def learn(self, game: GameSamples) -> None:
         """Take the game's samples in, in all symmetries, and make the steps that follow a game.
 
         Raises:
             StudentFault: the network's weights cannot be read any more.
         """
         self._samples.extend(game.in_all_symmetries())
-        learn_rate = LEARN_RATE * (1 - 0.9 * min(1.0, (self._games + 1) / GAME_BATCH_NUM))
+        learn_rate = LEARNING_RATE * (1 - 0.9 * min(1.0, (self._games + 1) / GAME_BATCH_NUM))
         self._games += 1
         if len(self._samples) < BATCH_SIZE:
             return
         batches = [self._samples.draw(self._numbers) for _ in range(UPDATES_PER_GAME)]
-        told = Game(*(np.stack(parts) for parts in zip(*(batch for batch, _ in batches), strict=True)))
+        told = GameSamples(*(np.stack(parts) for parts in zip(*(batch for batch, _ in batches), strict=True)))
         handed_over = self._worker.call("train_steps", limit_s=STEP_LIMIT_S, **told._asdict(), lr=learn_rate)
         if len(handed_over) != len(batches):
             raise StudentFault(f"After {len(batches)} training steps there were weights of {len(handed_over)}.")
@@ -170,7 +170,7 @@ class WatchedTraining:
             if self.average[key].dtype.kind == "f":
                 self.average[key] += (1 - AVERAGING) * (value - self.average[key])
 
-    def _watch(self, batch: Game, drawn: np.ndarray) -> None:
+    def _watch(self, batch: GameSamples, drawn: np.ndarray) -> None:
         """Compare the latest step with the rests of its targets."""
         earlier, before, after = self._weights
         try:

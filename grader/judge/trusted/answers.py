@@ -15,12 +15,12 @@ import numpy as np
 
 from Board.game_board import Board
 from grader.judge.support.agreement import RIGHT, slip_name
+from grader.judge.support.board_position import BoardPosition
 from grader.judge.support.network_cases import Batch, LayersCase, OutputsCase, SymmetryCase
 from grader.judge.support.oracle import Answers, Case, Heads, case_of
-from grader.judge.support.positions import Position
 from grader.judge.support.searches import SearchCase
 from grader.judge.trusted.network import forward
-from grader.judge.trusted.search import Evaluation, Node, Reading, Rule, playouts
+from grader.judge.trusted.search import Evaluation, Node, Reading, SelectionRule, playouts
 from grader.judge.trusted.slips import rules
 from training.exact import Line, RememberedBoard
 
@@ -74,15 +74,15 @@ def _(case: SearchCase) -> Answers:
     return search_answers(case.position, case.evaluate, case.n_playout, case.c_puct)
 
 
-def search_answers(position: Position, evaluate: Callable[[Board], Evaluation], n_playout: int, c_puct: float) -> Answers:
+def search_answers(position: BoardPosition, evaluate: Callable[[Board], Evaluation], n_playout: int, c_puct: float) -> Answers:
     """What right searches and such with a slip visit; for `grader.judge.support.agreement.Search`.
 
     Args:
         evaluate: of positions that are not over, each of which is evaluated once.
     """
-    beginning = RememberedBoard(position["width"], position["height"], position["n_in_row"])
+    beginning = RememberedBoard(position.width, position.height, position.n_in_row)
     beginning.init_board()
-    board, known = beginning.after(tuple(position["moves"])), dict[Line, Evaluation]()
+    board, known = beginning.after(position.moves), dict[Line, Evaluation]()
 
     def recall(leaf: Board) -> Evaluation:
         line = tuple(leaf.states)  # a board's stones are kept in the order they were placed
@@ -91,9 +91,9 @@ def search_answers(position: Position, evaluate: Callable[[Board], Evaluation], 
             known[line] = list(priors), value
         return known[line]
 
-    def visits(reading: Reading = READINGS[0], rule: Rule | None = None) -> np.ndarray:
+    def visits(reading: Reading = READINGS[0], rule: SelectionRule | None = None) -> np.ndarray:
         """[2, W*H]: after the playouts asked for, and after one more."""
-        rows, root = np.zeros((2, position["width"] * position["height"]), dtype=np.uint16), None
+        rows, root = np.zeros((2, position.width * position.height), dtype=np.uint16), None
         for row, more in zip(rows, (n_playout, 1), strict=True):
             root = _searched(playouts(board, more, c_puct, reading, rule, root), recall)
             for move, child in root.children.items():

@@ -1,33 +1,27 @@
-"""Positions that the search checks ask about, drawn afresh for every grading run.
-
-All are dicts `{"width", "height", "n_in_row", "moves"}` with moves in order of play from the empty board.
-"""
+"""Positions for the search checks, drawn at random for every grading run."""
 
 from __future__ import annotations
 
 from functools import cache
 from random import Random
-from typing import Any
 
 import numpy as np
 
 from Board.game_board import Board
-from grader.judge.support.trees import board_at
-
-Position = dict[str, Any]
+from grader.judge.support.board_position import BoardPosition, board_at
 
 
-def random_position(rng: Random, width: int, height: int, n_in_row: int, plies: int) -> Position:
+def random_position(rng: Random, width: int, height: int, n_in_row: int, plies: int) -> BoardPosition:
     """An unfinished position after at most `plies` random moves."""
-    position: Position = {"width": width, "height": height, "n_in_row": n_in_row, "moves": []}
-    board = board_at(position)
+    moves: list[int] = []
+    board = board_at(BoardPosition(width, height, n_in_row))
     for _ in range(plies):
         move = int(rng.choice(board.availables))
         board.do_move(move)
         if board.game_end()[0]:
             break
-        position["moves"].append(move)
-    return position
+        moves.append(move)
+    return BoardPosition(width, height, n_in_row, tuple(moves))
 
 
 def winning_moves(board: Board, player: int) -> list[int]:
@@ -42,7 +36,7 @@ def winning_moves(board: Board, player: int) -> list[int]:
     return found
 
 
-def win_position(rng: Random) -> tuple[Position, list[int]]:
+def win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
     """A tic-tac-toe position where the side to move wins at once and no other move wins by force, and the winning moves."""
     while True:
         position = random_position(rng, 3, 3, 3, rng.randrange(4, 8))
@@ -53,7 +47,7 @@ def win_position(rng: Random) -> tuple[Position, list[int]]:
             return position, wins
 
 
-def wide_win_position(rng: Random) -> tuple[Position, list[int]]:
+def wide_win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
     """The same on 5x4 with 3 in a row: the opponent threatens in two places, so no slower win is as good."""
     while True:
         position = random_position(rng, 5, 4, 3, rng.randrange(5, 12))
@@ -64,7 +58,7 @@ def wide_win_position(rng: Random) -> tuple[Position, list[int]]:
             return position, wins
 
 
-def block_position(rng: Random) -> tuple[Position, int]:
+def block_position(rng: Random) -> tuple[BoardPosition, int]:
     """A tic-tac-toe position whose only move that does not lose is the block of a threat, and that move."""
     while True:
         position = random_position(rng, 3, 3, 3, rng.randrange(3, 6))
@@ -78,7 +72,7 @@ def block_position(rng: Random) -> tuple[Position, int]:
             return position, threats[0]
 
 
-def drawn_position(rng: Random) -> Position:
+def drawn_position(rng: Random) -> BoardPosition:
     """A tic-tac-toe position with three empty points from which some line of play ends in a draw."""
     while True:
         position = random_position(rng, 3, 3, 3, 6)
@@ -87,7 +81,7 @@ def drawn_position(rng: Random) -> Position:
             return position
 
 
-def draw_share(rng: Random, position: Position, games: int) -> float:
+def draw_share(rng: Random, position: BoardPosition, games: int) -> float:
     """How many of so many random games from the position are drawn."""
     draws = 0
     for _ in range(games):
@@ -120,7 +114,7 @@ def _value(points: tuple[int, ...]) -> int:
     return max(-_value((*points[:p], side, *points[p + 1 : 9], 3 - side)) for p in empty)
 
 
-def certain_position(rng: Random, mover: int | None = None) -> tuple[Position, dict[tuple[int, ...], float]]:
+def certain_position(rng: Random, mover: int | None = None) -> tuple[BoardPosition, dict[tuple[int, ...], float]]:
     """A late position in which every rollout that a search could throw has one possible result.
 
     Then pure MCTS is deterministic and can be compared visit by visit. The root itself may be uncertain (its value is
