@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 
 from grader.assignment import load_assignment  # noqa: E402
 from grader.confinement import worker  # noqa: E402
-from grader.confinement.worker_client import _sentence  # noqa: E402
+from grader.confinement.worker_client import fault_sentence  # noqa: E402
 from grader.errors import CouldNotGrade, StudentFault  # noqa: E402
 from grader.instructor import trust  # noqa: E402
 from grader.judge.checks import test_mcts_alphazero, test_mcts_pure, test_self_play  # noqa: E402
@@ -56,7 +56,7 @@ class LocalWorker:
             return worker.decode(json.loads(json.dumps(worker.encode(value))))
         except Exception as error:
             fault = worker.describe(error, self._workspace)
-            raise (CouldNotGrade if fault["ours"] else StudentFault)(_sentence(fault)) from error
+            raise (CouldNotGrade if fault["ours"] else StudentFault)(fault_sentence(fault)) from error
 
 
 def tests_of(groups: set[str]) -> dict[str, Any]:

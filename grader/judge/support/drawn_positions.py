@@ -25,7 +25,7 @@ def random_position(rng: Random, width: int, height: int, n_in_row: int, plies: 
 
 
 def winning_moves(board: Board, player: int) -> list[int]:
-    """Moves that end the game at once for `player`, were it their turn."""
+    """The moves with which `player` would win at once if it were their turn."""
     found = []
     for move in board.availables:
         after = board.copy()
@@ -37,7 +37,7 @@ def winning_moves(board: Board, player: int) -> list[int]:
 
 
 def win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
-    """A tic-tac-toe position where the side to move wins at once and no other move wins by force, and the winning moves."""
+    """A tic-tac-toe position in which the side to move can win at once and no other move wins by force; and the winning moves."""
     while True:
         position = random_position(rng, 3, 3, 3, rng.randrange(4, 8))
         board = board_at(position)
@@ -48,7 +48,7 @@ def win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
 
 
 def wide_win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
-    """The same on 5x4 with 3 in a row: the opponent threatens in two places, so no slower win is as good."""
+    """As `win_position` on 5x4 with 3 in a row: the opponent has two threats, so no slower win is as good."""
     while True:
         position = random_position(rng, 5, 4, 3, rng.randrange(5, 12))
         board = board_at(position)
@@ -59,7 +59,7 @@ def wide_win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
 
 
 def block_position(rng: Random) -> tuple[BoardPosition, int]:
-    """A tic-tac-toe position whose only move that does not lose is the block of a threat, and that move."""
+    """A tic-tac-toe position in which only one move, the block of a threat, does not lose; and that move."""
     while True:
         position = random_position(rng, 3, 3, 3, rng.randrange(3, 6))
         board = board_at(position)
@@ -73,7 +73,7 @@ def block_position(rng: Random) -> tuple[BoardPosition, int]:
 
 
 def drawn_position(rng: Random) -> BoardPosition:
-    """A tic-tac-toe position with three empty points from which some line of play ends in a draw."""
+    """A tic-tac-toe position with three empty points from which the game can end in a draw."""
     while True:
         position = random_position(rng, 3, 3, 3, 6)
         board = board_at(position)
@@ -82,7 +82,7 @@ def drawn_position(rng: Random) -> BoardPosition:
 
 
 def draw_share(rng: Random, position: BoardPosition, games: int) -> float:
-    """How many of so many random games from the position are drawn."""
+    """The share of draws among this many random games from the position."""
     draws = 0
     for _ in range(games):
         board = board_at(position)
@@ -115,13 +115,14 @@ def _value(points: tuple[int, ...]) -> int:
 
 
 def certain_position(rng: Random, mover: int | None = None) -> tuple[BoardPosition, dict[tuple[int, ...], float]]:
-    """A late position in which every rollout that a search could throw has one possible result.
+    """A late position in which every rollout of a search has only one possible result.
 
-    Then pure MCTS is deterministic and can be compared visit by visit. The root itself may be uncertain (its value is
-    nobody's input), and the results of its moves are not all the same.
+    Pure MCTS is then deterministic and can be compared visit by visit. The root itself may be uncertain, since nothing reads
+    its value, and its moves do not all have the same result.
 
     Args:
-        mover: if given, a rollout from some leaf where this player is to move would end otherwise if the other one began.
+        mover: if given, there is a leaf with this player to move where a rollout that the opponent begins could end
+            differently.
 
     Returns:
         The position, and the value for the side to move of every unfinished position below it, by the moves from there.
@@ -144,7 +145,7 @@ def certain_position(rng: Random, mover: int | None = None) -> tuple[BoardPositi
 
 
 def _beginner_counts(board: Board, path: tuple[int, ...], mover: int) -> bool:
-    """Whether `mover` is to move after the path, and random play from there can end otherwise if the opponent begins."""
+    """Whether `mover` is to move after the path, and random play from there could end differently if the opponent began."""
     after = board.copy()
     for move in path:
         after.do_move(move)

@@ -1,4 +1,4 @@
-"""The student's own search over the network that its worker holds, as an agent for every line of replies on 3x3."""
+"""The student's own search with the network in its worker, as an agent that plays every line of replies on 3x3."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CALL_LIMIT_S = 600.0
 
 
 def own_agent(worker: Worker, n_playout: int, asked: dict[Line, dict[int, float]] | None = None) -> ChooseMoves:
-    """The student's own search over the network that the worker holds.
+    """The student's own search with the network in the worker.
 
     Args:
-        asked: is told the root's visits in every position, by move.
+        asked: filled with the visits of the root's moves in every position.
     """
     asked = {} if asked is None else asked
 
@@ -28,7 +28,7 @@ def own_agent(worker: Worker, n_playout: int, asked: dict[Line, dict[int, float]
         chosen = choose_moves(worker, [position_of(line) for line in lines], n_playout)
         for line, reply in zip(lines, chosen, strict=True):
             if reply["move"] not in set(range(9)) - set(line):
-                raise StudentFault(f"The player answered {reply['move']} after moves {list(line)}, which is no empty point.")
+                raise StudentFault(f"The player played {reply['move']} after moves {list(line)}, which is not an empty point.")
             asked[tuple(line)] = visits_of(reply)
         return [reply["move"] for reply in chosen]
 
@@ -36,7 +36,7 @@ def own_agent(worker: Worker, n_playout: int, asked: dict[Line, dict[int, float]
 
 
 def choose_moves(worker: Worker, positions: list[BoardPosition], n_playout: int) -> list[dict[str, Any]]:
-    """The moves of a fresh player in each position, with the visits of its root's moves."""
+    """The move of a fresh player in each position, with the visits of its root's moves."""
     chosen = worker.call(
         "choose",
         limit_s=CALL_LIMIT_S,
@@ -47,18 +47,18 @@ def choose_moves(worker: Worker, positions: list[BoardPosition], n_playout: int)
         evaluator={"kind": "network"},
     )
     if len(chosen) != len(positions):
-        raise StudentFault(f"{len(chosen)} answers came for {len(positions)} positions.")
+        raise StudentFault(f"{len(positions)} positions got {len(chosen)} moves.")
     return chosen
 
 
 def visits_of(reply: dict[str, Any]) -> dict[int, float]:
-    """Of the root's moves; StudentFault unless the move played is the most visited."""
+    """The visits of the root's moves; StudentFault unless the move played is the most visited."""
     moves, visits = reply["moves"].reshape(-1), reply["visits"].reshape(-1)
     if len(moves) != len(visits) or not 0 < len(moves) <= 9 or not np.isfinite(visits).all():
         raise StudentFault("The root's moves and visits could not be read from _children and _n_visits.")
     found = dict(zip(map(int, moves), map(float, visits), strict=True))
     if reply["move"] not in most_visited(found):
-        raise StudentFault(f"The player answered {reply['move']}, which is not the most visited move of its tree.")
+        raise StudentFault(f"The player played {reply['move']}, which is not the most visited move of its tree.")
     return found
 
 
