@@ -92,11 +92,11 @@ def test_no_outputs_get_far_below_the_floor_of_an_objective_and_ideal_ones_reach
 
 SLIPS_IN_WHAT_IS_LEARNT = {
     "": (lambda pi: np.log(pi + 1e-4), lambda z: 3 * z),
-    "the policy learns the argmax of pi in place of pi": (
+    "the policy learns the argmax of pi instead of pi": (
         lambda pi: 9 * np.eye(pi.shape[1])[pi.argmax(axis=1)],
         lambda z: 3 * z,
     ),
-    "the value learns the negated result, -z in place of z": (lambda pi: np.log(pi + 1e-4), lambda z: -3 * z),
+    "the value learns the negated result, -z instead of z": (lambda pi: np.log(pi + 1e-4), lambda z: -3 * z),
     "the policy's cross entropy is missing": (np.zeros_like, lambda z: 3 * z),
     "the value's error is missing": (lambda pi: np.log(pi + 1e-4), None),  # the values stay as they were
 }

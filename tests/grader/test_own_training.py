@@ -50,7 +50,7 @@ def test_the_best_network_counts_and_the_report_says_by_whose_search(train):
     ruling = Ruling()
     own.give_points(told, outcome, ruling)
     assert (outcome.games, ruling.share) == (175, 0.8)
-    assert "2 losing lines after 175 games" in ruling.message and "Judged under your own search" in ruling.message
+    assert "2 losing lines after 175 games" in ruling.message and "This was played by your own search" in ruling.message
     assert "[4, 0]" in ruling.message
 
 
@@ -59,5 +59,5 @@ def test_a_short_training_is_looked_at_when_it_ends(train):
 
 
 def test_a_fault_of_the_player_is_told(train):
-    with pytest.raises(StudentFault, match="no empty point"):
-        train([StudentFault("It answered 4, which is no empty point.")])
+    with pytest.raises(StudentFault, match="not an empty point"):
+        train([StudentFault("It answered 4, which is not an empty point.")])

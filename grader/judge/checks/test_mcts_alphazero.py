@@ -54,7 +54,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         Both searches import a tree from another file (both-searches-share-a-tree)
         Constructors have more parameters with defaults, nodes more attributes (search-clean-priors-kept)
     """
-    ruling.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the network's."
+    ruling.expected = "Visits count on the whole path, values change sign at each level, priors are the network's."
     remark, finished = "", 0
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
@@ -70,7 +70,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
     ruling.seen = f"Four trees, all nodes. {remark}"
     if finished:
         ruling.seen += (
-            f" The network was evaluated for {finished} positions in which the game was over. That changes no value here and "
+            f" The network was evaluated for {finished} positions in which the game was over. That changes no value here but "
             "costs time."
         )
 
@@ -85,7 +85,7 @@ def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) 
         The child is selected by max over get_value, a loop, or arrays (reference, search-recursive, search-clean-priors-kept)
         Of equal moves the first or the last is selected (reference, search-clean-priors-kept)
     """
-    ruling.expected = "Under a fixed evaluator the root's children are visited as by the reference."
+    ruling.expected = "With a fixed evaluator the search visits the root's children as the reference does."
     searches, wide = (
         [search for search, _, _ in searches_of(worker, ruling, rng, oracle, KIND, family)] for family in ("search", "wide")
     )
@@ -101,13 +101,13 @@ def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
         Of equal moves the first or the last is selected (reference, search-clean-priors-kept)
         The move is drawn at temperature 1e-3, or the most visited one is taken (reference, search-shares-in-play)
     """
-    ruling.expected = "With equal priors and values of 0: immediate wins are taken, the only saving block on 3x3 is found."
+    ruling.expected = "With equal priors and values of 0, immediate wins are taken and the only saving block on 3x3 is found."
     expect_tactics(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 
 @pytest.mark.points("mcts_alphazero.reuse")
 def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """The method by itself, then what self-play makes of it: the next search starts from the played child's visits.
+    """The method by itself, then in self-play: the next search starts with the visits of the child that was played.
 
     Accepts:
         The tree follows the moves on the board, in play too (reference, search-follows-the-game, search-clean-priors-kept)
@@ -119,7 +119,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
     player = player_under(seed)
     expect_reuse(worker, ruling, rng, player)
     _expect_trees_of_the_positions(worker, rng, player)
-    ruling.expected += " In self-play the next search goes on in the subtree of the move played."
+    ruling.expected += " In self-play the next search continues in the subtree of the move played."
     n_playout = 200
     for _ in range(3):
         try:
@@ -134,31 +134,33 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
             )
         except StudentFault as fault:
             raise StudentFault(
-                f"In self-play a search that goes on from the move before breaks off ({fault}): as if the tree were that of "
+                f"In self-play a search that continues from the previous move fails ({fault}), as if the tree belonged to "
                 "another move than the one played."
             ) from fault
         trees = [Tree.from_reply(step["tree"]) for step in steps]
-        _expect_legal_roots(steps, trees, EMPTY_3X3, "In self-play the search goes on below another move than the one played.")
+        _expect_legal_roots(
+            steps, trees, EMPTY_3X3, "In self-play the search continues below another move than the one played."
+        )
         for step, tree, following in zip(steps, trees, trees[1:], strict=False):
             carried = tree.root_visits.get(step["move"], 0.0)
             if carried > 5 and following.visits[0] < n_playout + carried / 2:
                 ruling.deduct(
                     "tree_dropped_in_self_play",
-                    f"update_with_move works, but in self-play the tree is thrown away between moves: {carried:g} visits of "
-                    "the move played were not carried over.",
+                    "update_with_move works, but in self-play the tree is thrown away between moves: the "
+                    f"{carried:g} visits of the move played were not carried over.",
                 )
                 return
     ruling.seen = "In self-play the visits of the moves played were carried over."
 
 
 def _expect_trees_of_the_positions(worker: Worker, rng: Random, player: dict[str, Any]) -> None:
-    """In play too the tree has to be that of the position on the board, whether it is fresh or has followed both moves."""
-    stale = "In play the search goes on in the tree of an earlier position"
+    """StudentFault unless the tree in play belongs to the position on the board, whether fresh or kept for both moves."""
+    stale = "In play the search continues in the tree of an earlier position"
     position = random_position(rng, 5, 4, 4, 2)
     try:
         steps = call(worker, "self_play", position=position, plies=4, in_play=True, n_playout=60, **player)
     except StudentFault as fault:
-        raise StudentFault(f"{stale}, as if the opponent had not moved, and breaks off ({fault}).") from fault
+        raise StudentFault(f"{stale}, as if the opponent had not moved, and fails ({fault}).") from fault
     trees = [Tree.from_reply(step["tree"]) for step in steps]
     _expect_legal_roots(steps, trees, position, f"{stale}, as if the opponent had not moved.", answered=True)
 
@@ -166,7 +168,11 @@ def _expect_trees_of_the_positions(worker: Worker, rng: Random, player: dict[str
 def _expect_legal_roots(
     steps: list[dict[str, Any]], trees: list[Tree], position: BoardPosition, message: str, answered: bool = False
 ) -> None:
-    """StudentFault unless each root's children are the legal moves; `answered`: by moves at the lowest empty point."""
+    """StudentFault unless each root's children are the legal moves.
+
+    Args:
+        answered: the opponent answers each move at the lowest empty point.
+    """
     board = board_at(position)
     for step, tree in zip(steps, trees, strict=True):
         if set(tree.root_visits) != set(board.availables) or step["move"] not in board.availables:

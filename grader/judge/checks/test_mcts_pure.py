@@ -1,8 +1,8 @@
 """Part 2, pure MCTS: the tree, its visits, its moves, its reuse (handout 5.1).
 
-Rollouts are random, so a student's tree is compared with the reference where they do not matter: in late positions in which
-every rollout has one possible result, and under a c_puct so large that the bonus alone selects. Everywhere else it is asked
-what must hold in any right tree. What get_action gives beside its move is not asked about.
+Rollouts are random, so a student's tree is compared with the reference only where they do not matter: in late positions in
+which every rollout has one possible result, and with a c_puct so large that the bonus decides alone. Everywhere else the
+checks test what must hold in any right tree. The second value of get_action is not checked.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from grader.judge.support.trees import (
 )
 
 KIND = "mcts_pure"
-ROLLOUTS = "Mind who is to move where a rollout begins, and who sees its result."
-# At least 100 of the 150 playouts roll out from a node of their own. By Hoeffding's inequality for the two shares, an honest
-# difference exceeds 0.4 in fewer than 1 in 10^6 runs.
+ROLLOUTS = "Check who is to move where a rollout begins, and who sees its result."
+# At least 100 of the 150 playouts roll out from a node of their own. By Hoeffding's inequality for the two shares, their
+# difference exceeds 0.4 for a right solution in fewer than 1 in 10^6 runs.
 RANDOM_GAMES, MORE_UNDECIDED = 100, 0.4
 SHORT_SEARCHES = 4  # in which moves with one visit have the largest Q
 
@@ -63,7 +63,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
         Constructors have more parameters with defaults, nodes more attributes (pure-shares-by-move)
     """
-    ruling.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
+    ruling.expected = "Visits count on the whole path, values change sign at each level, priors are the policy's."
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
         ruling.evidence.setdefault("searches", []).append({**position.to_json(), "seed": seed, "n_playout": n_playout})
@@ -93,7 +93,7 @@ def _expect_most_visited(move: int, tree: Tree) -> None:
 
 
 def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
-    """StudentFault for rollouts that are broken off: on a wide board far more of them are undecided than of random games."""
+    """StudentFault for rollouts that stop early: on a wide board far more of them are undecided than of random games."""
     position = random_position(rng, 9, 9, 5, 0)
     reply = call(worker, "search", kind=KIND, position=position, n_playout=150, c_puct=C_PUCT, evaluator={"kind": "uniform"})
     undecided = undecided_share(Tree.from_reply(reply["tree"]))
@@ -101,7 +101,7 @@ def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
     if undecided > drawn + MORE_UNDECIDED:
         raise StudentFault(
             f"{undecided:.0%} of the rollouts from an empty 9x9 board are worth 0, while {drawn:.0%} of random games are "
-            "drawn: rollouts are broken off before the game is over."
+            "drawn: rollouts stop before the game is over."
         )
 
 
@@ -116,11 +116,11 @@ def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) 
         The bonus is computed by each child, or once for all (reference, pure-q-for-the-player-to-move)
         A tiny number keeps the square root above 0 (pure-shares-by-move)
     """
-    ruling.expected = "Where rollouts do not matter, the root's children are visited as by the reference."
+    ruling.expected = "Where rollouts do not matter, the search visits the root's children as the reference does."
     certain = searches_of(worker, ruling, rng, oracle, KIND, "certain")
     for _, case, tree in certain:
         expect_legal_children(tree, case.position)
-        expect_values_add_up(tree, case.position, case.value_of, hint=f"Each rollout can end in one way only here. {ROLLOUTS}")
+        expect_values_add_up(tree, case.position, case.value_of, hint=f"Here each rollout can end in only one way. {ROLLOUTS}")
     searches = [search for search, _, _ in certain]
     wide = [search for search, _, _ in searches_of(worker, ruling, rng, oracle, KIND, "wide")]
     worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
@@ -135,7 +135,7 @@ def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
         A rollout draws its moves one by one, or shuffles them (reference, pure-shares-by-move)
         Of equal moves any is selected (pure-q-for-the-player-to-move)
     """
-    ruling.expected = "Immediate wins are taken (3x3 and 5x4 with 3 in a row) and the only saving block on 3x3 is found."
+    ruling.expected = "The search takes immediate wins (3x3 and 5x4 with 3 in a row) and finds the only saving block on 3x3."
     expect_tactics(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 

@@ -1,7 +1,7 @@
 """Part 2, the whole, in a student's kit: tic-tac-toe trained from nothing with the student's own code (handout 5.5).
 
-In grading `test_training` decides these two checks, under the grader's own search and with more that is looked at. A kit holds
-no right search: here the student's own plays, in both.
+In grading `test_training` decides these two checks, with the grader's own search and more tests. A kit has no right search:
+here the student's own search plays in both checks.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from grader.judge.support.ruling import Ruling
 from grader.pipeline.run import Run
 from training.exact import ExactResult, play_all_replies
 
-FIRST_LOOK = 150  # games; a beginner loses, and its search goes everywhere
-IN_GRADING = "Judged under your own search; grading puts the network under the grader's own, too."
+FIRST_LOOK = 150  # games; an earlier network loses, and its search visits everything
+IN_GRADING = "This was played by your own search; grading also tests the network with the grader's search."
 
 
 @dataclass
@@ -26,8 +26,8 @@ class TrainedNetwork:
     """The best network of a training.
 
     Attributes:
-        games: that it had learnt from.
-        curve: games played and losing lines, at each look.
+        games: played before this network.
+        curve: games played and losing lines, each time the network was tested.
     """
 
     result: ExactResult
@@ -38,7 +38,7 @@ class TrainedNetwork:
 
 @pytest.fixture(scope="module")
 def trained(run: Run, worker: Worker) -> TrainedNetwork:
-    """Train once for both checks; StudentFault where that breaks off before the first look."""
+    """Train once for both checks; StudentFault if the training fails before the first test."""
     profile, rng = run.profile.training, run.random("training")
     worker.seed_rng = run.random("training:dice")
     best, curve = None, []
@@ -58,29 +58,29 @@ def trained(run: Run, worker: Worker) -> TrainedNetwork:
                 best = TrainedNetwork(result, games, seed, curve)
             if result.losing_lines == 0:
                 return best
-    assert best is not None, "each training ends with a look"
+    assert best is not None, "each training ends with a test"
     return best
 
 
 def give_points(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
     """Give the points for its losing lines."""
-    ruling.expected = f"A trained network loses no line of replies under your own search. {IN_GRADING}"
+    ruling.expected = f"The trained network, played by your own search, loses no line of replies. {IN_GRADING}"
     ruling.evidence.update(seed=trained.seed, curve=trained.curve)
     losing = trained.result.losing_lines
     examples = [list(line) for line in (*trained.result.first.losing_lines, *trained.result.second.losing_lines)][:3]
     ruling.seen = f"{losing} losing lines after {trained.games} games (seed {trained.seed}). {IN_GRADING}"
     share = run.assignment.losing_lines_share(losing)
     if share < 1:
-        ruling.partial(share, f"The best network has {ruling.seen} For example {examples[0]}.")
+        ruling.partial(share, f"The best network has {ruling.seen} For example, it loses {examples[0]}.")
 
 
 @pytest.mark.points("training.never_loses")
 def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
-    """The trained network, here under the student's own search."""
+    """The trained network, here played by the student's own search."""
     give_points(run, trained, ruling)
 
 
 @pytest.mark.points("training.own_search")
 def test_own_search(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
-    """The trained network under the student's own search."""
+    """The trained network, played by the student's own search."""
     give_points(run, trained, ruling)

@@ -24,9 +24,7 @@ WIDE_BOARDS, WIDE_PLAYOUTS = ((10, 10), (9, 11)), 80
 RIGHT = "right"
 """The name of the answer with the visits [readings, 2, W*H] by move: after the case's playouts, and after one more."""
 
-UNVISITED_FIRST = (
-    "moves without a visit are selected before all others, as if their value were +infinity; by the formula their Q is 0"
-)
+UNVISITED_FIRST = "moves without a visit are selected first, as if their value were +infinity; by the formula their Q is 0"
 LOGARITHM = "the bonus is that of UCB1, with the logarithm of N_parent instead of its square root"
 HALVED = "Q is halved in the selection, as if results were between 0 and 1; Q lies in [-1, 1]"
 PARENTS_Q = "moves without a visit take their Q from the parent; by the formula their Q is 0"
@@ -48,7 +46,7 @@ SLIPS = {
     "root of the quotient": "the bonus has the square root of N_parent / (1 + n), not of N_parent alone",
     "root of own visits": "the bonus has the square root of the child's own visits",
     "not divided": "the bonus is not divided by 1 + n",
-    "divided by n": "the bonus is divided by n instead of 1 + n",
+    "divided by n": "the bonus is divided by n in place of 1 + n",
     "UCB1": LOGARITHM,
     "UCB1 doubled": LOGARITHM,
     "UCB1 with prior": LOGARITHM,

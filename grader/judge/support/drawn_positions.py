@@ -37,7 +37,7 @@ def winning_moves(board: Board, player: int) -> list[int]:
 
 
 def win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
-    """A tic-tac-toe position in which the side to move can win at once and no other move wins by force; and the winning moves."""
+    """A tic-tac-toe position in which one can win at once and no other move wins by force; and the winning moves."""
     while True:
         position = random_position(rng, 3, 3, 3, rng.randrange(4, 8))
         board = board_at(position)
