@@ -182,9 +182,7 @@ def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits)
         case Termination.MALFORMED:
             return explain_answer(f"{game.refused}\n") or NOTES
         case Termination.TIMEOUT if game.move_cpu_s[-1] < IDLE_S:
-            return (
-                f"It hardly computed: it may be waiting for more input than two numbers, or its answer was not flushed. {FLUSH}"
-            )
+            return f"It hardly computed: it may be waiting for more input, or its answer was not flushed. {FLUSH}"
     return ""
 
 

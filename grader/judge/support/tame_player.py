@@ -8,8 +8,8 @@ tries to win.
             towards a four, as if no stone had changed hands: white, which now owns them, has nothing to stop there.
     lures   White, and always swaps. It builds around the stone that it gave away, where a black engine that has forgotten
             the swap must answer, and stops every row that black's own stones can still complete.
-    blocks  Either colour. It plays a corner, which lies on its own mirror image, and then stops whatever the engine
-            builds. An engine whose own stones are transposed in its mind does not see that, and plays on taken points.
+    blocks  Either colour. It plays a corner that is its own mirror image, and then stops whatever the engine builds.
+            An engine whose own stones are transposed in its mind does not see that, and plays on taken points.
 
 A player leaves when it has nothing more to reveal, which ends the game.
 """

@@ -1,7 +1,7 @@
-"""How often does a network lose under the grader's own search, if every line of replies is played (training/exact.py)?
+"""How often does a network lose with the grader's own search if every line of replies is played (training/exact.py)?
 
-`python -m grader.judge.trusted.agents WEIGHTS` asks it of a 3x3 network. One number of playouts proves little, since the
-count of losing lines does not fall steadily with it; hence four by default. Exit codes: 0 no losing line, 1 some, 2 the
+`python -m grader.judge.trusted.agents WEIGHTS` counts it for a 3x3 network. One number of playouts proves little, since the
+number of losing lines does not fall steadily with it; hence four by default. Exit codes: 0 no losing line, 1 some, 2 the
 call was wrong.
 """
 
@@ -26,26 +26,26 @@ POSITIONS_AT_ONCE = 256
 
 
 def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5.0, size: Size = (3, 3, 3)) -> ChooseMoves:
-    """An agent that plays the most visited move of the grader's own search over a network; of equals, the lowest move.
+    """An agent that plays the most visited move of the grader's own search with a network; of equals, the lowest move.
 
-    What the network said of a position is remembered, so one agent should be asked for all its games.
+    It caches the network's evaluations, so use one agent for all games.
 
     Raises:
-        ValueError: on a call, if the network answers with something that is not finite.
+        ValueError: on a call, if the network's outputs are not finite.
     """
     beginning = RememberedBoard(*size)
     beginning.init_board()
     known: dict[Line, Evaluation] = {}
 
     def evaluate(leaves: Sequence[Board]) -> list[Evaluation]:
-        # A board's stones are kept in the order they were placed, so they name the whole game.
+        # A board keeps its stones in the order of play, so they identify the game.
         lines = [tuple(leaf.states) for leaf in leaves]
         new = {line: leaf for line, leaf in zip(lines, leaves, strict=True) if line not in known}
         if new:
             probs, values = policy_value(np.stack([leaf.current_state() for leaf in new.values()]))
             values = np.asarray(values).reshape(-1)
             if not (np.isfinite(probs).all() and np.isfinite(values).all()):
-                raise ValueError("expected finite probabilities and values; the network gives others")
+                raise ValueError("expected finite probabilities and values; the network's are not")
             for number, (line, leaf) in enumerate(new.items()):
                 legal = leaf.availables
                 known[line] = (list(zip(legal, probs[number][legal].tolist(), strict=True)), float(values[number]))
@@ -62,7 +62,7 @@ def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5
 
 
 def network_agent(weights: dict[str, np.ndarray], n_playout: int, c_puct: float = 5.0) -> ChooseMoves:
-    """`searching_agent` over weights alone, on the board that they belong to (3 in a row on 3x3)."""
+    """`searching_agent` with a network given by its weights, on the board of its size (3 in a row on 3x3)."""
     width, height, _ = read_sizes(weights)
 
     def policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,4 @@
-"""What a search with a known slip in its selection visits: the rules behind the sentences of
-`grader.judge.support.agreement.SLIPS`.
+"""Selection formulas with a known slip: the rules behind the sentences of `grader.judge.support.agreement.SLIPS`.
 
 Students get no copy of this module (`grader.judge.support.oracle`).
 """
@@ -12,7 +11,7 @@ from grader.judge.trusted.search import Node, SelectionRule
 
 
 def rules(c: float) -> dict[str, SelectionRule]:
-    """Slip -> the selection value with that slip of a child n of a parent p, under c_puct c."""
+    """Slip -> the selection value with this slip, of a child n of a parent p, with c_puct c."""
 
     def bonus(p: Node, n: Node) -> float:
         return c * n.prior * sqrt(p.visits) / (1 + n.visits)
