@@ -1,6 +1,6 @@
-"""Play against your own AI: `python human_play.py` opens the board, `--terminal` plays in text (handout section 5.5).
+"""Play against your own AI: `python human_play.py` opens a window, `--terminal` plays in text (handout section 5.5).
 
-In the terminal a move is `h,w`: row from the bottom, column from the left. The end of the input leaves the game.
+In the terminal a move is `h,w`: row from the bottom, column from the left. The game is left at the end of the input.
 """
 
 import argparse
@@ -19,7 +19,7 @@ DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model"
 
 
 class Human:
-    """A player at the keyboard."""
+    """A person at the keyboard, as a player."""
 
     def __init__(self):
         self.player = None
@@ -28,13 +28,17 @@ class Human:
         self.player = p
 
     def reset_player(self):
-        """Nothing is remembered between games."""
+        """Do nothing: a person brings no state from one game to the next."""
 
     def get_action(self, board, is_selfplay=False, print_probs_value=0):
-        """Ask until the answer is an empty point; EOFError at the end of the input."""
+        """Ask for a move until an empty point is typed.
+
+        Raises:
+            EOFError: the input has ended.
+        """
         while True:
             text = input("Your move (h,w): ")
-            if not sys.stdin.isatty():  # moves from a file: what is printed reads like a game that was typed
+            if not sys.stdin.isatty():  # moves from a file: echo them, so that the output reads like a typed game
                 print(text.encode("ascii", "replace").decode())
             try:
                 location = [int(part) for part in text.replace(",", " ").split()]
@@ -47,21 +51,21 @@ class Human:
 
 
 def parse_board(text):
-    """`WxHxN` (columns, rows, stones in a row) as three integers."""
-    found = re.fullmatch(r"(\d+)x(\d+)x(\d+)", text)
-    if not found or not all(1 <= int(part) <= 30 for part in found.groups()):
+    """Read `WxHxN` (columns, rows, stones in a row) as three integers."""
+    match = re.fullmatch(r"(\d+)x(\d+)x(\d+)", text)
+    if not match or not all(1 <= int(part) <= 30 for part in match.groups()):
         raise UsageError(f"expected --board as WIDTHxHEIGHTxN such as 3x3x3 or 11x11x5; got {text!r}")
-    width, height, n_in_row = (int(part) for part in found.groups())
+    width, height, n_in_row = (int(part) for part in match.groups())
     if n_in_row > min(width, height):
         raise UsageError(f"expected a board of at least {n_in_row} by {n_in_row} for {n_in_row} in a row; got {text}")
     return width, height, n_in_row
 
 
 def make_ai(options, board_sizes):
-    """The AI that was asked for, and the board (width, height, n_in_row) that it plays on."""
+    """Make the AI that the options name; also return the board (width, height, n_in_row) that it plays on."""
     if options.player == "minimax":
         if board_sizes not in (None, (15, 15, 5)):
-            raise UsageError(f"expected no --board but 15x15x5 with --player minimax; got {options.board}")
+            raise UsageError(f"expected --board 15x15x5 or none with --player minimax; got {options.board}")
         return EnginePlayer(engine_at(options.engine)), (15, 15, 5)
     if options.player == "mcts":
         from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
@@ -73,7 +77,7 @@ def make_ai(options, board_sizes):
     if board_sizes is None:
         width, height, _ = read_sizes(read_weights(options.model))
         if width != height:
-            raise UsageError(f"expected --board, since the weights in {options.model} are of no square board")
+            raise UsageError(f"expected --board, since the weights in {options.model} are not for a square board")
         board_sizes = (width, height, 3 if width == 3 else min(5, width))
     net = load_network(PolicyValueNet, options.model, *board_sizes[:2])
     handles = net.action_fc_test, net.evaluation_fc2_test
@@ -81,7 +85,12 @@ def make_ai(options, board_sizes):
 
 
 def play_in_window(game, ai, first):
-    """Open the window; a machine without a screen, and an AI that fails, are told in a sentence."""
+    """Open the window and play.
+
+    Raises:
+        UsageError: the machine has no screen, or the AI failed.
+        NotImplementedError, EngineError: the AI is not written yet, or the engine broke the protocol.
+    """
     try:
         game.start_play_with_UI(ai, start_player=first)
     except RuntimeError as error:
@@ -94,11 +103,13 @@ def main():
     """Parse the command line and play one game (terminal) or open the window."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--player", choices=("alpha_zero", "mcts", "minimax"), default="alpha_zero", help="the AI")
-    parser.add_argument("--engine", default=DEFAULT_ENGINE, metavar="PROGRAM", help=f"for minimax (default {DEFAULT_ENGINE})")
+    parser.add_argument(
+        "--engine", default=DEFAULT_ENGINE, metavar="PROGRAM", help=f"the engine, for minimax (default {DEFAULT_ENGINE})"
+    )
     parser.add_argument("--model", default=DEFAULT_MODEL, metavar="FILE", help="weights for alpha_zero (default 3x3)")
-    parser.add_argument("--board", metavar="WxHxN", help="columns x rows x stones in a row (default: of the weights)")
-    parser.add_argument("--playouts", type=int, metavar="N", help="playouts a move (default 400; mcts 1000)")
-    parser.add_argument("--start", choices=("human", "ai"), default="human", help="who begins (default human)")
+    parser.add_argument("--board", metavar="WxHxN", help="columns x rows x stones in a row (default: as in the weights)")
+    parser.add_argument("--playouts", type=int, metavar="N", help="playouts for each move (default 400; mcts 1000)")
+    parser.add_argument("--start", choices=("human", "ai"), default="human", help="who moves first (default human)")
     parser.add_argument("--terminal", action="store_true", help="play in text")
     options = parser.parse_args()
     if options.playouts is not None and options.playouts < 2:

@@ -1,11 +1,11 @@
-"""Training by self-play: `python train.py` takes tic-tac-toe from nothing to an agent that does not lose (handout 5.5).
+"""Training by self-play: `python train.py` learns tic-tac-toe from nothing until it no longer loses (handout 5.5).
 
-The loop of AlphaZero (Silver et al. 2017), readable from top to bottom in TrainPipeline: the network plays itself under its
-own search, every position of those games becomes a sample, the network learns from random samples of the latest ones, and
-now and then the average of its latest weights is measured: against pure MCTS and, where every game can be played, against
-every line of replies. There the training ends once no line is lost. Values and results are seen by the side to move.
+This is the loop of AlphaZero (Silver et al. 2017); read TrainPipeline from top to bottom. The network plays itself under its
+own search, every position of those games becomes a sample, and the network learns from random samples of the latest ones. An
+average of its latest weights is measured from time to time: against pure MCTS and, on a board small enough, against every
+line of replies. The training ends when no line is lost. Values and results are seen by the side to move.
 
-It writes tmp/current_policy.model, model/best_policy.model and a CSV of what happened, tmp/training.csv.
+It writes tmp/current_policy.model, model/best_policy.model and the learning curves, tmp/training.csv.
 """
 
 import argparse
@@ -19,36 +19,71 @@ from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import numpy as np
 
 from common.unwritten import first_unwritten
 from training.exact import play_all_games, remembered, searching_player_agent
 
+CURRENT = "tmp/current_policy.model"
+BEST = "model/best_policy.model"
+CURVES = "tmp/training.csv"
 
-@dataclass(frozen=True)
-class Preset:
-    """Hyper-parameters of one board; see TrainPipeline for what they mean."""
+
+@dataclass(kw_only=True)
+class HyperParameters:
+    """The settings of a training. A TrainPipeline has them as attributes, which may be changed before `run`.
+
+    Attributes:
+        board_width, board_height, n_in_row: the game.
+        resnet_block: number of residual blocks of the network.
+        learn_rate: learning rate of the optimiser at the start; it falls linearly to a tenth over `game_batch_num` games.
+        n_playout, c_puct: of the search.
+        first_n_moves: number of moves at the start of a self-play game that are drawn at temperature 1. On 3x3 these are all
+            moves: a network that makes no mistakes in its games does not learn to answer the mistakes of others.
+        remember_games: for this many games the network's evaluation of a position is kept although the network learns on; 0
+            evaluates every time. It suits a board so small that the same positions come again and again.
+        buffer_size: number of latest samples to learn from; a position counts once for each of its symmetries.
+        batch_size, updates_per_game: samples for an update, and updates after each game.
+        play_batch_size: games played before the updates.
+        averaging: share of the averaged weights that each update leaves; 0.98 averages over about 50 updates.
+        check_freq: games from one save of the current network to the next; at every second save it is measured.
+        game_batch_num: games of the whole training.
+        pure_mcts_playout_num: playouts of the opponent in the evaluation, which gets 100 more after it has lost ten of ten.
+        verify_playouts: numbers of playouts at which a verified network loses no line of replies, with policy_value_fn and
+            with policy_value_fn_random; empty where there are too many games to play them all.
+        verify_from: games before the first verification. A beginner's search visits everything, so its losses take the
+            longest to find.
+        stop_when_verified: whether the training ends as soon as a network is verified.
+        torch_threads: threads of torch, or None for torch's default. With a small network they only wait for each other.
+    """
 
     board_width: int
     board_height: int
     n_in_row: int
     resnet_block: int
+    learn_rate: float = 1e-3
     n_playout: int
+    c_puct: float = 5
     first_n_moves: int
     remember_games: int
     buffer_size: int
     batch_size: int
+    updates_per_game: int = 3
+    play_batch_size: int = 1
+    averaging: float = 0.98
     check_freq: int
     game_batch_num: int
     pure_mcts_playout_num: int
-    verify_playouts: tuple[int, ...]  # none where there are too many games to play them all
+    verify_playouts: tuple[int, ...]
     verify_from: int
-    torch_threads: int | None  # on a small network several only wait for each other; None leaves it to torch
+    stop_when_verified: bool = True
+    torch_threads: int | None
 
 
 PRESETS = {
-    "tictactoe": Preset(
+    "tictactoe": HyperParameters(
         board_width=3,
         board_height=3,
         n_in_row=3,
@@ -65,7 +100,7 @@ PRESETS = {
         verify_from=150,
         torch_threads=1,
     ),
-    "gomoku_11": Preset(
+    "gomoku_11": HyperParameters(
         board_width=11,
         board_height=11,
         n_in_row=5,
@@ -85,34 +120,21 @@ PRESETS = {
 }
 
 
-class TrainPipeline:
-    """Self-play, updates and evaluation, with all hyper-parameters as attributes.
+class TrainPipeline(HyperParameters):
+    """Self-play, updates and evaluation, with all hyper-parameters as attributes (see HyperParameters).
 
     Attributes:
-        learn_rate: of the optimiser at the start; it falls linearly to a tenth over `game_batch_num` games.
-        n_playout, c_puct: of the search in self-play.
-        temp: temperature of the first `first_n_moves` moves of a self-play game. On 3x3 these are all moves: a network that
-            never errs in its games does not learn to answer the errors of others.
-        remember_games: so many games evaluate a position once for all, while the network learns on; 0: never. That suits a
-            board so small that the same positions come again and again.
-        buffer_size: latest samples to learn from, each position counted with its eight symmetries.
-        batch_size, updates_per_game: samples an update, and updates after each game.
-        play_batch_size: games played before the updates.
-        averaging: how much of the averaged weights each update leaves; 0.98 averages over some 50 updates.
-        check_freq: games between two saves of the current network; every second one it is evaluated.
-        game_batch_num: games of the whole training.
-        policy_value_net, average_net: the network that plays itself and learns, and the average of its latest weights, which
-            is steadier: single updates throw the weights about. The average is what is measured and kept as the best.
-        pure_mcts_playout_num: playouts of the opponent in evaluation; it gets 100 more when it has lost ten of ten.
-        verify_playouts: playouts at which the network must lose no line of replies, with policy_value_fn and with
-            policy_value_fn_random, to be verified.
-        verify_from: games before the first try: a beginner's search goes everywhere, and takes the longest to be found losing.
-        stop_when_verified: whether the training then ends.
+        policy_value_net: the network that plays itself and learns.
+        average_net: the average of its latest weights, which is steadier because a single update can move the weights far.
+            The average is measured, and the best one is kept.
+        data_buffer: the latest samples, (state [9, H, W], move probabilities [W*H], z).
+        verified: whether the best network loses no line of replies.
+        best: the best network in words, empty until one has been measured.
 
     Args:
         init_model: weights to start from.
-        transfer_model: weights of another board to take what fits from.
-        preset: a name of PRESETS.
+        transfer_model: weights for another board; the layers that fit are used.
+        preset: a name in PRESETS.
     """
 
     def __init__(self, init_model=None, transfer_model=None, preset="tictactoe"):
@@ -123,38 +145,9 @@ class TrainPipeline:
         from AlphaZero.policy_value_net_torch import PolicyValueNet
         from Board.game_board import Board, Game
 
-        sizes = PRESETS[preset]
-        if sizes.torch_threads:
-            torch.set_num_threads(sizes.torch_threads)
-        self.board_width = sizes.board_width
-        self.board_height = sizes.board_height
-        self.n_in_row = sizes.n_in_row
-        self.resnet_block = sizes.resnet_block
-        self.learn_rate = 1e-3
-        self.n_playout = sizes.n_playout
-        self.c_puct = 5
-        self.temp = 1.0
-        self.first_n_moves = sizes.first_n_moves
-        self.remember_games = sizes.remember_games
-        self.buffer_size = sizes.buffer_size
-        self.batch_size = sizes.batch_size
-        self.updates_per_game = 3
-        self.play_batch_size = 1
-        self.averaging = 0.98
-        self.check_freq = sizes.check_freq
-        self.game_batch_num = sizes.game_batch_num
-        self.pure_mcts_playout_num = sizes.pure_mcts_playout_num
-        self.verify_playouts = sizes.verify_playouts
-        self.verify_from = sizes.verify_from
-        self.stop_when_verified = True
-        self.verified = False
-        self.best_exact = (0, float("-inf"))
-        self.best_win_ratio = 0.0
-        self.best = ""
-        self.fast_games = None
-        self.show = lambda text: None
-        self.games_played = 0
-        self.data_buffer: deque = deque(maxlen=self.buffer_size)
+        super().__init__(**vars(PRESETS[preset]))
+        if self.torch_threads:
+            torch.set_num_threads(self.torch_threads)
         self.board = Board(width=self.board_width, height=self.board_height, n_in_row=self.n_in_row)
         self.game = Game(self.board)
         self.policy_value_net = PolicyValueNet(
@@ -162,27 +155,75 @@ class TrainPipeline:
         )
         self.average_net = PolicyValueNet(self.board_width, self.board_height, self.resnet_block)
         self.average_net.model.load_state_dict(self.policy_value_net.model.state_dict())
-        self.pure_player_class = PureMCTSPlayer
         self.player_class = MCTSPlayer
+        self.pure_player_class = PureMCTSPlayer
         self.mcts_player = self.new_selfplay_player()
+        self.fast_games = None
+        self.data_buffer: deque = deque(maxlen=self.buffer_size)
+        self.games_played = 0
+        self.verified = False
+        self.best = ""
+        self.best_exact = (0, float("-inf"))
+        self.best_win_ratio = 0.0
+        self.show = lambda text: None
 
-    def make_player(self, policy_value_fn, is_selfplay, n_playout=None):
-        """The student's AlphaZero player with this training's settings, or with another number of playouts."""
-        # A network may refuse other handles than these two, in self-play too: batch norm is in eval mode either way.
+    def run(self):
+        """Train for `game_batch_num` games or until a network is verified; Ctrl-C saves the network and ends the training."""
+        from tqdm import tqdm
+
+        os.makedirs("tmp", exist_ok=True)
+        os.makedirs("model", exist_ok=True)
+        curves = LearningCurves(CURVES)
+        with tqdm(total=self.game_batch_num, unit="game", disable=None) as bar:
+            self.show = bar.set_postfix_str
+            try:
+                while not self.is_over():
+                    opponent_playouts, measured = self.pure_mcts_playout_num, None
+                    learnt = self.step()
+                    if self.games_played % self.check_freq == 0:
+                        self.policy_value_net.save_model(CURRENT)
+                    if self.games_played % (2 * self.check_freq) == 0:
+                        measured = self.check()
+                        self.show(str(measured))
+                    curves.add(self.games_played, learnt, opponent_playouts, measured)
+                    bar.update(self.play_batch_size)
+            except KeyboardInterrupt:
+                print(f"\nInterrupted after {self.games_played} games.", file=sys.stderr)
+        self.policy_value_net.save_model(CURRENT)
+        self.print_summary()
+
+    def is_over(self):
+        """Whether all games are played, or the best network is verified and that ends the training."""
+        return self.games_played >= self.game_batch_num or (self.verified and self.stop_when_verified)
+
+    def step(self):
+        """Play `play_batch_size` games and learn from them.
+
+        Returns:
+            (mean loss, mean entropy), or None while the buffer holds less than a batch.
+        """
+        self.collect_selfplay_data(self.play_batch_size)
+        if len(self.data_buffer) < self.batch_size:
+            return None
+        return self.policy_update()
+
+    def make_player(self, policy_value_fn, is_selfplay, playouts=None):
+        """Make the student's AlphaZero player with the settings of this training, or with another number of playouts."""
+        # A network may refuse all handles but these two, in self-play too: batch norm is in eval mode either way.
         handles = self.policy_value_net.action_fc_test, self.policy_value_net.evaluation_fc2_test
         player = self.player_class(
-            policy_value_fn, *handles, c_puct=self.c_puct, n_playout=n_playout or self.n_playout, is_selfplay=is_selfplay
+            policy_value_fn, *handles, c_puct=self.c_puct, n_playout=playouts or self.n_playout, is_selfplay=is_selfplay
         )
         player.first_n_moves = self.first_n_moves
         return player
 
     def new_selfplay_player(self):
-        """Who plays itself: the student's player with random symmetries, by what the network has learnt up to now or later."""
+        """Make the player of self-play: the student's player, which sees each position through a random symmetry."""
         evaluate = self.policy_value_net.policy_value_fn_random
         return self.make_player(remembered(evaluate) if self.remember_games else evaluate, is_selfplay=1)
 
     def play_fast(self):
-        """From now on self-play is that of training/, many games side by side, in place of the student's search."""
+        """From now on use the self-play of training/, which plays many games side by side, instead of the student's search."""
         from training.fast import fast_games
         from training.search import PuctSettings
 
@@ -214,7 +255,7 @@ class TrainPipeline:
         return extended
 
     def collect_selfplay_data(self, n_games=1):
-        """Play games of the network against itself and put their positions into the buffer."""
+        """Play games of the network against itself and add their positions to the buffer, in all symmetries."""
         for _ in range(n_games):
             if self.games_played % max(1, self.remember_games) == 0:
                 self.mcts_player = self.new_selfplay_player()
@@ -226,7 +267,7 @@ class TrainPipeline:
             self.games_played += 1
 
     def policy_update(self):
-        """`updates_per_game` training steps, each on a random batch of the buffer.
+        """Take `updates_per_game` training steps for each game, each step on a random batch of the buffer.
 
         Returns:
             (mean loss, mean entropy)
@@ -242,28 +283,17 @@ class TrainPipeline:
         return float(loss), float(entropy)
 
     def update_average(self):
-        """Move the averaged weights, and batch norm's statistics, a little towards those of the network that learns."""
+        """Move the averaged weights, and the statistics of batch norm, a little towards the network that learns."""
         latest = self.policy_value_net.model.state_dict()
         for name, average in self.average_net.model.state_dict().items():
-            if average.is_floating_point():  # all but batch norm's count of batches, which nothing is computed from
+            if average.is_floating_point():  # all but the batch count of batch norm, which no result depends on
                 average.lerp_(latest[name], 1 - self.averaging)
 
-    def step(self):
-        """`play_batch_size` games and what is learnt from them.
-
-        Returns:
-            (mean loss, mean entropy), or None while the buffer holds less than a batch.
-        """
-        self.collect_selfplay_data(self.play_batch_size)
-        if len(self.data_buffer) < self.batch_size:
-            return None
-        return self.policy_update()
-
     def policy_evaluate(self, n_games=10):
-        """Games against pure MCTS, beginning in turn.
+        """Play against pure MCTS, with the first move in every other game.
 
         Returns:
-            The share of wins, a draw counting half.
+            The share of wins; a draw counts half.
         """
         player = self.make_player(self.average_net.policy_value_fn, is_selfplay=0)
         opponent = self.pure_player_class(c_puct=self.c_puct, n_playout=self.pure_mcts_playout_num)
@@ -274,97 +304,120 @@ class TrainPipeline:
         return points / n_games
 
     def find_losing_lines(self):
-        """Play against every line of replies, at each number of playouts with both evaluation functions, until one loses.
-
-        policy_value_fn_random draws a symmetry for each position, and that draw is kept throughout: what is counted is an
-        agent that always answers alike. This function comes first, because lines that are images of each other are then
-        one, and a network that loses is found out sooner.
+        """Verify the averaged network (see `verify`).
 
         Returns:
-            (counts without a losing line, losing lines of the last count, its playouts)
+            (number of counts without a losing line, losing lines of the last count, its playouts)
         """
-        net = self.average_net
         size = (self.board_width, self.board_height, self.n_in_row)
-        functions = ((remembered(net.policy_value_fn_random), True), (remembered(net.policy_value_fn), False))
-        passed = 0
-        for n_playout in self.verify_playouts:
-            for policy_value_fn, alike in functions:
-                self.show(f"playing every line of replies at {n_playout} playouts")
-                new_player = partial(self.make_player, policy_value_fn, 0, n_playout)
-                losing = play_all_games(searching_player_agent(new_player, size, alike), size).losing_lines
-                if losing:
-                    return passed, losing, n_playout
-                passed += 1
-        return passed, 0, n_playout
+        return verify(self.average_net, self.make_player, size, self.verify_playouts, self.show)
 
     def check(self):
-        """Measure the network, keep it if it is the best, and make the opponent stronger when it cannot win.
+        """Measure the averaged network, keep it if it is the best, and strengthen an opponent that it always beats.
 
-        Fewer losing lines are better and decide first; ten games are few, and their win ratio decides between equals.
-
-        Returns:
-            (win ratio, losing lines, playouts of those), the latter two None where not every line was played.
+        Fewer losing lines come first. Ten games are few, so the win ratio decides only between equals.
         """
         win_ratio = self.policy_evaluate()
-        losing, n_playout, exact = None, None, self.best_exact
+        measured, exact = Measurement(win_ratio), self.best_exact
         if self.verify_playouts and self.games_played >= self.verify_from:
-            passed, losing, n_playout = self.find_losing_lines()
-            exact = (passed, -losing)
-        # An equal result, by a network that learnt more against an opponent at least as strong, counts as better.
+            passed, losing_lines, playouts = self.find_losing_lines()
+            measured, exact = Measurement(win_ratio, losing_lines, playouts), (passed, -losing_lines)
+        # On equal results the later network is better: it has learnt more and its opponent was at least as strong.
         if (exact, win_ratio) >= (self.best_exact, self.best_win_ratio):
             self.best_exact, self.best_win_ratio = exact, win_ratio
-            self.verified = losing == 0
-            self.best = f"after {self.games_played} games: {self.describe(win_ratio, losing, n_playout)}"
-            self.average_net.save_model("model/best_policy.model")
+            self.verified = measured.losing_lines == 0
+            self.best = f"after {self.games_played} games: {measured}"
+            self.average_net.save_model(BEST)
         if win_ratio == 1.0 and self.pure_mcts_playout_num < 5000:
             self.pure_mcts_playout_num += 100
             self.best_win_ratio = 0.0
-        return win_ratio, losing, n_playout
+        return measured
 
-    @staticmethod
-    def describe(win_ratio, losing, n_playout):
-        """What `check` returns, as text."""
-        exact = "" if losing is None else f", {losing} losing lines at {n_playout} playouts"
-        return f"win ratio {win_ratio:.2f}{exact}"
-
-    def run(self):
-        """Train for `game_batch_num` games or until verified; Ctrl-C saves and ends."""
-        from tqdm import tqdm
-
-        os.makedirs("tmp", exist_ok=True)
-        os.makedirs("model", exist_ok=True)
-        with open("tmp/training.csv", "w", newline="", encoding="utf-8") as file:
-            log = csv.writer(file)
-            log.writerow(["games", "loss", "entropy", "opponent_playouts", "win_ratio", "losing_lines", "exact_playouts"])
-            with tqdm(total=self.game_batch_num, unit="game", disable=None) as bar:
-                self.show = bar.set_postfix_str
-                try:
-                    while self.games_played < self.game_batch_num and not (self.verified and self.stop_when_verified):
-                        learnt = self.step()
-                        bar.update(self.play_batch_size)
-                        opponent_playouts, measured = self.pure_mcts_playout_num, ("", "", "")
-                        if self.games_played % self.check_freq == 0:
-                            self.policy_value_net.save_model("tmp/current_policy.model")
-                        if self.games_played % (2 * self.check_freq) == 0:
-                            measured = self.check()
-                            self.show(self.describe(*measured))
-                        if learnt:
-                            loss, entropy = learnt
-                            log.writerow([self.games_played, f"{loss:.4f}", f"{entropy:.4f}", opponent_playouts, *measured])
-                            file.flush()
-                except KeyboardInterrupt:
-                    print(f"\nInterrupted after {self.games_played} games.", file=sys.stderr)
-        self.policy_value_net.save_model("tmp/current_policy.model")
-        print("The latest network is tmp/current_policy.model, what happened is in tmp/training.csv.")
+    def print_summary(self):
+        """Print where the networks and the learning curves are, and how good the best network is."""
+        print(f"The latest network is in {CURRENT}, the learning curves are in {CURVES}.")
         if self.best:
-            print(f"The best one is model/best_policy.model, {self.best}.")
+            print(f"The best network is in {BEST}, {self.best}.")
         if self.verified:
             playouts = ", ".join(map(str, self.verify_playouts))
             print(f"Verified: it loses no line of replies at {playouts} playouts, with either evaluation function.")
 
 
+class Measurement(NamedTuple):
+    """How strong a network is: its win ratio against pure MCTS and, where every line was played, the losing lines."""
+
+    win_ratio: float
+    losing_lines: int | None = None
+    playouts: int | None = None
+
+    def __str__(self):
+        exact = "" if self.losing_lines is None else f", {self.losing_lines} losing lines at {self.playouts} playouts"
+        return f"win ratio {self.win_ratio:.2f}{exact}"
+
+
+class LearningCurves:
+    """A CSV file with a row for each update; every row is on disk as soon as it is added.
+
+    Args:
+        path: the file; an old one is replaced.
+    """
+
+    COLUMNS = ("games", "loss", "entropy", "opponent_playouts", "win_ratio", "losing_lines", "exact_playouts")
+
+    def __init__(self, path):
+        self._path = path
+        self._write("w", self.COLUMNS)
+
+    def add(self, games, learnt, opponent_playouts, measured):
+        """Add a row, unless nothing was learnt.
+
+        Args:
+            games: games played so far.
+            learnt: (loss, entropy) or None.
+            opponent_playouts: of the pure MCTS that the network met, or would have met.
+            measured: a Measurement or None.
+        """
+        if learnt is not None:
+            loss, entropy = learnt
+            self._write("a", (games, f"{loss:.4f}", f"{entropy:.4f}", opponent_playouts, *(measured or ("", "", ""))))
+
+    def _write(self, mode, row):
+        with open(self._path, mode, newline="", encoding="utf-8") as file:
+            csv.writer(file).writerow(row)
+
+
+def verify(net, make_player, size, all_playouts, show):
+    """Play against every line of replies, at each number of playouts with both evaluation functions, until one line is lost.
+
+    policy_value_fn_random draws a symmetry for each position. The draw is kept for the whole count, so the agent that is
+    counted always gives the same answer. This function comes first: lines that are images of each other are then played
+    once, so a network that loses is found sooner.
+
+    Args:
+        net: the network.
+        make_player: (policy_value_fn, is_selfplay, playouts) -> player.
+        size: (width, height, n_in_row).
+        all_playouts: the numbers of playouts.
+        show: called with a line of text before each count.
+
+    Returns:
+        (number of counts without a losing line, losing lines of the last count, its playouts)
+    """
+    functions = ((remembered(net.policy_value_fn_random), True), (remembered(net.policy_value_fn), False))
+    passed = 0
+    for playouts in all_playouts:
+        for policy_value_fn, alike in functions:
+            show(f"playing every line of replies at {playouts} playouts")
+            new_player = partial(make_player, policy_value_fn, 0, playouts)
+            losing_lines = play_all_games(searching_player_agent(new_player, size, alike), size).losing_lines
+            if losing_lines:
+                return passed, losing_lines, playouts
+            passed += 1
+    return passed, 0, playouts
+
+
 def seed_everything(seed):
-    """Make random, numpy and torch repeat themselves."""
+    """Seed the random generators of Python, numpy and torch."""
     import torch
 
     random.seed(seed)
@@ -377,16 +430,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--preset", choices=sorted(PRESETS), default="tictactoe")
     parser.add_argument("--games", type=int, help="self-play games (default: the preset's)")
-    parser.add_argument("--seed", type=int, help="repeat a training (default: drawn and printed)")
-    parser.add_argument("--init-model", metavar="FILE", help="weights to go on from")
+    parser.add_argument("--seed", type=int, help="random seed, to repeat a training (default: drawn and printed)")
+    parser.add_argument("--init-model", metavar="FILE", help="weights to continue from")
     parser.add_argument(
-        "--fast", action="store_true", help="self-play by training/ in place of the own search, where training/ has it"
+        "--fast", action="store_true", help="self-play by training/ instead of your search, if this tree has training/fast.py"
     )
     options = parser.parse_args()
     if options.games is not None and options.games < 1:
         parser.error(f"expected --games of at least 1; got {options.games}")
     if options.fast and find_spec("training.fast") is None:
-        parser.error("expected the fast self-play of training/ for --fast; this tree has none: leave --fast out")
+        parser.error("expected training/fast.py for --fast; this tree does not have it: leave --fast out")
     if options.init_model and not os.path.isfile(options.init_model):
         parser.error(f"expected weights at {options.init_model}; nothing is there")
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
@@ -407,7 +460,7 @@ def main():
         if options.init_model is None or pipeline is not None:
             raise
         reason = str(error).splitlines()[-1].strip() if "state_dict" in str(error) else "it holds something else"
-        print(f"train.py: expected weights of this board in {options.init_model}: {reason}", file=sys.stderr)
+        print(f"train.py: expected weights for this board in {options.init_model}: {reason}", file=sys.stderr)
         return 2
     return 0
 

@@ -1,8 +1,8 @@
 """The policy-value network and its training step in PyTorch (handout sections 5.2 and 5.3).
 
-After Silver et al. 2017: one residual tower, a policy head that gives log probabilities of all moves and a value head that
-gives the expected result in [-1, 1], both for the side to move. States are float32 [N, 9, H, W] as Board.current_state gives
-them (row 0 is the top row); moves are numbered h * width + w from the bottom row, and the policy head learns that order.
+After Silver et al. 2017: a residual tower, a policy head that gives the log probabilities of all moves, and a value head that
+gives the expected result in [-1, 1], both for the side to move. States are float32 [N, 9, H, W] as Board.current_state returns
+them (row 0 is the top row). Moves are numbered h * width + w from the bottom row, and the policy head learns that order.
 """
 
 import os
@@ -21,19 +21,19 @@ class PolicyValueNetModel(nn.Module):
 
     With A = (board_height + 4) * (board_width + 4):
 
-        conv2d_1          1x1, planes_num -> 64; the input is padded with 2 zeros on each side BEFORE it
+        conv2d_1          1x1, planes_num -> 64; the input is padded with 2 zeros on each side BEFORE this layer
         resnet.{i}        `block` residual blocks of 64 channels: 0 conv 3x3 padding 1, 1 batch norm, 2 relu,
-                          3 conv 3x3 padding 1, 4 batch norm; then the block's input is added and relu taken
+                          3 conv 3x3 padding 1, 4 batch norm; then add the block's input and apply relu
         conv2d_2, bn_1    1x1, 64 -> 2, batch norm, relu, permute to NHWC, flatten
         dense_layer_1     2A -> board_width * board_height, log softmax                       (policy head)
         conv2d_3, bn_2    1x1, 64 -> 1, batch norm, relu, permute to NHWC, flatten
         dense_layer_2     A -> 256, relu
         flatten_layer_3   256 -> 1, tanh                                                      (value head)
 
-    The permute matters: weights published for a network that flattens in the order row, column, channel fit no other order.
+    The permute matters: the published weights belong to a network that flattens in the order row, column, channel.
 
     Args:
-        board_width, board_height: of the board.
+        board_width, board_height: number of columns and rows of the board.
         block: number of residual blocks.
         planes_num: number of feature planes (9).
     """
@@ -43,11 +43,11 @@ class PolicyValueNetModel(nn.Module):
         raise NotImplementedError("AlphaZero/policy_value_net_torch.py: PolicyValueNetModel.__init__: see handout section 5.2")
 
     def _residual_layers(self):
-        """What one residual block computes before its input is added: conv, batch norm, relu, conv, batch norm."""
+        """Build the layers of one residual block: conv, batch norm, relu, conv, batch norm."""
         raise NotImplementedError("AlphaZero/policy_value_net_torch.py: PolicyValueNetModel._residual_layers: see handout section 5.2")
 
     def forward(self, x):
-        """Both heads.
+        """Compute both heads.
 
         Args:
             x: float32 [N, planes_num, board_height, board_width].
@@ -59,26 +59,28 @@ class PolicyValueNetModel(nn.Module):
 
 
 class PolicyValueNet:
-    """The network together with its optimiser, as training and search use it.
+    """The network with its optimiser, as training and search use it.
 
     Args:
-        board_width, board_height: of the board.
+        board_width, board_height: number of columns and rows of the board.
         block: number of residual blocks (published: 1 for 3x3, 19 for 11x11 and 15x15).
-        init_model: a weights file to start from; it must fit in every layer.
-        transfer_model: a weights file of another board size; only layers that fit are taken.
+        init_model: a weights file to start from; every layer must fit.
+        transfer_model: a weights file for another board size; only the layers that fit are used.
         cuda: whether to compute on the GPU.
 
     Attributes:
-        planes_num, nb_block: feature planes (9) and residual blocks.
-        model: PolicyValueNetModel; optimizer: of its parameters; device: where both live.
+        planes_num, nb_block: number of feature planes (9) and of residual blocks.
+        model: the PolicyValueNetModel.
+        optimizer: the optimiser of its parameters.
+        device: where both are.
         action_fc_train, evaluation_fc2_train, action_fc_test, evaluation_fc2_test: handles 0 to 3. In an earlier version
-            they chose between two copies of the network; here all mean the same one, and every call passes the two for
-            testing.
+            they chose between two copies of the network. Now there is only one, and every call passes the two handles
+            for testing.
     """
 
     def __init__(self, board_width, board_height, block, init_model=None, transfer_model=None, cuda=False):
         if cuda and not torch.cuda.is_available():
-            raise ValueError("expected a GPU for cuda=True, and torch finds none; use cuda=False")
+            raise ValueError("expected a GPU for cuda=True, but torch finds none; use cuda=False")
         self.board_width = board_width
         self.board_height = board_height
         self.planes_num = 9
@@ -97,31 +99,31 @@ class PolicyValueNet:
             self._transfer(transfer_model)
 
     def policy_value(self, state_batch, actin_fc, evaluation_fc):
-        """Both heads on a batch of states, with batch norm in eval mode, also after a train_step.
+        """Evaluate a batch of states, with batch norm in eval mode even after a train_step.
 
         Args:
             state_batch: [N, 9, H, W], an array or a list of states.
-            actin_fc, evaluation_fc: handles, see the class.
+            actin_fc, evaluation_fc: handles; see the class.
 
         Returns:
-            (probs [N, W*H], value [N, 1]) as numpy arrays: probabilities, not their logarithms.
+            (probs [N, W*H], value [N, 1]) as numpy arrays; probabilities, not log probabilities.
         """
         raise NotImplementedError("AlphaZero/policy_value_net_torch.py: PolicyValueNet.policy_value: see handout section 5.2")
 
     def policy_value_fn(self, board, actin_fc, evaluation_fc):
-        """What the network says about a position (provided).
+        """Evaluate one position (provided).
 
         Returns:
-            (iterable of (legal move, probability), value): value is a (1, 1) array for the side to move.
+            (iterable of (legal move, probability), value): value is a (1, 1) array, seen by the side to move.
         """
         legal_moves = board.availables
         probs, value = self.policy_value(board.current_state()[np.newaxis], actin_fc, evaluation_fc)
         return zip(legal_moves, probs[0][legal_moves]), value
 
     def policy_value_fn_random(self, board, actin_fc, evaluation_fc):
-        """As policy_value_fn, seen through one random symmetry of the board, which is undone on the moves (provided).
+        """Evaluate one position through a random symmetry of the board, which is undone on the moves (provided).
 
-        A square board has eight symmetries, another one four.
+        A square board has eight symmetries, any other board four. The result has the form of policy_value_fn's.
         """
         height, width = board.height, board.width
         state = board.current_state()
@@ -133,7 +135,7 @@ class PolicyValueNet:
         if mirror:
             turned = turned[:, :, ::-1]
         probs, value = self.policy_value(np.ascontiguousarray(turned)[np.newaxis], actin_fc, evaluation_fc)
-        # Moves count rows from the bottom, states from the top: turn the picture back in the states' orientation.
+        # Moves count rows from the bottom and states from the top: turn the picture back in the orientation of the states.
         picture = probs[0].reshape(height, width)[::-1]
         if mirror:
             picture = picture[:, ::-1]
@@ -143,27 +145,30 @@ class PolicyValueNet:
         return zip(legal_moves, probs[legal_moves]), value
 
     def train_step(self, state_batch, mcts_probs, winner_batch, lr):
-        """One step of the optimiser on
+        """Take one step of the optimiser on
 
             mean (z - v)^2  -  mean sum_a pi(a) log p(a)  +  1e-4 / 2 * ||w||^2
 
-        where w are all parameters that are not biases; batch norm's scales may be left out, and weight decay in the
-        optimiser may take the place of that term. The network is in train mode, so that batch norm uses and learns the
-        batch's statistics. Gradients of earlier steps must not remain.
+        where w are all parameters that are not biases. The scales of batch norm may be left out, and weight decay in the
+        optimiser may replace that term. The network is in train mode, so that batch norm uses and learns the statistics of
+        the batch. Gradients of earlier steps must not remain.
 
         Args:
-            state_batch: [N, 9, H, W], array or list.
-            mcts_probs: pi, [N, W*H], array or list.
-            winner_batch: z in {1, 0, -1}, [N], for the side to move.
+            state_batch: [N, 9, H, W], an array or a list.
+            mcts_probs: pi, [N, W*H], an array or a list.
+            winner_batch: z in {1, 0, -1}, [N], seen by the side to move.
             lr: learning rate of this step.
 
         Returns:
-            (loss, entropy): floats; the entropy is that of the network's policy on this batch, in nats.
+            (loss, entropy): floats; the entropy of the network's policy on this batch, in nats.
         """
         raise NotImplementedError("AlphaZero/policy_value_net_torch.py: PolicyValueNet.train_step: see handout section 5.3")
 
     def save_model(self, path):
-        """Write the weights as a bare state_dict; the folder is made if it is missing, an old file replaced as a whole (provided)."""
+        """Write the weights as a bare state_dict (provided).
+
+        A missing folder is created, and an old file is replaced only when the new one is complete.
+        """
         folder = os.path.dirname(path)
         if folder:
             os.makedirs(folder, exist_ok=True)
@@ -172,16 +177,16 @@ class PolicyValueNet:
         os.replace(unfinished, path)
 
     def restore_model(self, path):
-        """Load a weights file that fits in every layer (provided).
+        """Load a weights file in which every layer fits (provided).
 
         Raises:
-            FileNotFoundError: there is no such file.
-            RuntimeError: a layer is missing, unknown or of another shape; the message names it.
+            FileNotFoundError: if the file does not exist.
+            RuntimeError: if a layer is missing, unknown or of another shape; the message names the layer.
         """
         self.model.load_state_dict(self._read(path), strict=True)
 
     def print_params(self):
-        """Print each layer's name and shape and the number of parameters (provided)."""
+        """Print the name and shape of each layer, and the number of parameters (provided)."""
         total = 0
         for name, parameter in self.model.named_parameters():
             print(f"{name:40} {list(parameter.shape)}")
@@ -189,7 +194,10 @@ class PolicyValueNet:
         print(f"{total} parameters")
 
     def _read(self, path):
-        """A weights file as a state_dict, wherever it was saved; converted files may lack num_batches_tracked (provided)."""
+        """Read a weights file, saved on any device, as a state_dict (provided).
+
+        Converted files may lack num_batches_tracked, which is then 0.
+        """
         if not os.path.isfile(path):
             raise FileNotFoundError(f"expected a weights file at {path}; nothing is there")
         state = torch.load(path, map_location=self.device, weights_only=True)
@@ -199,7 +207,7 @@ class PolicyValueNet:
         return state
 
     def _transfer(self, path):
-        """Take the layers of another network that fit by name and shape (provided)."""
+        """Load those layers of another network that fit by name and shape (provided)."""
         own = self.model.state_dict()
         fitting = {name: w for name, w in self._read(path).items() if name in own and w.shape == own[name].shape}
         self.model.load_state_dict({**own, **fitting})

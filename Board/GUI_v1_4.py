@@ -1,8 +1,8 @@
-"""The board in a window (pygame): what the player sees and clicks, apart from the rules.
+"""The board in a window (pygame): what the player sees and clicks. The rules are in game_board.py.
 
-`GUI` draws and knows what lies under a pixel, `Match` knows whose turn it is and the score, `play_in_window` is the loop
-around them. The AI thinks in a thread on a copy of the board, so the window stays alive; an answer to a game that was restarted
-meanwhile is dropped, and closing the window does not wait for it.
+`GUI` draws and finds the point or button under a pixel, `Match` keeps the turn and the score, and `play_in_window` is the loop
+around both. The AI searches in a thread of its own on a copy of the board, so the window keeps responding. If the game is
+restarted meanwhile, the AI's answer is dropped; closing the window does not wait for it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,23 @@ import pygame
 WOOD, LINE, INK, FAINT, PALE = (222, 184, 120), (96, 70, 36), (40, 34, 28), (122, 108, 90), (250, 244, 232)
 BLACK, WHITE, SHADOW, MARK = (26, 26, 28), (246, 246, 242), (176, 140, 84), (206, 62, 44)
 BUTTON, OVER, TURN = (244, 232, 208), (255, 247, 228), (238, 222, 190)
-PANEL, MARGIN = 250, 20  # width of the panel beside the board, and what it leaves free at its sides
-LEAST_HEIGHT = 420  # of the panel
-FINENESS = 4  # stones and words are drawn so many times larger and then made smaller, which rounds them off
-FRAMES_A_SECOND = 30
+PANEL, MARGIN = 250, 20  # width of the panel beside the board, and its inner margin
+MIN_HEIGHT = 420  # of the panel
+FINENESS = 4  # stones and text are drawn this many times larger and scaled down, which smooths their edges
+FRAMES_PER_SECOND = 30
 BUTTONS = ("Restart", "Switch sides", "Reset score")
 
 
 @dataclass
 class View:
-    """All that is drawn. `stones` maps (h, w) to 0 (black) or 1 (white); `score` counts human, AI, draws.
+    """Everything that is drawn.
 
-    `line` are the stones that won, `turn` is whose turn it is ("human", "ai" or, after the end, ""), and `pointed` is the empty
-    point under the mouse where the human may play.
+    Attributes:
+        stones: (h, w) -> 0 (black) or 1 (white).
+        score: games won by the human, won by the AI, and drawn.
+        line: the stones of the winning line.
+        turn: who is to move, "human" or "ai"; "" after the end.
+        pointed: the empty point under the mouse where the human may play.
     """
 
     stones: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -44,10 +48,10 @@ class View:
 
 
 class GUI:
-    """A window with a board of any size, which may be resized.
+    """A resizable window with a board of any size.
 
     Args:
-        board_size: points a side, or (width, height).
+        board_size: points on each side, or (width, height).
 
     Raises:
         RuntimeError: there is no screen.
@@ -58,7 +62,7 @@ class GUI:
             pygame.display.init()
         except pygame.error as error:
             raise RuntimeError(f"expected a screen to open a window on; {error}: play with --terminal") from error
-        # Where SDL finds no screen, it may draw where nobody sees it; that is for those who have asked for it.
+        # Without a screen SDL may draw off screen, which is right only for a caller who has chosen that driver.
         if pygame.display.get_driver() == "offscreen" and os.environ.get("SDL_VIDEODRIVER") != "offscreen":
             pygame.quit()
             raise RuntimeError("expected a screen to open a window on; none was found: play with --terminal")
@@ -67,12 +71,12 @@ class GUI:
         self.width, self.height = (board_size, board_size) if isinstance(board_size, int) else board_size
         unit = max(28, min(110, 660 // (max(self.width, self.height) + 1)))
         wide, high = pygame.display.get_desktop_sizes()[0]
-        size = (unit * (self.width + 1) + PANEL, max(LEAST_HEIGHT, unit * (self.height + 1)))
+        size = (unit * (self.width + 1) + PANEL, max(MIN_HEIGHT, unit * (self.height + 1)))
         self.screen = pygame.display.set_mode((min(size[0], wide - 40), min(size[1], high - 100)), pygame.RESIZABLE)
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Give every part its place in a window of the present size."""
+        """Place every part in a window of the current size."""
         self._size = self.screen.get_size()
         wide, high = max(1, self._size[0] - PANEL), self._size[1]
         self.unit = max(8, min(wide // (self.width + 1), high // (self.height + 1)))
@@ -85,17 +89,17 @@ class GUI:
         self._words: dict[tuple[str, int, Any], pygame.Surface] = {}
 
     def centre_of(self, h: int, w: int) -> tuple[int, int]:
-        """Pixel of a point; h counts from the bottom."""
+        """Find the pixel at the centre of a point; h counts from the bottom."""
         return self.left + w * self.unit, self.bottom - h * self.unit
 
     def point_at(self, pixel: tuple[int, int]) -> tuple[int, int] | None:
-        """(h, w) of the point nearest to a pixel, or None if none is near."""
+        """Find the point (h, w) nearest to a pixel; None if the pixel is not on the board."""
         w, h = round((pixel[0] - self.left) / self.unit), round((self.bottom - pixel[1]) / self.unit)
         inside = 0 <= w < self.width and 0 <= h < self.height and not self.panel.collidepoint(pixel)
         return (h, w) if inside else None
 
     def button_at(self, pixel: tuple[int, int]) -> str | None:
-        """The button under a pixel."""
+        """Find the name of the button under a pixel; None if there is no button."""
         return next((name for name, box in self.buttons.items() if box.collidepoint(pixel)), None)
 
     def draw(self, view: View) -> None:
@@ -171,7 +175,7 @@ class GUI:
             self._write(name, 19, INK, center=box.center)
 
     def _write(self, text: str, size: int, colour: Any, **place: tuple[float, float]) -> None:
-        """Write a line, narrower if the panel has no room for it; `place` as in pygame's get_rect."""
+        """Draw a line of text, scaled down to the width of the panel; `place` is passed to pygame's get_rect."""
         if (text, size, colour) not in self._words:
             large = pygame.font.Font(None, size * FINENESS * 4 // 3).render(text, True, colour)
             shrink = min(1 / FINENESS, (PANEL - 2 * MARGIN) / max(1, large.get_width()))
@@ -182,7 +186,7 @@ class GUI:
 
 
 def _stars(length: int) -> tuple[int, ...]:
-    """Rows or columns of the points that a player finds the way by: none on a small board."""
+    """Return the rows or columns of the star points, which help to find a point; a small board has none."""
     if length < 9:
         return ()
     edge = 2 if length < 13 else 3
@@ -190,7 +194,7 @@ def _stars(length: int) -> tuple[int, ...]:
 
 
 def line_through(stones: dict[tuple[int, int], int], point: tuple[int, int], n_in_row: int) -> tuple[tuple[int, int], ...]:
-    """The stones of one colour in unbroken lines of n_in_row or more through a point: what the last move has won by."""
+    """Find the stones in unbroken lines of n_in_row or more through a point: the winning line after the last move."""
     line: set[tuple[int, int]] = set()
     for up, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
         run = [point]
@@ -204,12 +208,12 @@ def line_through(stones: dict[tuple[int, int], int], point: tuple[int, int], n_i
 
 
 class Match:
-    """Games of a human against an AI one after another: whose turn, the score, the AI's thread.
+    """A series of games of a human against an AI: the turn, the score, and the AI's thread.
 
     Args:
-        board: is played on.
+        board: the board to play on.
         ai: a player.
-        start_player: 0 lets the human begin, 1 the AI.
+        start_player: 0 if the human moves first, 1 if the AI does.
 
     Raises:
         ValueError: start_player is neither 0 nor 1, or the board cannot be set up.
@@ -222,14 +226,14 @@ class Match:
         self.score = [0, 0, 0]
         self.game = 0
         self.failure: BaseException | None = None
-        self._game_asked = 0
+        self._game_of_ai = 0
         self._answer: tuple[int, Any] | None = None
         self._thread: threading.Thread | None = None
         self.restart()
 
     @property
     def human(self) -> int:
-        """The human's player number."""
+        """The player number of the human."""
         return self.board.players[0 if self.human_begins else 1]
 
     @property
@@ -238,13 +242,13 @@ class Match:
         return not self.board.game_end()[0] and self.board.get_current_player() != self.human
 
     def restart(self) -> None:
-        """A new game; an answer that the AI still owes to the old one will be dropped."""
+        """Start a new game; an answer of the AI that belongs to the old game will be dropped."""
         self.game += 1
         self.has_swapped = False
         self.board.init_board(0)
 
     def switch_sides(self) -> None:
-        """The other one begins."""
+        """Start a new game in which the other side moves first."""
         self.human_begins = not self.human_begins
         self.restart()
 
@@ -252,16 +256,16 @@ class Match:
         self.score = [0, 0, 0]
 
     def click(self, point: tuple[int, int]) -> None:
-        """The human's stone, if it is their turn and the point is empty."""
+        """Place a stone for the human if it is the human's turn and the point is empty."""
         move = self.board.location_to_move(list(point))
         if not self.is_thinking and not self.board.game_end()[0] and move in self.board.availables:
             self._play(move)
 
     def tick(self) -> None:
-        """Start the AI's thread when it is its turn; take its answer when there is one.
+        """Start the AI's thread when the AI is to move, and play its answer when it has one.
 
         Raises:
-            RuntimeError: the AI failed or answered with an illegal move; the cause is the AI's own exception.
+            RuntimeError: the AI failed or returned an illegal move; the cause is the exception of the AI or the board.
         """
         if self.failure is not None:
             raise RuntimeError(f"the AI failed: {self.failure!r}") from self.failure
@@ -280,7 +284,7 @@ class Match:
             self._thread.start()
 
     def view(self, pointer: tuple[int, int] | None = None) -> View:
-        """What is to be drawn now, with the mouse at no point or at (h, w)."""
+        """Return what to draw now; `pointer` is the point (h, w) under the mouse, if any."""
         width, first = self.board.width, self.board.players[0]
         stones = {divmod(move, width): 0 if player == first else 1 for move, player in self.board.states.items()}
         last = None if self.board.last_move == -1 else divmod(self.board.last_move, width)
@@ -301,12 +305,12 @@ class Match:
 
     def _think(self, game: int, board: Any) -> None:
         try:
-            if game != self._game_asked:  # what the AI remembers belongs to another game
+            if game != self._game_of_ai:  # its tree belongs to an earlier game
                 self.ai.reset_player()
-                self._game_asked = game
+                self._game_of_ai = game
             move, _ = self.ai.get_action(board, is_selfplay=False, print_probs_value=False)
             self._answer = (game, move)
-        except BaseException as error:  # shown by the window's thread; this one has nobody to tell
+        except BaseException as error:  # the thread of the window reports it
             self.failure = error
 
     def _play(self, move: Any) -> None:
@@ -318,7 +322,7 @@ class Match:
 
 
 def run_frame(gui: GUI, match: Match) -> bool:
-    """Handle what has been clicked, take the AI's answer, draw; False when the window is to be closed."""
+    """Handle clicks, let the match go on, and draw; False if the window is to be closed."""
     actions = {"Restart": match.restart, "Switch sides": match.switch_sides, "Reset score": match.reset_score}
     for event in pygame.event.get():
         if event.type == pygame.QUIT:
@@ -345,6 +349,6 @@ def play_in_window(board: Any, ai: Any, start_player: int = 0) -> None:
     clock = pygame.time.Clock()
     try:
         while run_frame(gui, match):
-            clock.tick(FRAMES_A_SECOND)
+            clock.tick(FRAMES_PER_SECOND)
     finally:
         gui.close()

@@ -1,7 +1,7 @@
 """Rules and the game loop: m,n,k-games on any board, freestyle (n_in_row or more in a row wins).
 
 Coordinates: `h` counts rows from the bottom, `w` columns from the left, `move = h * width + w`. Values and feature planes are
-seen by the side to move. Standard library and numpy only; pygame is imported when a window is opened.
+seen by the side to move. This module needs only the standard library and numpy; pygame is imported when a window opens.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SWAP_STONES = 3
 
 
 class Player(Protocol):
-    """Who can sit at a board (duck-typed)."""
+    """What a player at a board must have (duck-typed)."""
 
     player: Any
 
@@ -32,27 +32,27 @@ class Player(Protocol):
 
 
 class Board:
-    """A position and how it came about.
+    """A position and the moves that led to it.
 
     Args:
         width, height: number of columns and rows.
-        n_in_row: stones in a row that win.
+        n_in_row: number of stones in a row that wins.
 
     Attributes:
-        players: [1, 2]; player 1 moves first unless init_board says otherwise.
-        feature_planes: planes of `current_state` before the one for the side to move.
-        states: dict move -> player of all stones.
-        availables: list of empty moves in ascending order.
+        players: [1, 2]; player 1 moves first unless init_board is told to start with player 2.
+        feature_planes: number of planes in `current_state` before the last one, which shows the side to move.
+        states: dict move -> player, for all stones.
+        availables: list of the empty points as moves, in ascending order.
         states_sequence: deque of the last 8 `[move, player]`, newest first, padded with [-1, -1].
-        current_player: whose turn it is.
+        current_player: the player to move.
         last_move: -1 at the start.
 
-    The position is changed by `do_move` and `swap_colours` alone; `states` and the others are there to be read. Width, height
-    and n_in_row may be set before `init_board`. Playing on after the end is allowed, as a careless rollout does; the first
-    winner stays the winner.
+    Only `do_move` and `swap_colours` change the position; the attributes are for reading. Width, height and n_in_row may be
+    set before `init_board`. Moves after the end of the game are allowed, since a careless rollout makes them; the first winner
+    remains the winner.
     """
 
-    SWAP = "swap"  # what a player answers in place of a move to swap the colours
+    SWAP = "swap"  # what a player returns instead of a move to swap the colours
 
     def __init__(self, width: int = 11, height: int = 11, n_in_row: int = 5) -> None:
         self.width = width
@@ -63,7 +63,7 @@ class Board:
         self._reset(0)
 
     def init_board(self, start_player: int = 0) -> None:
-        """Clear the board; `start_player` is the index in `players` of who moves first.
+        """Clear the board; `start_player` is the index in `players` of the player who moves first.
 
         Raises:
             ValueError: n_in_row is less than 1, the board is smaller than it, or start_player is neither 0 nor 1.
@@ -86,16 +86,16 @@ class Board:
         self.states_sequence: deque[list[int]] = deque([[-1, -1] for _ in range(HISTORY)], maxlen=HISTORY)
         self.last_move = NO_MOVE
         self._winner = -1
-        # One byte a point, bottom row first, with a rim of empty points: every walk along a line ends by itself.
+        # One byte for each point, bottom row first, with a rim of empty points that ends every walk along a line.
         size = (self.width + 2) * (self.height + 2)
         self._stones = {player: bytearray(size) for player in self.players}
 
     def move_to_location(self, move: int) -> list[int]:
-        """[h, w] of a move."""
+        """Convert a move to [h, w]."""
         return [move // self.width, move % self.width]
 
     def location_to_move(self, location: Sequence[int]) -> int:
-        """The move at [h, w], or -1 for anything that is not on the board."""
+        """Convert [h, w] to a move; anything that is not on the board gives -1."""
         try:
             h, w = (index(part) for part in location)
         except (TypeError, ValueError):
@@ -108,7 +108,7 @@ class Board:
         """Place a stone for the side to move and pass the turn.
 
         Raises:
-            ValueError: the move is no empty point; nothing has changed then.
+            ValueError: the move is not an empty point; the position is unchanged.
         """
         if move.__class__ is not int:
             move = self._as_int(move)
@@ -117,7 +117,7 @@ class Board:
             what = "is taken" if move in states else f"is not among 0..{width * self.height - 1}"
             raise ValueError(f"expected an empty point; got move {move}, which {what}")
         free = self.availables
-        place = bisect_left(free, move)  # list.remove alone would be most of the time of a move on a large board
+        place = bisect_left(free, move)  # on a large board list.remove would take most of the time of a move
         if place < len(free) and free[place] == move:
             del free[place]
         else:  # a caller has shuffled the list
@@ -147,10 +147,10 @@ class Board:
                     break
 
     def play(self, action: Any) -> None:
-        """Carry out what a player answered: a move, or SWAP.
+        """Carry out a player's action, a move or SWAP.
 
         Raises:
-            ValueError: it is not legal; nothing has changed then.
+            ValueError: the action is not legal; the position is unchanged.
         """
         if isinstance(action, str) and action == self.SWAP:
             self.swap_colours()
@@ -161,7 +161,7 @@ class Board:
         """Change the colour of every stone and pass the turn, as the second player may at the fourth ply of a match.
 
         Raises:
-            ValueError: there are not three stones on the board; nothing has changed then.
+            ValueError: the number of stones on the board is not three; the position is unchanged.
         """
         if len(self.states) != SWAP_STONES:
             raise ValueError(f"expected a swap with {SWAP_STONES} stones on the board; there are {len(self.states)}")
@@ -184,24 +184,25 @@ class Board:
             raise ValueError(f"expected a move as an integer; got {move!r}") from None
 
     def has_a_winner(self) -> tuple[bool, int]:
-        """(True, player) if somebody has n_in_row or more in a row, else (False, -1)."""
+        """Return (True, player) if a player has n_in_row or more in a row, otherwise (False, -1)."""
         return self._winner != -1, self._winner
 
     def game_end(self) -> tuple[bool, int]:
-        """(whether the game is over, winner or -1); a full board without a winner is (True, -1)."""
+        """Return (whether the game is over, winner or -1); a full board without a winner gives (True, -1)."""
         if self._winner != -1:
             return True, self._winner
         return not self.availables, -1
 
     def get_current_player(self) -> int:
-        """Whose turn it is."""
+        """Return the player to move."""
         return self.current_player
 
     def current_state(self) -> np.ndarray:
-        """Feature planes [9, height, width] float32, C-contiguous, seen by the side to move; row 0 is the top row.
+        """Return the feature planes [9, height, width] float32, C-contiguous, seen by the side to move; row 0 is the top row.
 
-        Plane 0: all opponent stones; 2, 4, 6: the same without the opponent's last 1, 2, 3 moves. Plane 1: all own stones;
-        3, 5, 7: without the own last 1, 2, 3 moves. Plane 8: all ones when an even number of stones is on the board.
+        Plane 0 holds all stones of the opponent; planes 2, 4 and 6 leave out the opponent's last 1, 2 and 3 moves. Plane 1
+        holds all stones of the side to move; planes 3, 5 and 7 leave out its last 1, 2 and 3 moves. Plane 8 is all ones if the
+        number of stones on the board is even, otherwise all zeros.
         """
         width, row = self.width, self.width + 2
         own = self.current_player
@@ -209,7 +210,7 @@ class Board:
         size = len(self._stones[own])
         even = len(self.states) % 2 == 0
         planes = (self._stones[other] + self._stones[own]) * 4 + (b"\1" if even else b"\0") * size
-        # A player's k-th last move is missing from that player's planes k, k + 1, ... (of 0 to 3).
+        # A player's k-th last move is missing from that player's planes k, k + 1, ... (numbered 0 to 3).
         first_plane = {other: 2, own: 3}
         for move, player in self.states_sequence:
             plane = first_plane.get(player, 8)
@@ -222,7 +223,7 @@ class Board:
         return with_rim[:, -2:0:-1, 1:-1].astype(np.float32, order="C")
 
     def copy(self) -> Board:
-        """An independent board in the same position."""
+        """Return an independent board in the same position."""
         twin = self.__class__.__new__(self.__class__)
         twin.__dict__.update(self.__dict__)
         twin.players = self.players[:]
@@ -243,7 +244,7 @@ class Game:
         self.board = board
 
     def graphic(self, board: Board, player1: int, player2: int) -> None:
-        """Print the position: X for `player1`, O for `player2`, the last move in brackets, rows numbered from the bottom."""
+        """Print the position: X for `player1`, O for `player2`, the last move in brackets, row 0 at the bottom."""
         marks = {player1: "X", player2: "O"}
         print(f"Player {player1} with X, player {player2} with O")
         for h in reversed(range(board.height)):
@@ -258,20 +259,20 @@ class Game:
     def start_play(
         self, player1: Player, player2: Player, start_player: int = 0, is_shown: int = 1, print_prob: bool = True
     ) -> int:
-        """One game; `start_player` 0 lets player1 begin.
+        """Play one game; with `start_player` 0 player1 moves first.
 
         Returns:
             The winner, 1 (player1), 2 (player2) or -1 for a draw.
 
         Raises:
-            ValueError: start_player is neither 0 nor 1, or a player answered with an illegal move.
+            ValueError: start_player is neither 0 nor 1, or a player returned an illegal move.
         """
         self.board.init_board(start_player)
         first, second = self.board.players
         player1.set_player_ind(first)
         player2.set_player_ind(second)
         for player in (player1, player2):
-            player.reset_player()  # what it remembers belongs to another game
+            player.reset_player()  # its tree belongs to an earlier game
         seats = {first: player1, second: player2}
         if is_shown:
             self.graphic(self.board, first, second)
@@ -281,7 +282,7 @@ class Game:
             self._play(move, f"player {turn}")
             if is_shown:
                 if move == self.board.SWAP:
-                    print(f"Player {turn} swaps: every stone changes its colour")
+                    print(f"Player {turn} swaps: every stone changes colour")
                 self.graphic(self.board, first, second)
             ended, winner = self.board.game_end()
             if ended:
@@ -290,11 +291,11 @@ class Game:
                 return winner
 
     def start_self_play(self, player: Player, is_shown: int = 0) -> tuple[int, Iterable[tuple[np.ndarray, Any, float]]]:
-        """One game of a player against itself.
+        """Play one game of a player against itself.
 
         Returns:
-            The winner (or -1), and for each move (state [9, H, W], move probabilities [W*H], z) with z in {1, -1, 0} for the
-            side to move in that state.
+            The winner (or -1), and for each move (state [9, H, W], move probabilities [W*H], z), where z in {1, -1, 0} is seen
+            by the side to move in that state.
         """
         self.board.init_board()
         first, second = self.board.players
@@ -318,7 +319,7 @@ class Game:
                 return winner, list(zip(states, probabilities, results, strict=True))
 
     def start_play_with_UI(self, AI: Player, start_player: int = 0) -> None:
-        """A human against `AI` in a window until it is closed; `start_player` 0 lets the human begin."""
+        """Let a human play against `AI` until the window is closed; with `start_player` 0 the human moves first."""
         from Board.GUI_v1_4 import play_in_window
 
         play_in_window(self.board, AI, start_player)

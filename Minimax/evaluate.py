@@ -1,7 +1,7 @@
 """A match between two engines: `python Minimax/evaluate.py --agents-path A B --num-plays 64 --num-workers 8`.
 
-A and B alternate colours. At the end: wins and score = (wins - losses) / plays of each, with what the number is worth.
-Exit codes: 0 the match was played, 2 the call was wrong, 130 interrupted (with the summary of the finished games).
+A and B alternate colours. The summary gives the wins and the score = (wins - losses) / plays of each, with their uncertainty.
+Exit codes: 0 the match was played, 2 the call was wrong, 130 interrupted (the finished games are summed up).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from arena.match.referee import GameRecord
 from arena.match.rules import SIZE
 from arena.match.setup import OPENINGS, MatchSetup
 from arena.match.sgf import write_sgf
+from arena.statistics.estimates import EloDifference
 from arena.statistics.stopping import Decided, Rule, Sprt, formula_named
 from common.errors import UsageError
 
@@ -39,7 +40,7 @@ BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "basel
 
 
 def summary(result: MatchResult) -> str:
-    """The end of a match, in lines for a person."""
+    """Sum up a match in lines for a person to read."""
     data = result.to_json()
     lines = [f"Number of plays: {data['plays']}  (draws {data['draws']}, distinct games {data['distinct_games']})"]
     for number, agent in enumerate(data["agents"]):
@@ -60,73 +61,88 @@ def summary(result: MatchResult) -> str:
 
 
 def worth(result: MatchResult) -> list[str]:
-    """What the numbers are worth: repeated games, pairs, Elo, why the match ended, how busy the machine was."""
-    lines, found = [], result.statistics(0)
-    if found.elo is not None:
-        elo = found.elo
-        ends = [f"{end:+.0f}" if isfinite(end) else "without end" for end in (elo.low, elo.high)]
-        lines.append(
-            f"Agent 0 above agent 1: {elo.difference:+.0f} Elo, 95 % interval {ends[0]} to {ends[1]}; "
-            f"likelihood of superiority {found.los:.3f}"
-        )
-        if found.clusters < found.games:
-            low, high = found.interval_95
+    """Say how certain the numbers are: Elo, repeated games, pairs, why the match ended, how busy the machine was."""
+    lines, statistics = [], result.statistics(0)
+    if statistics.elo is not None:
+        lines.append(f"{elo_in_words(statistics.elo)}; likelihood of superiority {statistics.los:.3f}")
+        if statistics.clusters < statistics.games:
+            low, high = statistics.interval_95
             lines.append(
-                f"Games that repeat or share an opening count as {found.effective_games:.0f} independent ones: "
-                f"score rate of agent 0 {found.score_rate:.3f}, 95 % interval {low:.3f} to {high:.3f}"
+                f"Games that repeat or share an opening count as {statistics.effective_games:.0f} independent ones: "
+                f"score rate of agent 0 {statistics.score_rate:.3f}, 95 % interval {low:.3f} to {high:.3f}"
             )
-    if found.pairs is not None:
-        lines.append(f"Pairs in which agent 0 made 0, 1/2, 1, 3/2, 2 points: {', '.join(map(str, found.pairs))}")
+    if statistics.pairs is not None:
+        lines.append(f"Pairs in which agent 0 made 0, 1/2, 1, 3/2, 2 points: {', '.join(map(str, statistics.pairs))}")
     if result.stopped:
         lines.append(result.stopped)
     if undecided := len(result.games) - result.plays:
         games = "1 game" if undecided == 1 else f"{undecided} games"
         lines.append(
-            f"{games} could not be decided, since the machine was too busy to tell a starved engine from a late one; such a "
-            "game counts neither as a win nor as a loss."
+            f"{games} could not be decided: the machine was too busy to tell whether an engine was slow or had too little CPU "
+            "time; such a game counts neither as a win nor as a loss."
         )
     if load := Load.of(result.games).sentence:
         lines.append(load)
     return lines
 
 
+def elo_in_words(elo: EloDifference) -> str:
+    """Describe an Elo difference, which is infinite after a match without a win or without a loss."""
+    low, high = isfinite(elo.low), isfinite(elo.high)
+    if low and high:
+        interval = f"95 % interval {elo.low:+.0f} to {elo.high:+.0f}"
+    elif low or high:
+        interval = f"95 % interval above {elo.low:+.0f}" if low else f"95 % interval below {elo.high:+.0f}"
+    else:
+        interval = "no 95 % interval"
+    difference = f"{elo.difference:+.0f}" if isfinite(elo.difference) else "no finite estimate"
+    return f"Elo difference of agent 0 over agent 1: {difference}, {interval}"
+
+
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Describe the command line."""
     main = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     who = main.add_mutually_exclusive_group(required=True)
-    who.add_argument("--agents-path", nargs=2, metavar=("A", "B"), help="two engines; see docs/arena.md for other kinds")
-    who.add_argument("--resume", type=Path, metavar="FILE", help="go on with the match of these records")
-    main.add_argument("--num-plays", type=int, help="games (default 64, or as recorded)")
-    main.add_argument("--num-workers", type=int, help="games at once (default: one a core)")
+    who.add_argument("--agents-path", nargs=2, metavar=("A", "B"), help="two engines, or other agents of docs/arena.md")
+    who.add_argument("--resume", type=Path, metavar="FILE", help="continue the match of these records")
+    main.add_argument("--num-plays", type=int, help="number of games (default 64, or as recorded)")
+    main.add_argument("--num-workers", type=int, help="games at the same time (default: one for each core)")
     main.add_argument("--engine", choices=("threads", "ray"), default="threads", help="ray: games as tasks of a Ray cluster")
     main.add_argument("--ray-address", metavar="A", help="the cluster, HOST:PORT or auto (default: one on this machine)")
-    main.add_argument("--records", type=Path, metavar="FILE", help="write each game at once, so that --resume can go on")
-    main.add_argument("--json", type=Path, metavar="FILE", help="write the result with all games")
-    main.add_argument("--sgf", type=Path, metavar="DIR", help="write each game for a viewer")
+    main.add_argument(
+        "--records", type=Path, metavar="FILE", help="write each game when it ends, so that --resume can continue"
+    )
+    main.add_argument("--json", type=Path, metavar="FILE", help="write the result and all games")
+    main.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as an SGF file")
 
     terms = main.add_argument_group("terms of a new match")
-    terms.add_argument("--seed", type=int, help="of the match (default: drawn and printed)")
-    terms.add_argument("--time-limit", type=float, default=5.0, help="seconds a move (default 5)")
-    terms.add_argument("--init-limit", type=float, default=10.0, help="seconds from start to name (default 10)")
-    terms.add_argument("--clock", choices=list(Clock), default=Clock.CPU, help="what the limits count (default cpu)")
+    terms.add_argument("--seed", type=int, help="random seed of the match (default: drawn and printed)")
+    terms.add_argument("--time-limit", type=float, default=5.0, help="seconds for a move (default 5)")
+    terms.add_argument("--init-limit", type=float, default=10.0, help="seconds from the start to the name (default 10)")
+    terms.add_argument("--clock", choices=list(Clock), default=Clock.CPU, help="the time that the limits count (default cpu)")
     terms.add_argument(
         "--wall-cap",
         type=float,
-        help="wall-clock seconds a move with --clock cpu, without those that other programs withhold (default 2 x limit + 1)",
+        help="wall-clock seconds for a move with --clock cpu, not counting time when other programs had the core "
+        "(default 2 x limit + 1)",
     )
-    terms.add_argument("--memory-mib", type=int, default=4096, help="address space of a process (default 4096)")
-    terms.add_argument("--openings", choices=OPENINGS, default="free", help="all49: the same first stone for both colours")
-    terms.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that know others than {SIZE}")
+    terms.add_argument("--memory-mib", type=int, default=4096, help="address space of a process in MiB (default 4096)")
+    terms.add_argument(
+        "--openings", choices=OPENINGS, default="free", help="all49: each first stone is played with both colours"
+    )
+    terms.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that play on other sizes (default {SIZE})")
     stops = terms.add_mutually_exclusive_group()
-    stops.add_argument("--stop", choices=["decided"], help="end when the points of --points are certain (95 %%)")
-    stops.add_argument("--sprt", metavar="ELO0,ELO1,ALPHA,BETA", help="end when a sequential test accepts one of both")
-    terms.add_argument("--points", default="shifted_score:30", metavar="FORMULA:FULL", help="default shifted_score:30")
-    terms.add_argument("--scale-time", action="store_true", help="longer limits on a machine slower than the recorded one")
+    stops.add_argument("--stop", choices=["decided"], help="stop when the points of --points are certain (95 %%)")
+    stops.add_argument("--sprt", metavar="ELO0,ELO1,ALPHA,BETA", help="stop when a sequential test accepts one of the two")
+    terms.add_argument(
+        "--points", default="shifted_score:30", metavar="FORMULA:FULL", help="for --stop (default shifted_score:30)"
+    )
+    terms.add_argument("--scale-time", action="store_true", help="use longer limits on a machine slower than the recorded one")
     return main
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    """The command line, checked."""
+    """Parse and check the command line."""
     command_line = parser()
     options = command_line.parse_args(arguments)
     lowest = {"num_plays": 1, "num_workers": 1, "memory_mib": 16, "board_size": 5}
@@ -146,25 +162,25 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         given = [a for a in terms_of(command_line) if getattr(options, a.dest) != a.default]
         if given or options.records is not None:
             names = ", ".join([a.option_strings[0] for a in given] or ["--records"])
-            command_line.error(f"expected no {names} with --resume, since its records say how the match is played")
+            command_line.error(f"expected no {names} with --resume, because the records say how the match is played")
     return options
 
 
 def terms_of(command_line: argparse.ArgumentParser) -> list[argparse.Action]:
-    """The options that a match's records settle."""
+    """List the options whose values the records of a match fix."""
     names: tuple[str, ...] = ("seed", "time_limit", "init_limit", "clock", "wall_cap", "memory_mib", "openings", "board_size")
     names += ("stop", "sprt", "points", "scale_time")
     return [action for action in command_line._actions if action.dest in names]
 
 
 def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
-    """The match that the options describe."""
+    """Make the match that the options describe."""
     first, second = (parse_agent(words) for words in options.agents_path)
     check_size((first, second), options.board_size, SIZE)
     slower = 1.0
     if options.scale_time:
         if speed is None:
-            raise UsageError(f"expected the baseline at {BASELINE} for --scale-time; build it (make engines)")
+            raise UsageError(f"expected the baseline at {BASELINE} for --scale-time; build it with make engines")
         slower = 1 / speed
     limits = Limits(
         move_s=round(options.time_limit * slower, 3),
@@ -185,7 +201,7 @@ def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
 
 
 def rule_of(setup: MatchSetup) -> Rule | None:
-    """The rule that may end the match early."""
+    """Make the rule that may stop the match early."""
     kind, _, words = setup.stop.partition(":")
     if kind == "sprt":
         return Sprt.parse(words)
@@ -200,7 +216,7 @@ def rule_of(setup: MatchSetup) -> Rule | None:
 
 
 def prepare(options: argparse.Namespace) -> tuple[MatchSetup, Records | None]:
-    """The match, new or continued, and its records if it has any."""
+    """Make the match, new or continued, and its records if it has any."""
     if options.resume is not None:
         setup = MatchSetup.from_json(read_records(options.resume)[0]["match"])
         setup = replace(setup, plays=options.num_plays or setup.plays)
@@ -209,27 +225,27 @@ def prepare(options: argparse.Namespace) -> tuple[MatchSetup, Records | None]:
         if file is not None and not file.resolve().parent.is_dir():
             raise UsageError(f"expected a folder for {file} at {file.resolve().parent}; nothing is there")
     if options.records is not None and options.records.exists():
-        raise UsageError(f"expected no file at {options.records}; go on with that match by --resume, or name another file")
+        raise UsageError(f"expected no file at {options.records}; continue that match with --resume, or name another file")
     speed = None
     if (options.records or options.scale_time) and BASELINE.exists() and has_cpu_clock():
         speed = round(calibrate.measure(engine_at(str(BASELINE))).factor, 3)
     setup = new_match(options, speed)
-    rule_of(setup)  # a mistake in it is told before the first game
+    rule_of(setup)  # reports a mistake before the first game
     return setup, None if options.records is None else Records(options.records, setup, speed)
 
 
 def runner_of(options: argparse.Namespace) -> Runner:
-    """What plays the games."""
+    """Make the runner that plays the games."""
     wanted = options.num_workers
     runner: RayRunner | ThreadRunner
     runner = RayRunner(wanted, options.ray_address) if options.engine == "ray" else ThreadRunner(wanted or available_cores())
     if wanted is not None and runner.workers is not None and runner.workers < wanted:
-        print(f"{wanted} games at once were asked for; {runner.workers} are played, one a core.")
+        print(f"{wanted} games at the same time were requested; {runner.workers} are played, one for each core.")
     return runner
 
 
 def play(setup: MatchSetup, runner: Runner, records: Records | None) -> tuple[MatchResult, bool]:
-    """The result, with a progress bar meanwhile, and whether it was interrupted."""
+    """Play the match with a progress bar; return the result and whether it was interrupted."""
     games: list[GameRecord] = []
     with tqdm(total=setup.plays, unit="game", disable=None) as bar:
 
@@ -249,11 +265,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Play the match and print its summary."""
     options = parse(arguments)
     try:
-        runner = runner_of(options)  # before a file is begun
+        runner = runner_of(options)  # before any file is written
         setup, records = prepare(options)
         clock = f"{setup.limits.clock.value} time"
         if setup.limits.clock == Clock.CPU and not has_cpu_clock():
-            clock = "wall time, since this system does not show other programs' CPU time"
+            clock = "wall time, because this system does not show the CPU time of other programs"
         print(f"Seed {setup.seed}, {setup.plays} games, {setup.limits.move_s:g} s a move ({clock})")
         result, interrupted = play(setup, runner, records)
     except UsageError as error:
@@ -262,7 +278,7 @@ def main(arguments: list[str] | None = None) -> int:
     if interrupted:
         print(f"Interrupted after {result.plays} of {setup.plays} games.", file=sys.stderr)
         if records is not None:
-            print(f"The same match goes on with --resume {records.path}", file=sys.stderr)
+            print(f"Continue this match with --resume {records.path}", file=sys.stderr)
     print(summary(result))
     if options.json is not None:
         _write(options.json, json.dumps(result.to_json(), indent=1))
@@ -272,7 +288,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Write a file completely or not at all."""
     with tempfile.NamedTemporaryFile("w", dir=path.resolve().parent, delete=False, encoding="utf-8") as file:
         file.write(text)
     os.chmod(file.name, 0o644)

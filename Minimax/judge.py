@@ -1,9 +1,9 @@
 """One game on the screen: `python Minimax/judge.py AI0|human AI1|human`, AI0 is black.
 
-`--suite ENGINE` asks an engine for its answer in each position of the suite, `--show NAME` draws one of them.
+`--suite ENGINE` runs an engine on each position of the suite, `--show NAME` draws one of the positions.
 
-A human types `x y`, or `swap` where the rules allow it; the end of the input leaves the game.
-Exit codes: 0 the game ended or was left, or the suite was gone through; 2 the call was wrong, or the engine takes no positions.
+A human types `x y`, or `swap` where the rules allow it; the game is left at the end of the input.
+Exit codes: 0 the game ended or was left, or the suite was completed; 2 the call was wrong, or the engine accepts no positions.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ LARGEST = 26
 COLOURS = ("black (X)", "white (O)")
 
 
-class Human:
-    """A seat at the keyboard."""
+class HumanSeat:
+    """A seat for a person at the keyboard."""
 
     name = "human"
 
@@ -34,7 +34,11 @@ class Human:
         return self.name
 
     def answer(self, position: Position, last: Action) -> Action:
-        """Asks until the answer is legal; EOFError at the end of the input."""
+        """Ask for an action until two numbers or `swap` are typed.
+
+        Raises:
+            EOFError: the input has ended.
+        """
         hint = ", or swap" if position.ply == SWAP_PLY else ""
         while True:
             text = input(f"{COLOURS[position.turn]}, ply {position.ply}: x y{hint}? ").strip().lower()
@@ -45,11 +49,11 @@ class Human:
                 print(f'expected two numbers from 0 to {position.size - 1} such as "7 7"{hint}; got {text!r}')
 
     def close(self) -> None:
-        """Nothing to end."""
+        """Do nothing: there is no process to end."""
 
 
-class Engine:
-    """A seat of an engine."""
+class EngineSeat:
+    """A seat for an engine."""
 
     def __init__(self, spec: EngineSpec, limits: Limits, size: int) -> None:
         self._process = open_engine(spec, limits, GameOffer(size=size))
@@ -67,7 +71,7 @@ class Engine:
 
 
 def draw(position: Position, last: Action | None) -> str:
-    """The board as text, x to the right and y upwards, the last stone in brackets."""
+    """Draw the board as text, x to the right and y upwards, with the last stone in brackets."""
     rows = []
     for y in reversed(range(position.size)):
         cells = []
@@ -79,8 +83,8 @@ def draw(position: Position, last: Action | None) -> str:
     return "\n".join([*rows, "    " + "".join(f"{x:^3}" for x in range(position.size))])
 
 
-def play(seats: list[Human | Engine], size: int = SIZE) -> str:
-    """Play to the end; returns the result and its reason as one sentence."""
+def play(seats: list[HumanSeat | EngineSeat], size: int = SIZE) -> str:
+    """Play to the end and return the result and its reason as one sentence."""
     position, last = Position(size=size), SWAP
     for side, seat in enumerate(seats):
         try:
@@ -96,7 +100,7 @@ def play(seats: list[Human | Engine], size: int = SIZE) -> str:
             action = seat.answer(position, last)
             position.play(action)
         except IllegalAction as fault:
-            if isinstance(seat, Human):
+            if isinstance(seat, HumanSeat):
                 print(f"Not allowed: {fault}.")
                 continue
             return f"{COLOURS[1 - side]} wins: {seat.name} {fault} ({fault.termination})."
@@ -104,23 +108,23 @@ def play(seats: list[Human | Engine], size: int = SIZE) -> str:
             return _ended_by(side, seat.name, failure)
         last = action
         if action == SWAP:
-            print(f"{seat.name} swaps: every stone changes its colour and {COLOURS[0]} is to move again.")
+            print(f"{seat.name} swaps: every stone changes colour and {COLOURS[0]} is to move again.")
         else:
             print(f"{COLOURS[side]} {seat.name}: {action[0]} {action[1]}")
         print(draw(position, None if action == SWAP else action))
     if position.winner is None:
-        return "A draw: the board is full."
+        return "Draw: the board is full."
     return f"{COLOURS[position.winner]} {seats[position.winner].name} wins with five in a row."
 
 
 def _ended_by(side: int, name: str, failure: EngineFailure) -> str:
-    """The result after an engine gave no answer that counts."""
+    """Return the result of a game that an engine failed to continue."""
     result = "Undecided" if failure.termination == Termination.UNDECIDED else f"{COLOURS[1 - side]} wins"
     return f"{result}: {name} {failure} ({failure.termination})."
 
 
 def examine(engine: str | None, shown: str | None, limits: Limits) -> int:
-    """Run an engine on the suite, or draw one of its positions."""
+    """Run an engine on the suite, or draw one of the positions."""
     try:
         if shown is not None:
             position = suite.find_position(shown)
@@ -136,14 +140,14 @@ def examine(engine: str | None, shown: str | None, limits: Limits) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Seat the players and play."""
+    """Parse the command line and play one game, or run the suite."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("black", metavar="AI0", nargs="?", help="an engine, or human; plays black")
-    parser.add_argument("white", metavar="AI1", nargs="?", help="an engine, or human; plays white")
-    parser.add_argument("--time-limit", type=float, help="seconds a move for engines (default 5, with --suite 1)")
-    parser.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that know others than {SIZE}")
-    parser.add_argument("--suite", metavar="ENGINE", help="no game: which positions of the suite the engine solves")
-    parser.add_argument("--show", metavar="NAME", help="no game: draw this position of the suite")
+    parser.add_argument("black", metavar="AI0", nargs="?", help="the engine that plays black, or human")
+    parser.add_argument("white", metavar="AI1", nargs="?", help="the engine that plays white, or human")
+    parser.add_argument("--time-limit", type=float, help="seconds that an engine has for each move (default 5, with --suite 1)")
+    parser.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that play on other sizes (default {SIZE})")
+    parser.add_argument("--suite", metavar="ENGINE", help="play no game: show which positions of the suite the engine solves")
+    parser.add_argument("--show", metavar="NAME", help="play no game: draw this position of the suite")
     options = parser.parse_args(arguments)
     examines = options.suite is not None or options.show is not None
     if examines != (options.black is None) or (options.black is None) != (options.white is None):
@@ -164,7 +168,7 @@ def main(arguments: list[str] | None = None) -> int:
     except UsageError as error:
         print(f"judge.py: {error}", file=sys.stderr)
         return 2
-    seats = [Human() if spec is None else Engine(spec, limits, size) for spec in specs]
+    seats = [HumanSeat() if spec is None else EngineSeat(spec, limits, size) for spec in specs]
     try:
         print(play(seats, size))
     except (EOFError, KeyboardInterrupt):

@@ -3,23 +3,22 @@
     python Minimax/python_player.py alphazero --model model/best_policy.model --playouts 400
     python Minimax/python_player.py mcts --playouts 1000
 
-AlphaZero/ and Board/ are those of the current folder, or, if it has no AlphaZero/__init__.py, of the tree that this program
-lies in.
-Matches start it for `alphazero:FILE?playouts=N` and `mcts:playouts=N`.
+AlphaZero/ and Board/ are taken from the current folder if it has AlphaZero/__init__.py, otherwise from the tree of this
+program. A match starts it for `alphazero:FILE?playouts=N` and `mcts:playouts=N`.
 
-It searches a fixed number of playouts and looks at no clock: choose a number that fits the time for a move.
+It runs a fixed number of playouts and does not look at the clock: choose a number that fits the time for a move.
 
-Black's first stone is the best of the central 7x7 by the same search, which sees no other point for it.
+Black's first stone is the best point of the central 7x7 by the same search, which considers no other point for it.
 
 The swap. White's second turn begins with a search for white's best stone. Its value is the mean Q of that stone in the search
-tree, seen by the player who would set it, white, that is by this player. If it is below zero, white is behind: the player
-swaps, and what was against it is for it. A search that keeps its tree from sight (AlphaZero/ is the student's; looked for are
-`mcts._root` and what `mcts.update_with_move` takes away) leaves no value, and the player does not swap. As white takes the
-better side, black's second stone is not the best one: it is the one after which the network's value is nearest to zero. The
-pure search has no network and sets the best.
+tree, seen by the player who would place it, which is this player. If the value is below zero, white is behind: the player
+swaps and takes the better side. A search whose tree cannot be read (AlphaZero/ is the student's; the player looks for
+`mcts._root` and for what `mcts.update_with_move` throws away) gives no value, and the player does not swap. Since white takes
+the better side, black's second stone should not be the strongest one: it is the one after which the network's value is
+nearest to zero. The pure search has no network and places the strongest.
 
 The environment: GOMOKU_BOARD_SIZE (15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never swap),
-GOMOKU_POSITION (stones that lie already).
+GOMOKU_POSITION (stones that are already on the board).
 Exit codes: 0 the end of the input, 2 the call was wrong or AlphaZero/ is not written yet.
 """
 
@@ -36,7 +35,7 @@ from typing import Any, TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, os.getcwd() if os.path.isfile("AlphaZero/__init__.py") else sys.path[0])
-# One core a game; numpy and torch look at these when they are imported.
+# One core for each game; numpy and torch read these variables when they are imported.
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 import numpy as np
@@ -52,7 +51,7 @@ LARGEST = 30
 
 
 class OpeningBoard(Board):
-    """An empty board that offers the centre alone for its first stone, and every point after it."""
+    """An empty board that offers only the centre for the first stone, and then every empty point."""
 
     def __init__(self, size: int) -> None:
         super().__init__(width=size, height=size, n_in_row=FIVE)
@@ -60,22 +59,22 @@ class OpeningBoard(Board):
         self.availables = [h * size + w for h in centre(size) for w in centre(size)]
 
     def do_move(self, move: int) -> None:
-        opens = not self.states
+        is_first = not self.states
         super().do_move(move)
-        if opens:
+        if is_first:
             self.availables = [point for point in range(self.width * self.height) if point != move]
 
 
 class Seat:
-    """A search at one side of a game.
+    """A search that plays one side of a game.
 
     Args:
         player: a search of AlphaZero/.
-        side: 0 black, 1 white.
-        size: of the board.
-        opening: black's first stone if it is imposed.
+        side: 0 for black, 1 for white.
+        size: points on each side of the board.
+        opening: black's first stone, if it is prescribed.
         may_swap: whether white's second action may be a swap.
-        even_move: chooses black's second stone where white may swap; None leaves it to the search.
+        even_move: chooses black's second stone if white may swap; None leaves the choice to the search.
     """
 
     def __init__(
@@ -95,15 +94,15 @@ class Seat:
         player.reset_player()
 
     def set_stone(self, point: Action) -> None:
-        """Set a stone of a position that is given, for whose turn it is.
+        """Place a stone of a given position for the side to move.
 
         Raises:
-            ValueError: it is not legal.
+            ValueError: the stone is not legal.
         """
         self._board.do_move(self._board.location_to_move([point[1], point[0]]))
 
     def answer(self, action: Action) -> Action:
-        """Follow the opponent's action and give the own one.
+        """Carry out the opponent's action and return this player's.
 
         Raises:
             ValueError: the opponent's action is not legal.
@@ -121,7 +120,7 @@ class Seat:
         return move % self._size, move // self._size
 
     def _choose(self) -> int | None:
-        """The own move, None for a swap."""
+        """Choose this player's move; None means a swap."""
         board = self._board
         if not board.states:
             if self._opening is not None:
@@ -135,32 +134,32 @@ class Seat:
 
 
 def search(player: Any, board: Board) -> tuple[int, float | None]:
-    """The player's move, and the mean value in [-1, 1] of that move in its tree, seen by who makes it, the side to move.
+    """Return the player's move and the move's mean value in [-1, 1] in the tree, seen by the side to move.
 
-    The tree is thrown away within get_action, by `mcts.update_with_move`; its root is taken on the way.
+    get_action may throw the tree away by `mcts.update_with_move`, so the root is read just before.
     """
     mcts = player.mcts
     roots = []
-    forget = mcts.update_with_move
+    update_with_move = mcts.update_with_move
 
-    def forget_later(last_move: int) -> None:
+    def keep_root(last_move: int) -> None:
         roots.append(mcts._root)
-        forget(last_move)
+        update_with_move(last_move)
 
-    mcts.update_with_move = forget_later
+    mcts.update_with_move = keep_root
     try:
         move, _ = player.get_action(board, is_selfplay=False, print_probs_value=0)
     finally:
-        mcts.update_with_move = forget
+        mcts.update_with_move = update_with_move
     move = int(move)
     nodes = [root._children[move] for root in [*roots, mcts._root] if move in root._children]
     visited = [node for node in nodes if node._n_visits > 0]
-    # A Q is seen by the player who moved into the node: the side to move at its parent, the root.
+    # Q is seen by the player who moved into the node, the side to move at its parent, the root.
     return move, float(np.reshape(visited[-1]._Q, -1)[0]) if visited else None
 
 
 def even_move(net: Any, board: Board) -> int:
-    """The point after which the network sees the position as most even; all are shown to it in one batch."""
+    """Choose the point after which the network's value is nearest to zero; all points are evaluated in one batch."""
     states = []
     for point in board.availables:
         after = board.copy()
@@ -171,7 +170,7 @@ def even_move(net: Any, board: Board) -> int:
 
 
 def make_network(model: str, size: int) -> Any:
-    """The network of AlphaZero/ with these weights, on one thread.
+    """Load the network of AlphaZero/ with these weights, on one thread.
 
     Raises:
         UsageError: the weights do not fit.
@@ -186,7 +185,7 @@ def make_network(model: str, size: int) -> Any:
 
 
 def make_player(net: Any, playouts: int) -> Any:
-    """The search of AlphaZero/ by this network, or the pure one by None.
+    """Make the AlphaZero search with this network, or the pure search if it is None.
 
     Raises:
         NotImplementedError: the search is not written yet.
@@ -200,8 +199,8 @@ def make_player(net: Any, playouts: int) -> Any:
     return MCTSPlayer(net.policy_value_fn, net.action_fc_test, net.evaluation_fc2_test, c_puct=5, n_playout=playouts)
 
 
-def sow(seed: str) -> None:
-    """Let every choice follow from a seed."""
+def seed_everything(seed: str) -> None:
+    """Seed all random generators."""
     number = int(seed) % 2**32
     random.seed(number)
     np.random.seed(number)
@@ -209,20 +208,20 @@ def sow(seed: str) -> None:
         sys.modules["torch"].manual_seed(number)
 
 
-def number_from(name: str, otherwise: int, least: int, most: int) -> int:
-    """An integer of the environment.
+def number_from(name: str, default: int, least: int, most: int) -> int:
+    """Read an integer from an environment variable.
 
     Raises:
-        UsageError: it is none, or out of range.
+        UsageError: it is not an integer, or out of range.
     """
-    text = os.environ.get(name, str(otherwise))
+    text = os.environ.get(name, str(default))
     if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
         raise UsageError(f"expected {name} from {least} to {most}; got {text!r}")
     return int(text)
 
 
 def opening_from(size: int) -> Action | None:
-    """GOMOKU_OPENING, if it names a point of the centre."""
+    """Read GOMOKU_OPENING; None if it does not name a point of the centre."""
     try:
         x, y = from_line(os.environ.get("GOMOKU_OPENING", ""))
     except ValueError:
@@ -231,10 +230,10 @@ def opening_from(size: int) -> Action | None:
 
 
 def position_from() -> list[Action]:
-    """The stones of GOMOKU_POSITION, black's first.
+    """Read the stones of GOMOKU_POSITION, black's first.
 
     Raises:
-        UsageError: it is no list of points.
+        UsageError: it is not a list of points.
     """
     words = os.environ.get("GOMOKU_POSITION", "").split()
     try:
@@ -245,10 +244,10 @@ def position_from() -> list[Action]:
 
 
 def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: TextIO) -> None:
-    """The line protocol to the end of the input; `net` is the player's network or None.
+    """Speak the line protocol until the input ends; `net` is the player's network or None.
 
     Raises:
-        UsageError: a line is not of the protocol.
+        UsageError: a line does not follow the protocol.
     """
     first = lines.readline().strip()
     if not first:
@@ -275,27 +274,27 @@ def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: Te
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build the player and talk to the referee."""
+    """Make the player and speak the line protocol."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("kind", choices=("alphazero", "mcts"), help="which search of AlphaZero/")
+    parser.add_argument("kind", choices=("alphazero", "mcts"), help="the search of AlphaZero/ to use")
     parser.add_argument("--model", metavar="FILE", help="weights, for alphazero")
-    parser.add_argument("--playouts", type=int, default=400, metavar="N", help="playouts a move (default 400)")
+    parser.add_argument("--playouts", type=int, default=400, metavar="N", help="playouts for each move (default 400)")
     options = parser.parse_args(arguments)
     if options.playouts < 2:
         parser.error(f"expected --playouts of at least 2; got {options.playouts}")
     if (options.kind == "alphazero") != (options.model is not None):
         parser.error("expected --model with alphazero, and without mcts")
-    # What the student's code prints must not come between the answers.
+    # Whatever the student's code prints must not mix with the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
     try:
         size = number_from("GOMOKU_BOARD_SIZE", SIZE, FIVE, LARGEST)
         seed = number_from("GOMOKU_SEED", 0, 0, 2**63)
-        # A short search of its own: whatever is not written yet shows before the game, and the network is warm.
+        # A short search first: code that is not written yet is reported before the game, and the network is warmed up.
         net = None if options.model is None else make_network(options.model, size)
         search(make_player(net, 2), OpeningBoard(size))
         player = make_player(net, options.playouts)
         if "GOMOKU_SEED" in os.environ:
-            sow(str(seed))
+            seed_everything(str(seed))
         converse(f"{options.kind} {options.playouts}", player, net, size, sys.stdin, answers)
     except NotImplementedError as error:
         print(f"python_player.py: {first_unwritten(error)}.", file=sys.stderr)

@@ -1,8 +1,8 @@
-// The smallest engine: random moves, right for both colours, with the swap. Start yours from it.
+// The smallest engine: random legal moves for both colours, with the swap. Start yours from it.
 //
-// The swap. White may answer black's second stone with -1 -1 in place of a stone. Then every stone on the board changes its
-// colour and black is to move again. Nobody changes seats: the engine that was told 0 is still black, is sent -1 -1, and
-// answers next; of the three stones it now owns the single one that had been white, white owns the other two.
+// The swap. White may answer black's second stone with -1 -1 instead of a stone. Then every stone on the board changes colour
+// and black moves again. The engines keep their seats: the one that was told 0 is still black. It is sent -1 -1 and answers
+// next. Of the three stones it now owns the one that was white, and white owns the other two.
 
 #include <chrono>
 #include <random>
@@ -12,7 +12,7 @@
 std::string ai_name = "sample";
 
 static const int SIZE = 15;
-static const std::pair<int, int> NOTHING(-1, -1);  // no stone: the opening, or a swap
+static const std::pair<int, int> NOTHING(-1, -1);  // instead of a stone: black opens the game, or white swaps
 
 static int board[SIZE][SIZE];  // 0 empty, 1 mine, 2 the opponent's
 static int stones;             // on the board
@@ -40,11 +40,11 @@ static void swap_colours() {
 }
 
 void init() {
-    // A seed from the environment repeats a game; the clock gives another game each time.
+    // A seed from the environment repeats a game; without one the clock makes each game different.
     const char *seed = std::getenv("GOMOKU_SEED");
     const auto now = std::chrono::high_resolution_clock::now().time_since_epoch().count();
     generator.seed(seed != nullptr ? static_cast<unsigned>(std::strtoul(seed, nullptr, 10)) : static_cast<unsigned>(now));
-    // Optional: lets judge.py --suite put the engine into positions.
+    // Optional: with this, judge.py --suite can start the engine from given positions.
     ai_set_stone = [](int x, int y, bool mine) {
         board[x][y] = mine ? 1 : 2;
         ++stones;
@@ -59,12 +59,12 @@ std::pair<int, int> action(std::pair<int, int> loc) {
         swap_colours();  // the opponent, white, has swapped
     }
     if (ai_side == 1 && stones == 3 && std::getenv("GOMOKU_NO_SWAP") == nullptr && generator() % 2 == 0) {
-        swap_colours();  // a legal swap: I am white and this is my second action
+        swap_colours();  // legal here: the engine is white and this is its second action
         return NOTHING;
     }
     // Black's first stone must lie in the central 7x7; the board is never full when it is our turn.
     std::pair<int, int> point = stones == 0 ? random_empty_point(4, 10) : random_empty_point(0, SIZE - 1);
-    // A match may ask for a certain first stone, so that both colours play from it.
+    // A match may ask for a certain first stone, so that each engine plays both sides of it.
     const char *opening = std::getenv("GOMOKU_OPENING");
     int x = 0;
     int y = 0;

@@ -1,7 +1,7 @@
-"""A built C++ engine as a player at a `Board`, so that one can play against it: `python human_play.py --player minimax`.
+"""A compiled C++ engine as a player at a `Board`: `python human_play.py --player minimax` lets you play against it.
 
-The engine speaks the line protocol and believes to be in a match. The board's moves are told to it one by one, and where it
-swaps as white, the board swaps: every stone changes its colour and black is to move. The human has no swap.
+The engine speaks the line protocol, as in a match. It receives the moves on the board one by one. If it swaps as white, the
+board swaps: every stone changes colour and black is to move. The human cannot swap.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Board = Any
 
 
 class EngineError(RuntimeError):
-    """The engine did not play by the protocol; one sentence."""
+    """The engine broke the protocol; the message is one sentence."""
 
 
 class EnginePlayer:
-    """A player whose moves are an engine's.
+    """A player that gets its moves from an engine.
 
-    A game is known by its first turn, on a board with no stone (the engine is black) or one (it is white). The board is
-    15x15 with five in a row.
+    A new game is recognised by the engine's first turn, on a board with no stone (the engine is black) or one (it is white).
+    The board is 15x15 with five in a row.
 
     Args:
-        spec: how the engine is started.
-        move_s: seconds for an answer.
+        spec: how to start the engine.
+        move_s: seconds that the engine has for each move.
     """
 
     def __init__(self, spec: EngineSpec, move_s: float = 5.0) -> None:
@@ -42,21 +42,21 @@ class EnginePlayer:
         self.player = p
 
     def reset_player(self) -> None:
-        """End the engine, also in the middle of a thought; the next game starts it anew."""
+        """End the engine, even while it searches; the next game starts it again."""
         engine, self._engine = self._engine, None
         self._stopping.set()
         if engine is not None:
             engine.close()
 
     def get_action(self, board: Board, is_selfplay: bool = False, print_probs_value: bool = False) -> tuple[Any, None]:
-        """The engine's answer to the board's last move.
+        """Get the engine's answer to the last move on the board.
 
         Returns:
             (move, None), or (board.SWAP, None) if the engine swaps.
 
         Raises:
-            EngineError: the engine did not answer by the protocol.
-            ValueError: the board is another than the engine's, or the game was not begun with this player.
+            EngineError: the engine broke the protocol.
+            ValueError: the board is not the engine's, or this player did not play the game from its first move.
         """
         if (board.width, board.height, board.n_in_row) != (SIZE, SIZE, FIVE):
             raise ValueError(
@@ -66,7 +66,7 @@ class EnginePlayer:
             if len(board.states) < 2:
                 self._start(side=len(board.states))
             if self._engine is None:
-                raise ValueError("expected to be asked from the first move on")
+                raise ValueError("expected to play from the first move on; the game was already in progress")
             last = SWAP if board.last_move == -1 else (board.last_move % SIZE, board.last_move // SIZE)
             answer = self._engine.ask(last)
         except EngineFailure as failure:
@@ -78,7 +78,7 @@ class EnginePlayer:
         x, y = answer
         move = board.location_to_move([y, x])
         if move not in board.availables:
-            raise EngineError(f'the engine {self.spec.path} answered "{x} {y}", which is no empty point')
+            raise EngineError(f'the engine {self.spec.path} answered "{x} {y}", which is not an empty point')
         return move, None
 
     def _start(self, side: int) -> None:

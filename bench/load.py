@@ -37,7 +37,7 @@ from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.instructor.trust import Sample, checks_for, lay_out, load_samples
 from grader.pipeline.grading import grade
-from grader.pipeline.run import AWAITING_MARKS, Verdict
+from grader.pipeline.order import Order
 
 OUT = Path("results", "load")
 SPIN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
@@ -124,8 +124,8 @@ def judge_submission(sample: Sample, profile: str, out: Path, sandbox: Sandbox, 
     assignment = replace(assignment, checks=tuple(checks_for(sample, assignment, long=long)[0]))
     folder = out / "submissions" / sample.name
     lay_out(sample, folder)
-    results = grade(folder, assignment, profile, out, sandbox, seed=seed, announce=lambda _: None)
-    verdicts = [Verdict(**check) for check in results["checks"] if check["status"] != AWAITING_MARKS]
+    results = grade(folder, Order(assignment, profile, out, sandbox, seed=seed), announce=lambda _: None)
+    verdicts = results.program
     games = [game for verdict in verdicts for game in verdict.evidence.get("match", verdict.evidence).get("games", [])]
     load = Load.of([GameRecord.from_json(game) for game in games if isinstance(game, dict)])
     return {verdict.id: Judged((verdict.status, verdict.points), verdict.message) for verdict in verdicts}, load

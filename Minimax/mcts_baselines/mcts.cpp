@@ -1,4 +1,4 @@
-// Rungs of the ladder of opponents: UCT with random rollouts and a fixed number of simulations a move.
+// The UCT rungs of the ladder of opponents: random rollouts, and a fixed number of simulations for each move.
 //
 // L. Kocsis and C. Szepesvari, "Bandit based Monte-Carlo Planning", ECML 2006. A simulation walks down the tree, from a
 // position to the move that maximises UCB1 (equation 1 with the bias of section 2.3),
@@ -6,19 +6,19 @@
 //     X(move) + 2 C_p sqrt(ln N(position) / N(move)),
 //
 // once every move there has been tried; plays uniformly random moves from the leaf to the end of the game; and adds the
-// result, 1, 1/2 or 0, to every move on its way. The move with the most visits is played, and the tree is thrown away.
+// result, 1, 1/2 or 0, to every move of the path. The move with the most visits is played, and the tree is thrown away.
 //
 //   Position   position.h: bits of lines. Moves are the empty points near a stone, in the tree and in rollouts.
-//   Search     A leaf gets its moves at its second visit. There, and nowhere in rollouts, the rules' end is looked for one
-//              ply ahead: of moves that make five only one is kept; else, if the opponent threatens to make five, only the
-//              points where. No patterns, no evaluation, no other threats.
+//   Search     A leaf is expanded at its second visit. There, but not in rollouts, the tree looks one ply ahead: of the moves
+//              that make five it keeps only one; else, if the opponent threatens to make five, only the points where that
+//              would happen. No patterns, no evaluation, no other threats.
 //   Opening    First stone in the middle, or anywhere in the central 7x7 with -DRANDOM_OPENING=1; third stone where the
-//              search finds the game most even; swap when it finds white below one half.
+//              search finds the game most even; swap if it finds white's value below one half.
 //
 // Values lie in [0, 1]. The value of a move is the mean result of the player who makes it.
 //
-// Built with -DSIMULATIONS=n (rung.cpp). GOMOKU_SEED repeats a game, GOMOKU_OPENING="x y" imposes black's first stone if it
-// lies in the central 7x7, GOMOKU_VERBOSE=1 writes a line about every move to standard error.
+// Built with -DSIMULATIONS=n (rung.cpp). GOMOKU_SEED repeats a game, GOMOKU_OPENING="x y" sets black's first stone if it is in
+// the central 7x7, and GOMOKU_VERBOSE=1 writes a line about every move to standard error.
 
 #include <chrono>
 #include <cmath>
@@ -32,11 +32,12 @@ namespace mcts {
 extern const int simulations_a_move;  // both in rung.cpp
 extern const bool opens_randomly;
 
-/// Xorshift64* (Marsaglia 2003, Vigna 2016): rollouts are most of the time, and drawing is much of a rollout.
+/// Xorshift64* (Marsaglia 2003, Vigna 2016), a fast generator: rollouts take most of the time, and much of a rollout is
+/// drawing.
 class Random {
    public:
     explicit Random(std::uint64_t seed) : state_((seed + 1) * 0x9E37'79B9'7F4A'7C15U | 1U) {
-        for (int i = 0; i < 16; ++i) {  // seeds that differ in one bit begin alike
+        for (int i = 0; i < 16; ++i) {  // the first numbers of similar seeds are similar
             next();
         }
     }
@@ -57,15 +58,15 @@ class Random {
 
 // ---------------------------------------------------------------------------------------------------------------- search
 
-constexpr float EXPLORATION = 0.3F;   // C_p; in matches the theorem's 1 / sqrt(2) lost to 0.5, and 0.5 to 0.3
-constexpr std::uint32_t GROW_AT = 2;  // visits at which a leaf gets its moves; 1 and 5 lost to it
-constexpr std::size_t ROOM = 16;      // nodes for every simulation, at most; beyond them leaves stay leaves
+constexpr float EXPLORATION = 0.3F;     // C_p; in matches 0.3 beat 0.5, and 0.5 beat the theorem's 1 / sqrt(2)
+constexpr std::uint32_t EXPAND_AT = 2;  // visits at which a leaf is expanded; 1 and 5 lost to it
+constexpr std::size_t ROOM = 16;        // the most nodes per simulation; after that leaves stay leaves
 
 /// Black's result of a game of uniformly random moves from here.
 float rollout(Position &position, Random &random) {
     while (true) {
         std::uint64_t bits = random.next();
-        for (int i = 0; i < 4; ++i, bits >>= 16) {  // four moves a draw: some are 0.4 % likelier than others
+        for (int i = 0; i < 4; ++i, bits >>= 16) {  // four moves from each number: some moves are 0.4 % likelier than others
             const auto count = static_cast<unsigned>(position.candidate_count());
             if (count == 0) {
                 return 0.5F;
@@ -80,17 +81,17 @@ float rollout(Position &position, Random &random) {
 
 using Index = std::uint32_t;
 
-/// A move and the position after it. Children stand side by side, so a node needs no pointer to each.
+/// A move and the position after it. The children of a node are adjacent, so that it needs only one index for all of them.
 struct Node {
     std::uint32_t visits = 0;
     Index first_child = 0;
     std::uint8_t children = 0;
-    std::uint8_t tried = 0;  // children that have been visited; the first ones
+    std::uint8_t tried = 0;  // how many children have been visited, from the first one on
     Point move = 0;
     bool wins = false;  // the move makes five
 };
 
-/// What UCB1 reads of a child; apart from Node, since the choice among a hundred children is a walk through memory.
+/// What UCB1 reads of a child. It is kept apart from Node, since choosing among a hundred children walks through memory.
 struct Score {
     float mean = 0;
     float inverse_root = 0;  // 1 / sqrt(visits)
@@ -105,13 +106,13 @@ class Tree {
 
     static constexpr Index ROOT = 0;
 
-    /// Begin anew, with the moves of the position at the root.
+    /// Begin a new tree with the moves of the position at the root.
     void plant(const Position &position) {
         clear(position);
-        grow(ROOT, position);
+        expand(ROOT, position);
     }
 
-    /// Begin anew, with every empty point at the root.
+    /// Begin a new tree with every empty point at the root.
     void plant_wide(const Position &position) {
         clear(position);
         std::array<Point, POINTS> moves;
@@ -133,29 +134,12 @@ class Tree {
     /// One simulation that begins with this child of the root.
     void simulate_from(Index child) {
         Position position = position_;
-        std::array<Index, POINTS + 1> path;
-        path[0] = ROOT;
-        path[1] = child;
-        std::size_t length = 2;
+        Path path;
+        path.add(ROOT);
+        path.add(child);
         position.play(nodes_[child].move);
-        while (!nodes_[path[length - 1]].wins) {
-            const Index leaf = path[length - 1];
-            if (nodes_[leaf].children == 0 && nodes_[leaf].visits + 1 >= GROW_AT) {
-                grow(leaf, position);
-            }
-            if (nodes_[leaf].children == 0) {
-                break;
-            }
-            path[length] = select(leaf);
-            position.play(nodes_[path[length]].move);
-            ++length;
-        }
-        const bool won = nodes_[path[length - 1]].wins;
-        const float black_result = won ? (position.side_to_move() == WHITE ? 1.0F : 0.0F) : rollout(position, random_);
-        int mover = position_.side_to_move() ^ 1;
-        for (std::size_t i = 0; i < length; ++i, mover ^= 1) {
-            add_result(path[i], mover == BLACK ? black_result : 1.0F - black_result);
-        }
+        descend(path, position);
+        backup(path, evaluate(path.leaf(), position));
     }
 
     /// The child with the most visits.
@@ -179,6 +163,47 @@ class Tree {
         scores_.emplace_back();
     }
 
+    /// The nodes of a simulation, from the root on.
+    struct Path {
+        std::array<Index, POINTS + 1> nodes;
+        std::size_t length = 0;
+
+        void add(Index index) { nodes[length++] = index; }
+        Index leaf() const { return nodes[length - 1]; }
+    };
+
+    /// Select and expand: walk on from the last node of the path, playing its moves, to a leaf or to a five.
+    void descend(Path &path, Position &position) {
+        while (!nodes_[path.leaf()].wins) {
+            const Index leaf = path.leaf();
+            if (nodes_[leaf].children == 0 && nodes_[leaf].visits + 1 >= EXPAND_AT) {
+                expand(leaf, position);
+            }
+            if (nodes_[leaf].children == 0) {
+                return;
+            }
+            path.add(select(leaf));
+            position.play(nodes_[path.leaf()].move);
+        }
+    }
+
+    /// Black's result from a leaf: a won game, or a rollout.
+    float evaluate(Index leaf, Position &position) {
+        if (nodes_[leaf].wins) {
+            return position.side_to_move() == WHITE ? 1.0F : 0.0F;
+        }
+        return rollout(position, random_);
+    }
+
+    /// Add black's result to every move of the path, as a result of the player who made the move.
+    void backup(const Path &path, float black_result) {
+        int mover = position_.side_to_move() ^ 1;
+        for (std::size_t i = 0; i < path.length; ++i, mover ^= 1) {
+            add_result(path.nodes[i], mover == BLACK ? black_result : 1.0F - black_result);
+        }
+    }
+
+    /// A child that has not been tried, else the one with the highest UCB1.
     Index select(Index index) {
         Node &parent = nodes_[index];
         if (parent.tried < parent.children) {
@@ -197,11 +222,11 @@ class Tree {
         return best;
     }
 
-    /// Give a node its children, in random order; none if the board is full or the room is used up.
-    void grow(Index index, const Position &position) {
+    /// Give a node its children, in random order. There are none if the board is full or there is no room for them.
+    void expand(Index index, const Position &position) {
         std::array<Point, POINTS> moves;
         int count = 0;
-        const bool wins = find_ends(position, moves, count);
+        const bool wins = find_forced(position, moves, count);
         if (count == 0) {
             for (; count < position.candidate_count(); ++count) {
                 const int other = random_.below(count + 1);
@@ -226,8 +251,8 @@ class Tree {
         }
     }
 
-    /// Moves that the next two plies force: one that makes five (true), else all where the opponent would make five.
-    static bool find_ends(const Position &position, std::array<Point, POINTS> &moves, int &count) {
+    /// The moves that decide the next two plies: one that makes five (returns true), else all that stop a five of the opponent.
+    static bool find_forced(const Position &position, std::array<Point, POINTS> &moves, int &count) {
         const int own = position.side_to_move();
         for (int i = 0; i < position.candidate_count(); ++i) {
             const Point point = position.candidate(i);
@@ -262,7 +287,7 @@ constexpr int CENTRE_HIGH = 10;
 
 Point point_at(int x, int y) { return static_cast<Point>(x * SIZE + y); }
 
-/// Black's first stone: the one imposed, else a random one or the middle.
+/// Black's first stone: the one that the match imposes, else a random one or the middle.
 Point first_stone(Random &random) {
     const auto central = [](int c) { return CENTRE_LOW <= c && c <= CENTRE_HIGH; };
     if (const char *imposed = std::getenv("GOMOKU_OPENING"); imposed != nullptr) {
@@ -280,10 +305,10 @@ Point first_stone(Random &random) {
     return point_at(x, CENTRE_LOW + random.below(CENTRE_HIGH - CENTRE_LOW + 1));
 }
 
-/// Black's second stone: white may take it over, so the one whose position is nearest to even for white.
+/// Black's second stone: white may swap, so the best one is the one after which the game is most even.
 ///
-/// Every empty point is looked at, since the even ones are seldom near. A quarter of the candidates outlives each third of the
-/// simulations, which go to all that are left alike: UCB1 would spend them on the stone that is best for black.
+/// Every empty point is a candidate, since the even ones are seldom near. Each third of the simulations is divided equally
+/// among the candidates that are left, and a quarter of these survives it: UCB1 would prefer the stone that is best for black.
 Index third_stone(Tree &tree) {
     constexpr int ROUNDS = 3;
     std::vector<Index> left;
@@ -309,14 +334,14 @@ class Player {
    public:
     Player(int side, std::uint64_t seed) : side_(side), random_(seed), tree_(random_) {}
 
-    /// A stone of a position that is given, by whose turn it is.
+    /// Put a stone of a given position on the board, for the side to move.
     void set_stone(int x, int y) { position_.play(point_at(x, y)); }
 
     std::pair<int, int> answer(std::pair<int, int> opponent) {
         if (opponent != SWAP) {
             position_.play(point_at(opponent.first, opponent.second));
         } else if (position_.stones() > 0) {
-            position_.swap_colours();  // by white; the single stone that was white is mine, and I am to move
+            position_.swap_colours();  // by white: the stone that was white is mine now, and I move again
         }
         if (position_.stones() == 0) {
             return place(first_stone(random_));
@@ -348,7 +373,7 @@ class Player {
         return {point / SIZE, point % SIZE};
     }
 
-    /// Write a child of the root and its value to standard error, if asked for; gives its move.
+    /// The move of a child of the root, which is written to standard error with its value if GOMOKU_VERBOSE is set.
     Point report(Index child, float value) const {
         const Point move = tree_[child].move;
         if (std::getenv("GOMOKU_VERBOSE") != nullptr) {

@@ -1,7 +1,7 @@
-// Room `position` of the UCT rungs: a 15x15 board kept as the bits of its lines.
+// The position of the UCT rungs: a 15x15 board, stored as the bits of its lines.
 //
 // Each colour has one 16-bit word for every row, column, diagonal and antidiagonal. The four words that meet at a point fit
-// into one 64-bit word, whose empty sixteenth bits keep them apart: six operations then tell whether a stone made five.
+// into one 64-bit word, and the unused sixteenth bit of each keeps them apart: six operations tell whether a stone made five.
 
 #ifndef MCTS_BASELINES_POSITION_H
 #define MCTS_BASELINES_POSITION_H
@@ -16,9 +16,9 @@ namespace mcts {
 
 constexpr int SIZE = 15;
 constexpr int POINTS = SIZE * SIZE;  // point = x * SIZE + y
-// A candidate is so near to some stone, also diagonally. A rung is to be an opponent measured to be weaker than the baseline:
-// plain UCT over this neighbourhood won 1 of 20 games against it with 100000 simulations, 4 of 12 with 400000 and 5 of 12 with
-// 800000. With 1, which wins most games against 3, the rungs were as strong as the baseline.
+// Candidates are at most this many rows and columns away from some stone. The rungs have to be weaker than the baseline: with a
+// reach of 3, plain UCT won 1 of 20 games against it with 100000 simulations, 4 of 12 with 400000 and 5 of 12 with 800000. A
+// reach of 1 beats 3 in most games and made the rungs as strong as the baseline.
 constexpr int REACH = 3;
 constexpr int BLACK = 0;
 constexpr int WHITE = 1;
@@ -26,7 +26,7 @@ constexpr int WHITE = 1;
 using Point = std::uint8_t;
 using PointSet = std::array<std::uint64_t, 4>;  // point p is bit p % 64 of word p / 64
 
-/// Where a point stands: the number of each line through it, and its bit in the row and in the other three.
+/// Where a point is: the number of each line through it, and its bit in the row and in the other three lines.
 struct Place {
     std::uint8_t row, column, diagonal, antidiagonal;
     std::uint16_t row_bit, other_bit;
@@ -61,14 +61,14 @@ struct Geometry {
 
 inline constexpr Geometry GEOMETRY;
 
-/// Stones, side to move and candidates. Copied once a simulation, so it holds no pointers.
+/// Stones, side to move and candidates. It holds no pointers, since every simulation copies it.
 class Position {
    public:
     int side_to_move() const { return side_; }
     int stones() const { return stones_; }
 
-    /// Candidates are the empty points within REACH of a stone, in no order; none only on an empty or a full board. A point
-    /// that makes five is among them, since it touches the four.
+    /// Candidates are the empty points within REACH of a stone, in no particular order. Only an empty and a full board have
+    /// none. A point that makes five is always among them, since it touches the four.
     int candidate_count() const { return count_; }
     Point candidate(int index) const { return candidates_[index]; }
 
@@ -77,32 +77,32 @@ class Position {
         return ((lines_[BLACK][at.row] | lines_[WHITE][at.row]) & at.row_bit) == 0;
     }
 
-    /// Would a stone of `colour` on this empty point make five or more?
+    /// Whether a stone of `colour` on this empty point would make five or more.
     bool makes_five(Point point, int colour) const {
         const Place &at = GEOMETRY.place[point];
         return has_five(packed(lines_[colour], at) | packed_bits(at));
     }
 
-    /// Play for the side to move; true if that makes five.
+    /// Play for the side to move. Returns whether that makes five.
     bool play(Point point) {
         const auto end = candidates_.begin() + count_;
         const auto found = std::find(candidates_.begin(), end, point);
         if (found != end) {
             *found = candidates_[--count_];
-        } else {  // far from all stones, as the first one is
+        } else {  // far from every stone, like the first stone of a game
             listed_[point / 64] |= std::uint64_t{1} << point % 64;
         }
         return put(point);
     }
 
-    /// Play the candidate at this index: what rollouts do, which need not look for it.
+    /// Play the candidate at this index. Rollouts use this, since it needs no search for the point.
     bool play_candidate(int index) {
         const Point point = candidates_[index];
         candidates_[index] = candidates_[--count_];
         return put(point);
     }
 
-    /// The swap: every stone changes its colour, and the turn goes back.
+    /// The swap: every stone changes colour, and the other side is to move.
     void swap_colours() {
         std::swap(lines_[BLACK], lines_[WHITE]);
         side_ ^= 1;
@@ -144,7 +144,7 @@ class Position {
     }
 
     std::array<Lines, 2> lines_{};
-    PointSet listed_{};  // points that are or were candidates: no point is listed twice
+    PointSet listed_{};  // points that are or were candidates, so that none is listed twice
     std::array<Point, POINTS> candidates_{};
     int count_ = 0;
     int stones_ = 0;

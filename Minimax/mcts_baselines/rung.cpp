@@ -1,7 +1,7 @@
-// What tells one rung of the ladder from another; all the rest is mcts.cpp, compiled once for the twelve of them.
+// The two constants that tell one rung of the ladder from another; the rest is mcts.cpp, compiled once for all twelve.
 
 #ifndef SIMULATIONS
-#error "Say how many simulations a move has: -DSIMULATIONS=50000"
+#error "Say how many simulations each move gets: -DSIMULATIONS=50000"
 #endif
 #ifndef RANDOM_OPENING
 #define RANDOM_OPENING 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import os
 import shutil
 import sys
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UsageError
+from common.files import write_whole
 from common.text import on_screen
 from grader.assignment import Assignment, load_assignment
 from grader.instructor.notebook import (
@@ -40,13 +40,11 @@ from grader.instructor.notebook import (
     to_notebook,
 )
 from grader.pipeline.kept_reports import REPORTS, copy_reports
-from grader.pipeline.run import AWAITING_MARKS, COULD_NOT_GRADE, FAILED, PARTIAL, PASSED
-from grader.pipeline.run_folder import REFUSED, RESULTS
-from grader.pipeline.seal import require_unaltered
+from grader.pipeline.results import COULD_NOT_GRADE, MALFORMED, PASSED, RESULTS, RUN, Verdict, read_results
+from grader.pipeline.run_folder import REFUSED
 
 SHEET = "grader_marking_sheet"  # in the metadata of a sheet made here: a student's own notebook is never overwritten
 MAX_NOTEBOOK_BYTES = 64 << 20
-MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)  # what JSON of any shape makes its readers raise
 COMMENT_LIMIT, COMMENT_WIDTH = 2000, 100
 NOTHING_TO_SAY = "As expected."  # the message of most checks that passed; a comment on each would bury the others
 
@@ -110,7 +108,7 @@ def find_results(paths: Sequence[Path]) -> list[Path]:
 
 
 def _holds_a_run(folder: Path) -> bool:
-    return any((folder / name).exists() for name in (RESULTS, "run.json", REFUSED))
+    return any((folder / name).exists() for name in (RESULTS, RUN, REFUSED))
 
 
 def read_result(path: Path, assignment: Assignment) -> Result:
@@ -121,32 +119,23 @@ def read_result(path: Path, assignment: Assignment) -> Result:
     """
     if not path.exists() and (refusal := _refusal(path.parent)):
         raise UsageError(f"{path.parent} holds no result, since the archive was refused: {refusal}")
-    if not path.exists() and (path.parent / "run.json").exists():
+    if not path.exists() and (path.parent / RUN).exists():
         raise UsageError(f"{path.parent} holds an unfinished run; finish it with the same grade command")
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"expected a results.json at {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise UsageError(f"{path} is damaged ({error}); grade this submission again") from error
-    try:
-        require_unaltered(path, data)
-        if data["assignment"] != assignment.id:
-            raise UsageError(f"{path} is of the assignment {data['assignment']!r}; expected {assignment.id!r}")
-        program = {c["id"]: c for c in data["checks"] if c["status"] != AWAITING_MARKS}
-        points = {check.id: check.points for check in assignment.checks}
-        if {check_id: float(c["max_points"]) for check_id, c in program.items()} != points:
-            raise UsageError(f"{path} was graded by other checks or points than assignment.toml has now; grade it again")
-        return Result(
-            path=path,
-            submission=str(data["submission"]),
-            profile=str(data["profile"]),
-            seed=int(data["seed"]),
-            checks=tuple(_check_result(program[check.id], check.points) for check in assignment.checks),
-            reports=tuple(str(name) for name in data["files"]["reports"]),
-        )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} lacks or misspells something ({error!r}); grade this submission again") from error
+    results = read_results(path)
+    if results.assignment != assignment.id:
+        raise UsageError(f"{path} is of the assignment {results.assignment!r}; expected {assignment.id!r}")
+    program = {verdict.id: verdict for verdict in results.program}
+    points = {check.id: check.points for check in assignment.checks}
+    if {verdict.id: verdict.max_points for verdict in results.program} != points:
+        raise UsageError(f"{path} was graded by other checks or points than assignment.toml has now; grade it again")
+    return Result(
+        path=path,
+        submission=results.submission,
+        profile=results.profile,
+        seed=results.seed,
+        checks=tuple(_check_result(program[check.id]) for check in assignment.checks),
+        reports=results.reports,
+    )
 
 
 def _refusal(folder: Path) -> str:
@@ -157,20 +146,15 @@ def _refusal(folder: Path) -> str:
         return ""
 
 
-def _check_result(data: dict[str, Any], most: float) -> CheckResult:
-    status, points = data["status"], float(data["points"])
-    if status not in (PASSED, PARTIAL, FAILED, COULD_NOT_GRADE):
-        raise ValueError(f"{data['id']}: status {status!r}")
-    if not (math.isfinite(points) and 0 <= points <= most):
-        raise ValueError(f"{data['id']}: {points} of {most:g} points")
-    lines = [data["message"]]
-    if status == COULD_NOT_GRADE:
+def _check_result(verdict: Verdict) -> CheckResult:
+    lines = [verdict.message]
+    if verdict.status == COULD_NOT_GRADE:
         lines = ["Could not be graded; a person has to look.", *lines]
-    if status != PASSED:
-        lines += [f"{word}: {data[key]}" for word, key in (("Expected", "expected"), ("Seen", "seen")) if data[key]]
-        lines.append(f"Handout section {data['handout']}.")
+    if verdict.status != PASSED:
+        lines += [f"{word}: {text}" for word, text in (("Expected", verdict.expected), ("Seen", verdict.seen)) if text]
+        lines.append(f"Handout section {verdict.handout}.")
     comment = None if lines == [NOTHING_TO_SAY] else as_comment("\n".join(lines))
-    return CheckResult(data["id"], None if status == COULD_NOT_GRADE else points, comment)
+    return CheckResult(verdict.id, None if verdict.status == COULD_NOT_GRADE else verdict.points, comment)
 
 
 def as_comment(text: str) -> str:
@@ -331,7 +315,7 @@ def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], s
         for cell in cells
     ]
     sheet.insert(1, Cell("submission", READ, about))
-    _replace(path, notebook_text(to_notebook(tuple(sheet), {SHEET: 1})))
+    write_whole(path, notebook_text(to_notebook(tuple(sheet), {SHEET: 1})))
 
 
 def make_harmless(path: Path) -> int:
@@ -359,15 +343,8 @@ def make_harmless(path: Path) -> int:
     notebook, removed = harmless_notebook(given)
     if SHEET in given.metadata:
         notebook.metadata[SHEET] = 1
-    _replace(path, notebook_text(notebook))
+    write_whole(path, notebook_text(notebook))
     return removed
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write the file, whole or not at all."""
-    fresh = path.with_suffix(".new")
-    fresh.write_text(text, encoding="utf-8")
-    fresh.replace(path)
 
 
 def _is_sheet(path: Path) -> bool:

@@ -12,7 +12,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from arena.match.match import Load
 from arena.match.referee import GameRecord
@@ -20,9 +19,9 @@ from common.errors import UsageError
 from grader.assignment import Assignment, load_assignment
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.grading import Announce, absent_verdicts, environment, grade_submission, require_strong
+from grader.pipeline.order import Order, grader_digest
 from grader.pipeline.report import number
-from grader.pipeline.run import AWAITING_MARKS, Verdict, grader_digest
-from grader.pipeline.seal import SUBMISSION, require_unaltered
+from grader.pipeline.results import RESULTS, SUBMISSION, Results, Verdict, read_results
 from grader.pipeline.submission import Submission, read_submission
 
 OUT = Path("results", "replay")
@@ -34,8 +33,8 @@ GAMES_DIFFER = (
 BUSY = "An engine that plans by the wall clock thinks less then, so load may explain a difference: repeat it on a free machine."
 
 
-def read_record(place: Path) -> tuple[Path, dict[str, Any]]:
-    """The folder of a graded run and what its results.json holds.
+def read_record(place: Path) -> tuple[Path, Results]:
+    """The folder of a graded run and what it came to.
 
     Args:
         place: the folder or its results.json.
@@ -43,36 +42,27 @@ def read_record(place: Path) -> tuple[Path, dict[str, Any]]:
     Raises:
         UsageError: there is no finished run, or something of it was altered.
     """
-    path = place / "results.json" if place.is_dir() else place
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-        require_unaltered(path, results)
-        return path.parent, results
-    except OSError as error:
-        raise UsageError(f"expected the folder of a finished run, or its results.json; {path}: {error.strerror}") from error
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"expected the results.json of a graded run; {path} is none, or is damaged") from error
+    path = place / RESULTS if place.is_dir() else place
+    return path.parent, read_results(path)
 
 
-def kept_submission(folder: Path, results: dict[str, Any], assignment: Assignment) -> Submission:
+def kept_submission(folder: Path, results: Results, assignment: Assignment) -> Submission:
     """What was graded; UsageError where today's assignment collects other files of it."""
-    submission = replace(read_submission(folder / SUBMISSION, assignment, at_the_top=True), name=results["submission"])
-    if submission.digest != results["digest"]:
+    submission = replace(read_submission(folder / SUBMISSION, assignment, at_the_top=True), name=results.submission)
+    if submission.digest != results.digest:
         raise UsageError(f"{folder / SUBMISSION}: assignment.toml collects other files of it now than when it was graded")
     return submission
 
 
-def differences(results: dict[str, Any], sandbox: Sandbox, assignment: Assignment) -> list[str]:
+def differences(results: Results, sandbox: Sandbox, assignment: Assignment) -> list[str]:
     """A phrase for each thing that a verdict may depend on and that is not as it was."""
     now = environment(assignment)
-    then = results["environment"]
+    then = results.environment
     found = [f"{key} {then[key]}, now {now.get(key)}" for key in then if key != "date" and then[key] != now.get(key)]
     for key, value in sandbox.properties.items():
-        if results["sandbox"].get(key) != value:
-            found.append(f"confinement: {key} {results['sandbox'].get(key)}, now {value}")
-    return found + ["the grader's own code, the framework or assignment.toml"] * (
-        results["grader"] != grader_digest(assignment)
-    )
+        if results.sandbox.get(key) != value:
+            found.append(f"confinement: {key} {results.sandbox.get(key)}, now {value}")
+    return found + ["the grader's own code, the framework or assignment.toml"] * (results.grader != grader_digest(assignment))
 
 
 def same(recorded: Verdict, repeated: Verdict) -> bool:
@@ -123,38 +113,33 @@ def main(
         level: of confinement, in place of the recorded one.
     """
     folder, results = read_record(place)
-    if (out / results["submission"]).resolve() == folder.resolve():
+    if (out / results.submission).resolve() == folder.resolve():
         raise UsageError(f"expected another --out: {folder} is the recorded run itself, which is not altered")
-    recorded = {check["id"]: Verdict(**check) for check in results["checks"] if check["status"] != AWAITING_MARKS}
+    recorded = {verdict.id: verdict for verdict in results.program}
     assignment = load_assignment()
-    if results["assignment"] != assignment.id:
-        raise UsageError(f"{folder} is of the assignment {results['assignment']!r}; expected {assignment.id!r}")
+    if results.assignment != assignment.id:
+        raise UsageError(f"{folder} is of the assignment {results.assignment!r}; expected {assignment.id!r}")
     assignment = replace(assignment, checks=tuple(check for check in assignment.checks if check.id in recorded))
-    asked = {check.id for name in names for check in assignment.named(name)} or {check.id for check in assignment.checks}
-    sandbox = find_sandbox(level or results["sandbox"]["level"])
+    wanted = {check.id for name in names for check in assignment.named(name)} or {check.id for check in assignment.checks}
+    sandbox = find_sandbox(level or str(results.sandbox["level"]))
     require_strong(sandbox, [folder / SUBMISSION], assignment, allow_weak)
     submission = kept_submission(folder, results, assignment)
     announce(
-        f"{submission.name}: {len(asked)} of {len(recorded)} checks, profile {results['profile']}, seed {results['seed']}, "
-        f"graded {results['environment']['date']}."
+        f"{submission.name}: {len(wanted)} of {len(recorded)} checks, profile {results.profile}, seed {results.seed}, "
+        f"graded {results.environment['date']}."
     )
     if differing := differences(results, sandbox, assignment):
         announce(f"Not as it was then: {'; '.join(differing)}. A verdict may differ because of that.")
+    order = Order(assignment, results.profile, out, sandbox, seed=results.seed, looked_at=results.looked_at)
+    taken_over = [verdict for verdict in recorded.values() if verdict.id not in wanted]
+    absent = [verdict for verdict in absent_verdicts(submission, assignment) if verdict.id in wanted]
     repeated = grade_submission(
         submission,
-        assignment,
-        results["profile"],
-        out,
-        sandbox,
-        seed=results["seed"],
-        looked_at=results.get("looked_at", False),
-        decided=[
-            *(verdict for verdict in recorded.values() if verdict.id not in asked),
-            *(verdict for verdict in absent_verdicts(submission, assignment) if verdict.id in asked),
-        ],
+        order,
+        decided=[*taken_over, *absent],
         announce=lambda line: announce(line) if line.startswith("\r") else None,
     )
-    pairs = [(recorded[check["id"]], Verdict(**check)) for check in repeated["checks"] if check["id"] in asked]
+    pairs = [(recorded[verdict.id], verdict) for verdict in repeated.verdicts if verdict.id in wanted]
     for pair in pairs:
         for line in compare(*pair):
             announce(line)

@@ -17,7 +17,7 @@ import shutil
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -31,7 +31,10 @@ from grader.assignment import ROOT, Assignment, Check, load_assignment
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.grading import Announce, grade
 from grader.pipeline.handed_out import checks_of
-from grader.pipeline.run import AWAITING_MARKS, PASSED, run_identity
+from grader.pipeline.order import Identity, Order
+from grader.pipeline.results import COULD_NOT_GRADE, PASSED, Results, Verdict
+from grader.pipeline.run import RunRecord
+from grader.pipeline.run_folder import finished_results
 from grader.pipeline.submission import read_submission
 
 REFERENCE = Path("instructor", "reference")
@@ -201,10 +204,11 @@ def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: 
     lay_out(sample, folder, root)
     profile = LONG_PROFILE if long else BRIEF_PROFILE
     done = out / sample.kind / sample.name
-    results = _earlier(done, run_identity(read_submission(folder, assignment), assignment, profile, sandbox), seed)
+    order = Order(assignment, profile, out / sample.kind, sandbox, seed=seed)
+    results = _earlier(done, Identity.of(read_submission(folder, assignment), order), seed)
     if results is None:
-        results = grade(folder, assignment, profile, out / sample.kind, sandbox, seed=seed, announce=lambda _: None)
-    verdicts = {check["id"]: check for check in results["checks"] if check["status"] != AWAITING_MARKS}
+        results = grade(folder, order, announce=lambda _: None)
+    verdicts = {verdict.id: verdict for verdict in results.program}
     return Row(
         kind=sample.kind,
         name=sample.name,
@@ -212,31 +216,31 @@ def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: 
         expected=sample.expected,
         ran=tuple(verdicts),
         not_run=tuple(not_run),
-        failed={i: check["message"] for i, check in verdicts.items() if check["status"] != PASSED},
+        failed={i: verdict.message for i, verdict in verdicts.items() if verdict.status != PASSED},
         faults=find_faults(sample, verdicts),
-        seconds=results["seconds"],
+        seconds=results.seconds,
     )
 
 
-def find_faults(sample: Sample, verdicts: dict[str, Any]) -> dict[str, str]:
+def find_faults(sample: Sample, verdicts: Mapping[str, Verdict]) -> dict[str, str]:
     """Check -> what is not as expected of it; empty if everything is."""
     faults = {i: "did not run" for i in sample.expected if i not in verdicts}
-    for i, check in verdicts.items():
-        share = check["points"] / check["max_points"]
-        if check["status"] == "could_not_grade":
+    for i, verdict in verdicts.items():
+        share = verdict.points / verdict.max_points
+        if verdict.status == COULD_NOT_GRADE:
             faults[i] = "could not be graded"
         elif i in sample.luck:
             continue
         elif i not in sample.expected:
-            if check["status"] != PASSED:
+            if verdict.status != PASSED:
                 faults[i] = f"gave {share:.0%}"
-        elif check["status"] == PASSED:
+        elif verdict.status == PASSED:
             faults[i] = "noticed nothing"
-        elif sample.expected[i] is not None and abs(share - sample.expected[i]) > 0.005:
-            faults[i] = f"gave {share:.0%} in place of {sample.expected[i]:.0%}"
+        elif (expected := sample.expected[i]) is not None and abs(share - expected) > 0.005:
+            faults[i] = f"gave {share:.0%} in place of {expected:.0%}"
     if sample.says and not faults:
         first = next(iter(sample.expected))
-        if sample.says not in verdicts[first]["message"]:
+        if sample.says not in verdicts[first].message:
             faults[first] = f"does not say {sample.says!r}"
     return faults
 
@@ -257,15 +261,10 @@ def lay_out(sample: Sample, folder: Path, root: Path = ROOT) -> None:
         (folder / path).write_bytes(content)
 
 
-def _earlier(folder: Path, identity: dict[str, Any], seed: int) -> dict[str, Any] | None:
+def _earlier(folder: Path, identity: Identity, seed: int) -> Results | None:
     """The results of a finished run of this work, if there is one."""
-    try:
-        data = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        if data["identity"] == identity and data["seed"] == seed:
-            return json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, KeyError):
-        pass
-    return None
+    record = RunRecord.read(folder)
+    return finished_results(folder, identity) if record is not None and record.seed == seed else None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

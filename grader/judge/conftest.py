@@ -22,7 +22,8 @@ from grader.judge.support.oracle import Oracle
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.which_oracle import find_oracle, is_kit
 from grader.pipeline.handed_out import Resemblance, find_resemblances
-from grader.pipeline.run import COULD_NOT_GRADE, FAILED, OVERRUN, PARTIAL, PASSED, Run, Verdict
+from grader.pipeline.results import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Verdict
+from grader.pipeline.run import OVERRUN, Run
 
 RUN = pytest.StashKey[Run]()
 RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
@@ -48,7 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             raise pytest.UsageError(f"two tests decide {check_id}: {found[check_id].nodeid} and {item.nodeid}")
         found[check_id] = item
     decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE or OVERRUN in verdict.evidence}
-    items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i in run.asked and i not in decided]
+    items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i in run.requested and i not in decided]
 
 
 def _check_id(item: pytest.Item) -> str:
@@ -103,7 +104,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Raise CouldNotGrade where the submission is too close to what was handed out; a kit runs the check all the same."""
     run = item.config.stash[RUN]
     run.begin(_check_id(item))
-    if is_kit() or run.looked_at:
+    if is_kit() or run.identity.looked_at:
         return
     resemblances = item.config.stash.get(RESEMBLANCES, None)
     if resemblances is None:

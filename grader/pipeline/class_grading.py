@@ -8,38 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from common.errors import UsageError
 from grader.assignment import Assignment
-from grader.confinement.sandbox import Sandbox
 from grader.pipeline.grading import absent_verdicts, grade_submission
-from grader.pipeline.run import run_identity
+from grader.pipeline.order import Identity, Order
+from grader.pipeline.results import RESULTS, Results
 from grader.pipeline.run_folder import REFUSED as REFUSAL
-from grader.pipeline.run_folder import RESULTS, Announce, differing, finished_results, held, update_reports
+from grader.pipeline.run_folder import Announce, differing, finished_results, held, update_reports
 from grader.pipeline.submission import Submission, absent_parts, read_submission, submission_name
 from grader.pipeline.summary import REFUSED, Row, row_of
-
-
-@dataclass(frozen=True)
-class Order:
-    """What is asked for of every submission.
-
-    Attributes:
-        seed: of positions and games; None draws a fresh one for each.
-        again: whether what is finished is graded once more.
-        looked_at: whether a person has cleared what `grader.pipeline.handed_out` finds in them.
-    """
-
-    assignment: Assignment
-    profile: str
-    out: Path
-    sandbox: Sandbox
-    seed: int | None = None
-    again: bool = False
-    looked_at: bool = False
 
 
 def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complain: Announce) -> list[Row]:
@@ -73,44 +53,35 @@ def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complai
 def _grade(submission: Submission, order: Order, announce: Announce, complain: Announce) -> Row:
     """Grade a submission that was read, unless it is finished."""
     folder = order.out / submission.name
-    identity = run_identity(submission, order.assignment, order.profile, order.sandbox, looked_at=True)
-    results = finished_results(folder, identity)
     # What a person has cleared stays cleared.
-    looked_at = order.looked_at or results is not None
-    if not looked_at:
-        identity["looked_at"] = False
+    cleared = replace(order, looked_at=True)
+    results = finished_results(folder, Identity.of(submission, cleared))
+    if results is not None:
+        order = cleared
+    identity = Identity.of(submission, order)
+    if results is None and not order.looked_at:
         results = finished_results(folder, identity)
     remarks = _remarks(submission, order.assignment)
-    if results and not order.again:
+    if results is not None and not order.again:
         return _finished(results, submission, order, remarks, announce, complain)
-    if not results and (folder / RESULTS).exists():
+    if results is None and (folder / RESULTS).exists():
         others = ", ".join(differing(folder, identity)) or "record, since the one there was altered or is damaged"
         announce(f"{submission.name}: graded before, and now with another {others}.")
     started = time.monotonic()
-    results = grade_submission(
-        submission,
-        order.assignment,
-        order.profile,
-        order.out,
-        order.sandbox,
-        seed=order.seed,
-        looked_at=looked_at,
-        decided=absent_verdicts(submission, order.assignment),
-        keeps_earlier=True,
-        announce=announce,
-    )
-    if results["could_not_grade"]:
-        announce(f"Could not grade, a person has to look: {', '.join(results['could_not_grade'])}.")
+    decided = absent_verdicts(submission, order.assignment)
+    results = grade_submission(submission, order, decided=decided, keeps_earlier=True, announce=announce)
+    if results.could_not_grade:
+        announce(f"Could not grade, a person has to look: {', '.join(results.could_not_grade)}.")
     announce(
-        f"{results['submission']}: {results['points']:g} of {results['max_program_points']:g} program points, "
-        f"{results['awaiting_marks']:g} await marks, in {time.monotonic() - started:.0f} s."
+        f"{results.submission}: {results.points:g} of {results.max_program_points:g} program points, "
+        f"{results.awaiting_marks:g} await marks, in {time.monotonic() - started:.0f} s."
     )
     announce(f"Report: {folder / 'report.html'}")
     return row_of(results, remarks)
 
 
 def _finished(
-    results: dict[str, Any],
+    results: Results,
     submission: Submission,
     order: Order,
     remarks: Sequence[str],
@@ -118,8 +89,8 @@ def _finished(
     complain: Announce,
 ) -> Row:
     """Leave a finished result as it is, and say so."""
-    name, seed = submission.name, results["seed"]
-    announce(f"{name}: finished before ({results['environment']['date']}) and not graded again; --again would.")
+    name, seed = submission.name, results.seed
+    announce(f"{name}: finished before ({results.environment['date']}) and not graded again; --again would.")
     if update_reports(order.out / name, submission):
         announce(f"{name}: its reports are others than before; they were put in the place of those, which were kept.")
     row = row_of(results, ("finished before", *remarks))

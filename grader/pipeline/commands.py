@@ -9,8 +9,9 @@ from typing import Any
 from common.text import on_screen
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
-from grader.pipeline.class_grading import Order, grade_class
+from grader.pipeline.class_grading import grade_class
 from grader.pipeline.grading import require_strong
+from grader.pipeline.order import Order
 from grader.pipeline.submission import read_submission
 from grader.pipeline.summary import table
 from grader.pipeline.workspace import build_workspace

@@ -18,7 +18,6 @@ from dataclasses import replace
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from arena.match.records import machine
 from common.errors import UsageError
@@ -27,10 +26,11 @@ from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox
 from grader.pipeline.budget import Budget
 from grader.pipeline.engine_build import build_opponent, require_compiler
+from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
-from grader.pipeline.run import AWAITING_MARKS, COULD_NOT_GRADE, FOLDER_VARIABLE, OVERRUN, Run, Verdict
-from grader.pipeline.run_folder import RESULTS, SCRATCH, Announce, held, prepare, write_json
-from grader.pipeline.seal import seal
+from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, Results, Verdict
+from grader.pipeline.run import FOLDER_VARIABLE, OVERRUN, PROGRESS, Run
+from grader.pipeline.run_folder import SCRATCH, Announce, held, prepare
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
 CHECKS = Path(__file__).resolve().parents[1] / "judge"
@@ -57,45 +57,18 @@ def is_own_solution(path: Path, assignment: Assignment) -> bool:
         return False
 
 
-def grade(
-    path: Path,
-    assignment: Assignment,
-    profile: str,
-    out: Path,
-    sandbox: Sandbox,
-    *,
-    seed: int | None = None,
-    looked_at: bool = False,
-    announce: Announce = print,
-) -> dict[str, Any]:
+def grade(path: Path, order: Order, announce: Announce = print) -> Results:
     """Grade one submission into `out/<name>/`, or continue a run that was killed there.
 
     Args:
         path: folder or archive.
-        assignment: with the checks that are to be run, all or some.
-        profile: a name of the assignment's profiles.
-        seed: of positions and games; None draws a fresh one.
-        looked_at: whether a person has cleared what `grader.pipeline.handed_out` finds in it.
         announce: is given a line for each verdict and, in place, the progress of a long check.
-
-    Returns:
-        What results.json holds.
 
     Raises:
         UsageError: the submission cannot be read, or the machine lacks a compiler.
     """
-    submission = read_submission(path, assignment)
-    return grade_submission(
-        submission,
-        assignment,
-        profile,
-        out,
-        sandbox,
-        seed=seed,
-        looked_at=looked_at,
-        decided=absent_verdicts(submission, assignment),
-        announce=announce,
-    )
+    submission = read_submission(path, order.assignment)
+    return grade_submission(submission, order, decided=absent_verdicts(submission, order.assignment), announce=announce)
 
 
 def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verdict]:
@@ -120,53 +93,37 @@ def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verd
 
 def grade_submission(
     submission: Submission,
-    assignment: Assignment,
-    profile: str,
-    out: Path,
-    sandbox: Sandbox,
+    order: Order,
     *,
-    seed: int | None = None,
-    looked_at: bool = False,
     decided: Sequence[Verdict] = (),
     keeps_earlier: bool = False,
     announce: Announce = print,
-) -> dict[str, Any]:
+) -> Results:
     """As `grade`, for a submission that has been read.
 
     Args:
         decided: verdicts that are taken over; their checks are not run.
         keeps_earlier: whether what another run left in the folder stays beside the new one.
     """
+    assignment = order.assignment
     require_compiler(assignment)
-    folder = (out / submission.name).resolve()
+    folder = (order.out / submission.name).resolve()
     with held(folder):
-        prepare(
-            folder,
-            submission,
-            assignment,
-            profile,
-            sandbox,
-            seed=seed,
-            looked_at=looked_at,
-            decided=decided,
-            keeps_earlier=keeps_earlier,
-            announce=announce,
-        )
+        prepare(folder, submission, order, decided=decided, keeps_earlier=keeps_earlier, announce=announce)
         for opponent in assignment.opponents:
             build_opponent(opponent, assignment)
-        run = Run(folder)
+        run = Run(folder, assignment, order.sandbox)
         started = time.monotonic()
-        code, log = _run_checks(run, assignment, announce)
-        results = seal(_add_up(run, assignment, submission, code, log, time.monotonic() - started), folder)
+        code, log = _run_checks(run, announce)
+        results = _add_up(run, submission, code, log, time.monotonic() - started)
         write_report(results, folder / "report.html")
         for name in ("workspace", SCRATCH):
             shutil.rmtree(folder / name, ignore_errors=True)
-        # Last, since a run that holds it is finished.
-        write_json(folder / RESULTS, results)
+        results.write(folder)  # last, since a run that holds it is finished
     return results
 
 
-def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[int, str]:
+def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
     """Run pytest over the checks; returns its exit code and the end of its log.
 
     A check that takes too long is ended with all that it started, and pytest goes on with the next one.
@@ -177,8 +134,7 @@ def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[i
     # What the checks leave when they are killed is removed with the run's folder or by the next start.
     environment["TMPDIR"] = str(run.folder / SCRATCH)
     environment.pop("PYTEST_ADDOPTS", None)
-    profile = assignment.profile(run.data["profile"])
-    budget = Budget(60 * profile.budget_minutes, assignment.deadlines_s(profile))
+    budget = Budget(60 * run.profile.budget_minutes, run.assignment.deadlines_s(run.profile))
     log_path, told = run.folder / "checks.log", set[str]()
     while True:
         with open(log_path, "ab") as log:
@@ -192,10 +148,10 @@ def _run_checks(run: Run, assignment: Assignment, announce: Announce) -> tuple[i
                 start_new_session=True,
                 preexec_fn=partial(_die_with, os.getpid()),
             )
-        overrun = _wait(process, run, budget, lambda: _announce_new(run, assignment, told, announce))
+        overrun = _wait(process, run, budget, lambda: _announce_new(run, told, announce))
         if overrun:
-            _set_aside(run, assignment, budget, overrun)
-            _announce_new(run, assignment, told, announce)
+            _set_aside(run, budget, overrun)
+            _announce_new(run, told, announce)
         if not overrun or budget.spent:
             return process.returncode, log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
 
@@ -227,10 +183,10 @@ def _wait(process: subprocess.Popen[bytes], run: Run, budget: Budget, on_look: C
     return overrun
 
 
-def _set_aside(run: Run, assignment: Assignment, budget: Budget, overrun: str) -> None:
+def _set_aside(run: Run, budget: Budget, overrun: str) -> None:
     """Record that the check which was running took too long; all that are left if nothing is left of the budget."""
-    verdicts = run.verdicts
-    undecided = [check for check in assignment.checks if check.id in run.asked]
+    assignment, verdicts = run.assignment, run.verdicts
+    undecided = [check for check in assignment.checks if check.id in run.requested]
     left = [check for check in undecided if check.id not in verdicts or verdicts[check.id].status == COULD_NOT_GRADE]
     for check in left if budget.spent else [assignment.check(run.current)]:
         run.record(
@@ -254,26 +210,27 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _announce_new(run: Run, assignment: Assignment, told: set[str], announce: Announce) -> None:
+def _announce_new(run: Run, told: set[str], announce: Announce) -> None:
     verdicts = run.verdicts
     for check_id, verdict in verdicts.items():
         if check_id not in told:
             told.add(check_id)
             points = f"{verdict.points:g}/{verdict.max_points:g}"
             announce(
-                f"[{len(told):2}/{len(assignment.checks)}] {check_id:28} {verdict.status:15} {points:>7}  {verdict.message}"
+                f"[{len(told):2}/{len(run.assignment.checks)}] {check_id:28} {verdict.status:15} {points:>7}  {verdict.message}"
             )
     try:
-        progress = (run.folder / "progress.txt").read_text(encoding="utf-8")
+        progress = (run.folder / PROGRESS).read_text(encoding="utf-8")
     except FileNotFoundError:
         return
     if progress:
         announce(f"\r{progress}")
 
 
-def _add_up(run: Run, assignment: Assignment, submission: Submission, code: int, log: str, seconds: float) -> dict[str, Any]:
-    verdicts = run.verdicts
-    checks = []
+def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: float) -> Results:
+    """The results of a run whose checks have ended."""
+    assignment, decided = run.assignment, run.verdicts
+    verdicts = []
     for check in assignment.checks:
         lost = Verdict(
             id=check.id,
@@ -286,9 +243,9 @@ def _add_up(run: Run, assignment: Assignment, submission: Submission, code: int,
             evidence={"log": log},
         )
         # Points and titles are the assignment's even where a run began under an older one.
-        checks.append(replace(verdicts.get(check.id, lost), title=check.title, max_points=check.points))
+        verdicts.append(replace(decided.get(check.id, lost), title=check.title, max_points=check.points))
     for mark in assignment.marks:
-        checks.append(
+        verdicts.append(
             Verdict(
                 id=mark.id,
                 status=AWAITING_MARKS,
@@ -299,29 +256,25 @@ def _add_up(run: Run, assignment: Assignment, submission: Submission, code: int,
                 title=mark.title,
             )
         )
-    program = [check for check in checks if check.status != AWAITING_MARKS]
-    return {
-        "assignment": assignment.id,
-        "title": assignment.title,
-        "submission": submission.name,
-        "digest": submission.digest,
-        "profile": run.profile.name,
-        "seed": run.seed,
-        "looked_at": run.looked_at,
-        "points": round(sum(check.points for check in program), 2),
-        "max_points": round(sum(check.max_points for check in checks), 2),
-        "max_program_points": round(sum(check.max_points for check in program), 2),
-        "awaiting_marks": round(sum(check.max_points for check in checks if check.status == AWAITING_MARKS), 2),
-        "could_not_grade": [check.id for check in program if check.status == COULD_NOT_GRADE],
-        "grader": run.data["identity"]["grader"],
-        "sandbox": {**run.sandbox.properties, "sentence": run.sandbox.sentence},
-        "environment": environment(assignment),
-        "seconds": round(seconds, 1),
-        "files": {"collected": list(submission.files), "reports": list(submission.reports)},
-        "ignored": [list(pair) for pair in submission.ignored],
-        "notes": list(submission.notes),
-        "checks": [check.to_json() for check in checks],
-    }
+    results = Results(
+        assignment=assignment.id,
+        title=assignment.title,
+        submission=submission.name,
+        digest=submission.digest,
+        profile=run.profile.name,
+        seed=run.seed,
+        looked_at=run.identity.looked_at,
+        grader=run.identity.grader,
+        sandbox={**run.sandbox.properties, "sentence": run.sandbox.sentence},
+        environment=environment(assignment),
+        seconds=round(seconds, 1),
+        collected=tuple(submission.files),
+        reports=tuple(submission.reports),
+        ignored=tuple(submission.ignored),
+        notes=tuple(submission.notes),
+        verdicts=tuple(verdicts),
+    )
+    return results.sealed(run.folder)
 
 
 def environment(assignment: Assignment) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""results.json -> a self-contained report.html that a student understands: every check, its points and its reason."""
+"""Results -> a self-contained report.html that a student understands: every check, its points and its reason."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import jinja2
 
+from common.files import write_whole
 from common.text import on_screen
+from grader.pipeline.results import Results
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -31,21 +33,19 @@ def plain(value: Any) -> Any:
     return on_screen(value, keep="\n") if isinstance(value, str) else value
 
 
-def render_report(results: dict[str, Any]) -> str:
+def render_report(results: Results) -> str:
     """The page as text. Everything that comes from a submission is escaped by the template engine."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, finalize=plain
     )
     environment.filters["number"] = number
     environment.filters["minutes"] = lambda seconds: f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.0f} s"
-    matches = [check["evidence"]["match"] for check in results["checks"] if "match" in check["evidence"]]
+    matches = [verdict.evidence["match"] for verdict in results.verdicts if "match" in verdict.evidence]
     return environment.get_template("report.html.j2").render(
         results=results, words=STATUS_WORDS, matches=matches, made=time.strftime("%Y-%m-%d %H:%M")
     )
 
 
-def write_report(results: dict[str, Any], path: Path) -> None:
+def write_report(results: Results, path: Path) -> None:
     """Write the page, whole or not at all."""
-    fresh = path.with_suffix(".new")
-    fresh.write_text(render_report(results), encoding="utf-8")
-    fresh.replace(path)
+    write_whole(path, render_report(results))

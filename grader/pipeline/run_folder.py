@@ -1,6 +1,6 @@
 """The folder of a graded run: who may write it, whether it is finished, and what is kept of an earlier one.
 
-A run is of one work by one grader (`grader.pipeline.run.run_identity`). An unfinished one is continued; a finished one is never
+A run is of one work by one grader (`grader.pipeline.order.Identity`). An unfinished one is continued; a finished one is never
 deleted: whatever is graded in its place, it stays beside it in `earlier/1`, `earlier/2`, ...
 """
 
@@ -14,25 +14,23 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from common.errors import UsageError
-from grader.assignment import Assignment
-from grader.confinement.sandbox import Sandbox
 from grader.pipeline.archive import write_archive
 from grader.pipeline.kept_reports import REPORTS, are_kept, write_reports
-from grader.pipeline.run import Run, Verdict, run_identity
-from grader.pipeline.seal import SUBMISSION, require_unaltered
+from grader.pipeline.order import Identity, Order
+from grader.pipeline.results import GAMES, RESULTS, RUN, SUBMISSION, VERDICTS, Results, Verdict, read_results
+from grader.pipeline.run import PROGRESS, RunRecord, decided_so_far
 from grader.pipeline.submission import Submission
 from grader.pipeline.workspace import build_workspace
 
-RESULTS, REFUSED, LOCK = "results.json", "refused.txt", ".lock"
+REFUSED, LOCK = "refused.txt", ".lock"
 EARLIER, MOVING = "earlier", ".moving"
-VERDICTS = "verdicts.jsonl"
 # What a run leaves. The results stand first: what is begun anew may at no time be taken for what was finished.
-RECORDS = (RESULTS, "run.json", VERDICTS, "games.jsonl", "report.html", "checks.log", SUBMISSION, REPORTS)
-PASSING = ("progress.txt", "workspace", "scratch")
+RECORDS = (RESULTS, RUN, VERDICTS, GAMES, "report.html", "checks.log", SUBMISSION, REPORTS)
+PASSING = (PROGRESS, "workspace", "scratch")
 SCRATCH = "scratch"
 # Key of a run's identity -> what is another one where it differs.
 WORDS = {
@@ -76,34 +74,29 @@ def held(folder: Path) -> Iterator[None]:
         yield
 
 
-def finished_results(folder: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+def finished_results(folder: Path, identity: Identity) -> Results | None:
     """The results of a finished run of exactly this work, unaltered; None for any other."""
     _finish_move(folder)
-    results = read_json(folder / RESULTS)
-    if not results or read_json(folder / "run.json").get("identity") != identity:
+    record = RunRecord.read(folder)
+    if record is None or record.identity != identity:
         return None
     try:
-        require_unaltered(folder / RESULTS, results)
-    except (UsageError, AttributeError, KeyError, TypeError):
+        return read_results(folder / RESULTS)
+    except UsageError:
         return None
-    return results
 
 
-def differing(folder: Path, identity: dict[str, Any]) -> list[str]:
+def differing(folder: Path, identity: Identity) -> list[str]:
     """What of a run's identity is another one than the recorded run has."""
-    recorded = read_json(folder / "run.json").get("identity", {})
-    return [word for key, word in WORDS.items() if recorded.get(key) != identity[key]]
+    record = RunRecord.read(folder)
+    return [word for name, word in WORDS.items() if record is None or getattr(record.identity, name) != getattr(identity, name)]
 
 
 def prepare(
     folder: Path,
     submission: Submission,
-    assignment: Assignment,
-    profile: str,
-    sandbox: Sandbox,
+    order: Order,
     *,
-    seed: int | None,
-    looked_at: bool,
     decided: Sequence[Verdict],
     keeps_earlier: bool,
     announce: Announce,
@@ -111,35 +104,30 @@ def prepare(
     """Lay out the run's folder, with the verdicts of an unfinished run of exactly this work.
 
     Args:
-        seed: of positions and games; None draws a fresh one, or continues with that of an unfinished run.
-        looked_at: whether a person has cleared what `grader.pipeline.handed_out` finds in it.
         decided: verdicts that are taken over.
         keeps_earlier: whether what was decided there before stays beside the new run; else it is removed.
     """
     _finish_move(folder)
-    data = {
-        "identity": run_identity(submission, assignment, profile, sandbox, looked_at=looked_at),
-        "profile": profile,
-        "sandbox": sandbox.level,
-        "taken_over": [verdict.id for verdict in decided],
-    }
-    earlier = read_json(folder / "run.json")
-    same_seed = seed is None or earlier.get("seed") == seed
-    if not (folder / RESULTS).exists() and same_seed and {**earlier, "seed": None} == {**data, "seed": None}:
+    earlier = RunRecord.read(folder)
+    drawn = secrets.randbelow(2**31) if order.seed is None else order.seed
+    fresh = RunRecord(Identity.of(submission, order), drawn, tuple(verdict.id for verdict in decided))
+    # An unfinished run is continued with its own seed, unless another one is asked for.
+    is_same = earlier is not None and earlier == replace(fresh, seed=earlier.seed if order.seed is None else order.seed)
+    if is_same and not (folder / RESULTS).exists():
         _drop_cut_line(folder / VERDICTS)
-        announce(f"{submission.name}: continuing an unfinished run, {len(Run(folder).verdicts)} checks are decided.")
+        announce(f"{submission.name}: continuing an unfinished run, {len(decided_so_far(folder))} checks are decided.")
     else:
         if keeps_earlier and (place := keep_earlier(folder)):
             announce(f"{submission.name}: what was there before is kept in {place}.")
         _clear(folder, RECORDS)
         lines = [json.dumps(verdict.to_json()) + "\n" for verdict in decided]
         (folder / VERDICTS).write_text("".join(lines), encoding="utf-8")
-        write_json(folder / "run.json", {**data, "seed": secrets.randbelow(2**31) if seed is None else seed})
+        fresh.write(folder)
     write_archive(submission.files, folder / SUBMISSION)
     write_reports(submission.report_files, folder)
     _clear(folder, PASSING)
     (folder / SCRATCH).mkdir()
-    build_workspace(assignment, submission, folder / "workspace")
+    build_workspace(order.assignment, submission, folder / "workspace")
 
 
 def keep_earlier(folder: Path) -> Path | None:
@@ -196,20 +184,3 @@ def _drop_cut_line(path: Path) -> None:
     """Cut off a last line that a kill left without its end, so that the next one is not appended to it."""
     written = path.read_bytes()
     os.truncate(path, written.rfind(b"\n") + 1)
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """What a file holds; nothing for one that is missing or damaged."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Whole or not at all: a kill in the middle leaves the old file."""
-    fresh = path.with_suffix(".new")
-    # A path whose bytes are no UTF-8 holds lone surrogates; backslashreplace writes them as JSON's own escapes.
-    fresh.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8", errors="backslashreplace")
-    fresh.replace(path)

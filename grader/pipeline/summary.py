@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from grader.pipeline.run import COULD_NOT_GRADE
+from grader.pipeline.results import COULD_NOT_GRADE, Results
 
 GRADED, UNSURE, REFUSED = "graded", "could not grade", "refused"
 NAME_LETTERS = 32
@@ -34,15 +33,15 @@ class Row:
         return 2 if self.outcome == REFUSED or self.wrong_call else int(self.outcome == UNSURE)
 
 
-def row_of(results: Mapping[str, Any], remarks: Sequence[str]) -> Row:
+def row_of(results: Results, remarks: Sequence[str]) -> Row:
     """The line of a graded submission; checks that could not be graded stand together by the reason."""
     reasons: dict[str, list[str]] = {}
-    for check in results["checks"]:
-        if check["status"] == COULD_NOT_GRADE:
-            reasons.setdefault(check["message"], []).append(check["id"])
+    for verdict in results.verdicts:
+        if verdict.status == COULD_NOT_GRADE:
+            reasons.setdefault(verdict.message, []).append(verdict.id)
     unsure = tuple(f"{_together(ids)}: {message}" for message, ids in reasons.items())
-    points = f"{results['points']:g} of {results['max_program_points']:g}"
-    return Row(results["submission"], UNSURE if unsure else GRADED, points, (*remarks, *unsure))
+    points = f"{results.points:g} of {results.max_program_points:g}"
+    return Row(results.submission, UNSURE if unsure else GRADED, points, (*remarks, *unsure))
 
 
 def _together(ids: Sequence[str]) -> str:

@@ -10,14 +10,14 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from common.unwritten import REMINDER
 from grader.assignment import ROOT, Assignment, Check, load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.pipeline.grading import Announce, grade_submission
 from grader.pipeline.handed_out import find_resemblances
-from grader.pipeline.run import AWAITING_MARKS, PASSED
+from grader.pipeline.order import Order
+from grader.pipeline.results import PASSED, Results
 from grader.pipeline.submission import Submission, read_submission
 
 PROFILE = "check"
@@ -49,17 +49,17 @@ def unwritten_methods(submission: Submission, assignment: Assignment) -> dict[st
     return found
 
 
-def what_to_do_first(results: dict[str, Any], unwritten: dict[str, list[str]], handout: str) -> list[str]:
+def what_to_do_first(results: Results, unwritten: dict[str, list[str]], handout: str) -> list[str]:
     """A sentence for each chapter of the handout in which a check fell short: the first method to write, or that check."""
     sentences = []
-    short = [check for check in results["checks"] if check["status"] not in (PASSED, AWAITING_MARKS)]
-    for _, checks in groupby(short, key=lambda check: check["handout"].split(".")[0]):
+    short = [verdict for verdict in results.program if verdict.status != PASSED]
+    for _, checks in groupby(short, key=lambda verdict: verdict.handout.split(".")[0]):
         first = next(checks)
-        file = next((path for path in unwritten if path in first["message"]), None)
+        file = next((path for path in unwritten if path in first.message), None)
         if file:
             sentences.append(f"Write {file}: {unwritten[file][0]} of {handout}.")
         else:
-            sentences.append(f"{first['id']}: {first['message']} See section {first['handout']} of {handout}.")
+            sentences.append(f"{first.id}: {first.message} See section {first.handout} of {handout}.")
     return sentences
 
 
@@ -73,9 +73,10 @@ def main(only: str | None, asked: Collection[str], announce: Announce, root: Pat
     for resemblance in find_resemblances(submission, assignment):
         announce(f"{resemblance.sentence}: when it is graded, a person decides what counts.")
     chosen = replace(assignment, checks=checks)
-    results = grade_submission(submission, chosen, PROFILE, root / OUT, find_sandbox(), announce=announce)
-    passed = sum(check["status"] == PASSED for check in results["checks"])
-    announce(f"{passed} of {len(checks)} checks passed in {results['seconds']:.0f} s.")
+    order = Order(chosen, PROFILE, root / OUT, find_sandbox())
+    results = grade_submission(submission, order, announce=announce)
+    passed = sum(verdict.status == PASSED for verdict in results.verdicts)
+    announce(f"{passed} of {len(checks)} checks passed in {results.seconds:.0f} s.")
     left_out = [f"--{kind}" for kind in assignment.long_checks if only is None and kind not in asked]
     if left_out:
         announce(f"The rest takes minutes and runs with {' and '.join(left_out)}.")

@@ -1,18 +1,20 @@
-// What continuous fours prove, by exhaustion: the judge of the suite's positions. It shares no code with any engine.
+// What continuous fours prove, by exhaustive search: the judge of the suite's positions. It shares no code with any engine.
 //
 // A victory by continuous fours (VCF; Allis, "Searching for Solutions in Games and Artificial Intelligence", 1994, chapter 5)
-// is a sequence of stones each of which threatens a five, so that every reply is forced, until a stone threatens two. Its depth
-// is the number of the attacker's stones, the five included; the defender sets one fewer.
+// is a sequence of stones each of which threatens a five, so that every reply is forced, until a stone threatens two fives. Its
+// depth is the number of the attacker's stones, including the five; the defender puts down one fewer.
 //
-//   Window   Five points in a row, the only thing looked at. Freestyle: whoever owns all five of some window has won, and a
-//            longer row contains such a window. Four own stones and an empty point make that point a five point.
-//   VCF      Every four of the attacker, and to each the one reply that is not lost at once. A five of the defender refutes.
+//   Window   Five points in a row; everything here is defined by windows. Freestyle: whoever owns all five points of a window
+//            has won, and a longer row contains such a window. A window with four stones of one colour and an empty point
+//            makes that point a five point.
+//   VCF      All fours of the attacker are tried, each with the one reply that does not lose at once. A five of the defender
+//            refutes a four.
 //   Holding  A stone holds if the opponent has no VCF after it. A stone that makes a four is followed by the forced reply, and
 //            holds if some stone holds after that. Stones that do not hold lose by force, whatever else is on the board.
-//   Falling  A stone that holds and still loses by force: the opponent has a quiet stone that threatens a VCF
-//            and to which every reply loses (or several such stones, one after the other).
+//   Falling  A stone falls if it holds and still loses by force: the opponent has a quiet stone that threatens a VCF, and every
+//            reply to it loses (or there are several such stones, one after the other).
 //
-// A search that has met more than its allowance of nodes throws Unfinished: nothing is ever concluded from a search cut short.
+// A search that needs more nodes than its allowance throws Unfinished: an incomplete search proves nothing.
 
 #ifndef SUITE_FOURS_H
 #define SUITE_FOURS_H
@@ -37,7 +39,7 @@ constexpr int ANY_DEPTH = POINTS;
 
 inline bool on_board(int x, int y) { return 0 <= x && x < SIZE && 0 <= y && y < SIZE; }
 
-/// All windows, and through each point those that contain it.
+/// All windows, and for each point the windows through it.
 struct Windows {
     std::vector<std::array<int, WINDOW>> points;
     std::array<std::vector<int>, POINTS> through;
@@ -62,7 +64,7 @@ struct Windows {
 
 inline const Windows WINDOWS;
 
-/// Stones. Invariant: `count_` holds for each window how many stones of each colour are in it.
+/// The stones. Invariant: `count_` says how many stones of each colour are in each window.
 class Board {
    public:
     Board() : count_(WINDOWS.points.size(), {0, 0}) {
@@ -79,7 +81,7 @@ class Board {
     std::uint64_t hash() const { return hash_; }
     int count(int window, int colour) const { return count_[window][colour]; }
 
-    /// True if the stone makes five or more.
+    /// Put a stone down. Returns whether it makes five or more.
     bool put(int point, int colour) {
         stone_[point] = colour;
         hash_ ^= key_[point][colour];
@@ -101,7 +103,7 @@ class Board {
         stone_[point] = EMPTY;
     }
 
-    /// Whether the window holds exactly `own` stones of the colour and none of the other.
+    /// Whether the window holds exactly `own` stones of the colour and none of the other colour.
     bool has(std::size_t window, int colour, int own) const {
         return count_[window][colour] == own && count_[window][1 - colour] == 0;
     }
@@ -152,7 +154,7 @@ struct Unfinished : std::runtime_error {
     Unfinished() : std::runtime_error("more nodes than allowed") {}
 };
 
-/// Questions about one board, which each of them leaves as it found it.
+/// Answers questions about one board. Each function leaves the board as it was.
 class Judge {
    public:
     Judge(Board &board, long allowance) : board_(board), left_(allowance) {}
@@ -163,7 +165,7 @@ class Judge {
         return search(colour, limit, line);
     }
 
-    /// Stones of the shortest VCF, 0 without one; `line` becomes the attacker's stones of one.
+    /// The depth of the shortest VCF, or 0 if there is none; `line` becomes the attacker's stones of such a VCF.
     int depth(int colour, std::vector<int> &line) {
         if (!search(colour, ANY_DEPTH, line)) {
             return 0;
@@ -179,13 +181,13 @@ class Judge {
         return most;
     }
 
-    /// Whether the stone begins a VCF, or makes five.
+    /// Whether the stone makes five or begins a VCF.
     bool begins_win(int colour, int point) {
         std::vector<int> line;
         return begins(colour, point, ANY_DEPTH, line);
     }
 
-    /// All points whose stone holds; where every other loses by force.
+    /// All points where a stone holds. Every other point loses by force.
     std::vector<int> holding(int colour) {
         std::vector<int> found;
         std::vector<int> known;
@@ -202,8 +204,8 @@ class Judge {
         return holds(colour, point, known);
     }
 
-    /// Whether the opponent wins after a stone that holds and makes no four: by at most so many quiet stones, each of which
-    /// threatens a VCF, and the VCF at the end. Every reply is looked at; one that is a four and holds counts as an escape.
+    /// Whether the opponent still wins after a stone that holds and makes no four: with at most so many quiet stones, each of
+    /// which threatens a VCF, and a VCF at the end. Every reply is tried; a four that holds counts as an escape.
     bool falls(int colour, int point, int quiet_stones) {
         const int other = 1 - colour;
         bool found = false;
@@ -211,7 +213,7 @@ class Judge {
         for (int quiet = 0; quiet < POINTS && !found; ++quiet) {
             if (board_.is_empty(quiet)) {
                 board_.put(quiet, other);
-                // A four of the opponent is not quiet: it is answered at once.
+                // A stone that makes a four is not quiet: it is answered at once.
                 found = board_.five_points(other).empty() && wins(other) && all_fall(colour, quiet_stones - 1);
                 board_.take(quiet);
             }
@@ -290,7 +292,7 @@ class Judge {
         return won;
     }
 
-    /// Whether these stones of the colour, who is to move, are a VCF here; a stone that is none of a VCF ends it.
+    /// Whether this line of stones is a VCF here for the colour, which is to move.
     bool follows(int colour, const std::vector<int> &line, std::size_t from = 0) {
         if (from == line.size() || !board_.is_empty(line[from])) {
             return false;
@@ -309,7 +311,7 @@ class Judge {
         return won;
     }
 
-    /// `known` is a VCF of the opponent that refuted the last stone: it refutes most, and is tried before a search.
+    /// `known` is the VCF of the opponent that refuted the stone before. It refutes most others too, so it is tried first.
     bool holds(int colour, int point, std::vector<int> &known) {
         const int other = 1 - colour;
         if (board_.put(point, colour)) {
@@ -339,6 +341,7 @@ class Judge {
         return held;
     }
 
+    /// Whether every stone of the colour, which is to move, loses to a VCF or to at most so many quiet stones.
     bool all_fall(int colour, int quiet_stones) {
         if (quiet_stones == 0 || lost(colour)) {
             return lost(colour);
@@ -357,7 +360,7 @@ class Judge {
         return true;
     }
 
-    /// Whether no stone of the colour, who is to move, holds.
+    /// Whether no stone of the colour, which is to move, holds.
     bool lost(int colour) {
         if (--left_ < 0) {
             throw Unfinished();
@@ -369,7 +372,7 @@ class Judge {
         }
         bool none = !wins(colour);
         std::vector<int> known;
-        // A full board is a draw, which this game's positions are far from.
+        // A full board would be a draw, but the positions of the suite are far from full.
         for (int point = 0; none && point < POINTS; ++point) {
             none = !board_.is_empty(point) || !holds(colour, point, known);
         }
@@ -379,7 +382,7 @@ class Judge {
 
     Board &board_;
     long left_;
-    std::unordered_map<Key, int, Hash> failed_;  // the most stones within which there is no VCF
+    std::unordered_map<Key, int, Hash> failed_;  // there is no VCF of at most so many stones
     std::unordered_map<Key, bool, Hash> lost_;
 };
 

@@ -1,10 +1,10 @@
-// Judges positions, and looks for new ones (docs/arena.md, "Positions").
+// Judges the positions of the suite, and finds new ones (docs/arena.md, "Positions").
 //
-//   threats verify < POSITIONS         facts of each position, one JSON object a line
-//   threats find SEED GAMES            positions of games of a noisy player against itself in which one to three stones hold
-//   threats deepen SEED < POSITIONS    the same of positions that follow these and whose wins are as deep or deeper
+//   threats verify < POSITIONS         prints the facts about each position, one JSON object per line
+//   threats find SEED GAMES            lets a noisy player play itself and prints the positions in which one to three stones
+//   hold threats deepen SEED < POSITIONS    plays on from these positions and prints such positions with wins as deep or deeper
 //
-// A position is a line of numbers, x y of each stone from the empty board, black's first.
+// A position is a line of numbers: x y of each stone, from the empty board on, black's first.
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,9 +27,9 @@ constexpr int QUIET_STONES = 1;
 constexpr long FIND_NODES = 100'000;
 constexpr std::size_t MOST_ANSWERS = 3;
 constexpr std::size_t MOST_STONES = 90;
-constexpr int EASY_WIN = 2;     // stones; a shorter own win is not asked for
-constexpr int EASY_THREAT = 3;  // likewise one to be stopped, unless fours of one's own might be of use
-constexpr int DEEP = 6;         // wins of this depth are worth making deeper
+constexpr int EASY_WIN = 2;     // stones; positions with a shorter win are left out
+constexpr int EASY_THREAT = 3;  // so are those with a shorter win to stop, unless fours of one's own might help
+constexpr int DEEP = 6;         // wins of this depth are worth deepening
 constexpr int TRIES = 60;
 
 std::string as_json(const std::vector<int> &points) {
@@ -44,7 +44,7 @@ std::string as_json(const std::vector<int> &points) {
 
 // ---------------------------------------------------------------------------------------------------------------- verify
 
-/// Whether this stone makes an open three: one more on one of its lines would leave two five points on that line.
+/// Whether this stone makes an open three: one more stone on one of its lines would give that line two five points.
 bool makes_open_three(Board &board, int point, int colour) {
     bool found = false;
     board.put(point, colour);
@@ -68,8 +68,8 @@ bool makes_open_three(Board &board, int point, int colour) {
     return found;
 }
 
-std::string facts(const std::vector<int> &moves) {
-    Board board;
+/// Put the moves on an empty board, black's first; returns the colour to move.
+int set_up(Board &board, const std::vector<int> &moves) {
     int colour = suite::BLACK;
     for (const int move : moves) {
         if (!board.is_empty(move)) {
@@ -80,6 +80,24 @@ std::string facts(const std::vector<int> &moves) {
         }
         colour = 1 - colour;
     }
+    return colour;
+}
+
+/// The stones that hold, make no four, and fall.
+std::vector<int> falling_among(const Board &board, Judge &judge, int colour, const std::vector<int> &holding) {
+    std::vector<int> falling;
+    const std::vector<int> fours = board.four_points(colour);
+    for (const int point : holding) {
+        if (std::find(fours.begin(), fours.end(), point) == fours.end() && judge.falls(colour, point, QUIET_STONES)) {
+            falling.push_back(point);
+        }
+    }
+    return falling;
+}
+
+std::string facts(const std::vector<int> &moves) {
+    Board board;
+    const int colour = set_up(board, moves);
     Judge judge(board, VERIFY_NODES);
     std::vector<int> own_line;
     std::vector<int> threat_line;
@@ -98,15 +116,8 @@ std::string facts(const std::vector<int> &moves) {
         }
     }
     const std::vector<int> holding = judge.holding(colour);
-    std::vector<int> falling;
-    if (own == 0 && holding.size() <= MOST_ANSWERS) {
-        for (const int point : holding) {
-            const std::vector<int> fours = board.four_points(colour);
-            if (std::find(fours.begin(), fours.end(), point) == fours.end() && judge.falls(colour, point, QUIET_STONES)) {
-                falling.push_back(point);
-            }
-        }
-    }
+    const bool is_defence = own == 0 && holding.size() <= MOST_ANSWERS;
+    const std::vector<int> falling = is_defence ? falling_among(board, judge, colour, holding) : std::vector<int>();
     std::ostringstream text;
     text << "{\"depth\": " << own << ", \"line\": " << as_json(own_line) << ", \"threat_depth\": " << threat
          << ", \"threat_line\": " << as_json(threat_line) << ", \"winning\": " << as_json(winning)
@@ -149,7 +160,8 @@ int verify() {
 
 // ------------------------------------------------------------------------------------------------------------------ find
 
-/// A player that counts windows and errs: it sees fours and threes and no combination of them, so that wins are overlooked.
+/// The move of a careless player: it counts windows, with noise, and sees fours and threes but no combination of them, so that
+/// it overlooks wins.
 int careless_stone(const Board &board, int colour, std::mt19937_64 &generator, double noise) {
     constexpr double OWN[suite::WINDOW] = {1, 12, 90, 900, 1e6};
     constexpr double THEIRS[suite::WINDOW] = {1, 9, 60, 700, 1e5};
@@ -182,7 +194,7 @@ struct Game {
 
     int colour() const { return static_cast<int>(moves.size() % 2); }
 
-    /// True if the stone ends the game.
+    /// Returns whether the stone ends the game.
     bool play(int point) {
         const bool over = board.put(point, colour());
         moves.push_back(point);
@@ -203,7 +215,7 @@ struct Game {
     }
 };
 
-/// Whether the position is worth a place in the suite: few stones hold, and to see so takes a search.
+/// Whether the position is worth a place in the suite: few stones hold, and it takes a search to see which.
 bool is_hard(Game &game, Judge &judge) {
     const int own = game.colour();
     const int other = 1 - own;
@@ -224,7 +236,7 @@ bool is_hard(Game &game) {
     }
 }
 
-/// Stones of the shortest VCF of who is to move, and its line; 0 without one, or one that is hard to find.
+/// The depth of the shortest VCF of the side to move, and its line; 0 if there is none or it takes too long to find.
 int depth_of(Game &game, std::vector<int> &line) {
     Judge judge(game.board, FIND_NODES);
     try {
@@ -234,8 +246,8 @@ int depth_of(Game &game, std::vector<int> &line) {
     }
 }
 
-/// Let both overlook the win on the board: one sets a stone nearby, the other one on the win's way or where it threatens most.
-/// Pairs of stones after which a win as deep is still there are kept; positions on the way that are hard are told.
+/// Let both sides overlook the win on the board: one plays nearby, the other on the line of the win or where it threatens most.
+/// Pairs of stones after which there is a win as deep are kept, and hard positions on the way are printed.
 void deepen(Game game, std::vector<int> line, std::mt19937_64 &generator) {
     std::size_t depth = line.size();
     const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(generator); };

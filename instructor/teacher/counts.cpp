@@ -1,10 +1,13 @@
-// What the reference's evaluation counts, for each quiet position of games on 15x15; fit_patterns.py fits its weights to them.
+// Counts what the reference's evaluation counts, in each quiet position of games on 15x15; fit_patterns.py fits the weights to
+// it.
 //
-// Standard input has a line a game: the winner (0 black, 1 white, -1 nobody) and the moves, numbered y * 15 + x. Standard
-// output has a line a position: the number of the game; 1 if the side to move has won it, 0 if it has lost; empty lines through
-// empty points by pattern, ONE to OPEN_THREE and FOUR, first those of the side to move, then the opponent's; and whether there
-// is a FOUR_THREE of the side to move, of the opponent, a DOUBLE_THREE of either. Drawn games and positions that threats decide
-// are left out: the evaluation is not asked there.
+// Standard input: a line for each game, with the winner (0 black, 1 white, -1 nobody) and the moves, numbered y * 15 + x.
+// Standard output: a line for each position, with
+//     the number of the game, and 1 if the side to move won it or 0 if it lost;
+//     how many lines through empty points have each pattern, ONE to OPEN_THREE and FOUR, for the side to move, then the
+//     opponent; whether there is a FOUR_THREE of the side to move, of the opponent, and a DOUBLE_THREE of each in the same
+//     order.
+// Drawn games and positions that threats decide are left out, since the search does not evaluate those.
 
 #include <array>
 #include <iostream>
@@ -17,7 +20,7 @@
 
 namespace {
 
-constexpr int FIRST_PLY = 5;  // before it there is nothing to tell a winner by
+constexpr int FIRST_PLY = 5;  // before it the stones say nothing about the winner
 constexpr int VCF_NODES = 300;
 constexpr std::array<int, 6> COUNTED = {ONE, TWO, OPEN_TWO, THREE, OPEN_THREE, FOUR};
 
@@ -27,7 +30,7 @@ bool is_quiet(const Position &position, ThreatSearch &threats, int side) {
             return false;
         }
     }
-    return threats.winning_move(side, VCF_NODES) == NO_CELL;
+    return threats.find_vcf(side, VCF_NODES) == NO_CELL;
 }
 
 void print_counts(const Position &position, int side) {

@@ -5,9 +5,9 @@ stands on the board, and a logistic regression foretells by these counts whether
 
     log odds  =  a * (sum_p v_p * ((1 + t) * own_p - their_p)  +  r . ready  +  tempo)
 
-It is the evaluation of search.cpp with v = PATTERN_VALUE, t = 1/6, r the four weights of fours and threes that stand ready, and
-tempo = TEMPO. The scale a is free; here it is the one that the weights in use have, so that scores keep their size. Every fifth
-game is held back and judges both. What is printed is rounded and entered into patterns.h and search.cpp by hand.
+It is the evaluation of evaluate.cpp with v = PATTERN_VALUE, t = 1/6, r the four weights of double threats that can be played,
+and tempo = TEMPO. The scale a is free; here it is the one that the weights in use have, so that scores keep their size. Every
+fifth game is held back and judges both. What is printed is rounded and entered into patterns.h and evaluate.cpp by hand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HELD_BACK = 5  # every fifth game
 
 @dataclass(frozen=True)
 class Weights:
-    """Of the evaluation: `values` [6] by PATTERNS, `ready` [4] by READY as they stand in search.cpp, all above 0."""
+    """Of the evaluation: `values` [6] by PATTERNS, `ready` [4] by READY as they stand in evaluate.cpp, all above 0."""
 
     values: np.ndarray
     ready: np.ndarray
@@ -47,7 +47,7 @@ class Weights:
 
 def weights_in_use() -> Weights:
     """Those of the engine's sources."""
-    source = (ENGINE / "patterns.h").read_text() + (ENGINE / "search.cpp").read_text()
+    source = (ENGINE / "patterns.h").read_text() + (ENGINE / "evaluate.cpp").read_text()
     values = re.search(r"PATTERN_VALUE = \{([^}]*)\}", source)
     named = dict(re.findall(r"constexpr int (\w+) = (\d+);", source))
     assert values

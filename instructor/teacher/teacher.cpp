@@ -1,12 +1,13 @@
-// The reference engine as a teacher: it plays itself from varied openings and writes down, for every position, the move that
-// it found and its score. training/supervised.py teaches a network by these games (docs/training.md).
+// The reference engine as a teacher: it plays itself from varied openings and records the best move and its score for every
+// position. training/supervised.py trains a network on these games (docs/training.md).
 //
 //     teacher FILE [--seed FIRST] [--games N] [--nodes N]
 //
-// The first line of FILE is the settings, each further line one game, as JSON: `opening` stones were set at random, `best` and
-// `scores` are of the positions after them. Moves are numbered y * size + x as on Board, black is first; scores are for the
-// side to move and beyond 900000 proven; `winner` is 0 (black), 1 or -1. `random` lists the plies whose move was drawn.
-// A game follows from its seed and the settings alone. The same command goes on where FILE ends, after a kill too.
+// The first line of FILE holds the settings, each further line one game, as JSON. `opening` is the number of stones put down at
+// random; `best` and `scores` belong to the positions after them. Moves are numbered y * size + x as on Board, black's first.
+// Scores are for the side to move; beyond 900000 they are proven. `winner` is 0 (black), 1 (white) or -1. `random` lists the
+// plies whose move was drawn. A game depends on nothing but its seed and the settings. The same command continues where FILE
+// ends, also after a kill.
 
 #include <algorithm>
 #include <chrono>
@@ -27,20 +28,20 @@
 namespace {
 
 constexpr int MOST_OPENING_STONES = 8;
-constexpr int CENTRE = 3;              // the first stone is at most so far from the middle
-constexpr int CLOSE = 3;               // and the others mostly so near to some stone
-constexpr int FAR = 5;                 // or so near
-constexpr int EVEN_SCORE = 150;        // openings beyond it are decided, and only
-constexpr double UNEVEN_SHARE = 0.15;  // of them are kept, unless a win is proven
-constexpr double SHALLOW_SHARE = 0.2;  // of moves: what an earlier iteration thought best, mostly nearly as good
-constexpr double RANDOM_SHARE = 0.05;  // of moves: drawn by their patterns, so that mistakes are seen and punished
+constexpr int CENTRE = 3;              // greatest distance of the first stone from the middle
+constexpr int CLOSE = 3;               // greatest distance of most other stones of the opening from some stone
+constexpr int FAR = 5;                 // greatest distance of the rest
+constexpr int EVEN_SCORE = 150;        // openings with a larger score count as uneven
+constexpr double UNEVEN_SHARE = 0.15;  // of the uneven openings without a proven win: kept
+constexpr double SHALLOW_SHARE = 0.2;  // of the moves: the best one of the iteration before the last, mostly nearly as good
+constexpr double RANDOM_SHARE = 0.05;  // of the moves: drawn by their patterns, so that the games contain mistakes
 constexpr auto BETWEEN_REPORTS = std::chrono::seconds(30);
 
 struct Settings {
     std::string file;
     std::uint64_t first_seed = 1;
     std::uint64_t games = 1000;
-    std::uint64_t nodes = 20'000;  // of the search of a move; an opening is judged by a quarter
+    std::uint64_t nodes = 20'000;  // for the search of a move; an opening gets a quarter of them
 
     std::string line() const {
         return "{\"size\":" + std::to_string(SIZE) + ",\"first_seed\":" + std::to_string(first_seed) +
@@ -60,11 +61,11 @@ struct Lesson {
 
 int number_of(int cell) { return y_of(cell) * SIZE + x_of(cell); }
 
-/// One game at a time, from nothing but its seed.
+/// Plays one game, which depends on nothing but its seed and the number of nodes.
 class Teacher {
    public:
     Teacher(std::uint64_t seed, std::uint64_t nodes) : nodes_(nodes), search_(position_, Options()) {
-        // mt19937_64 seeded by neighbours starts alike.
+        // With neighbouring seeds mt19937_64 begins with similar numbers.
         std::seed_seq mixed{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
         generator_.seed(mixed);
         lesson_.seed = seed;
@@ -76,17 +77,7 @@ class Teacher {
         }
         while (!position_.is_full()) {
             const int side = position_.stones() % 2;
-            std::vector<int> earlier;  // best moves of the iterations
-            const Result result = look(side, nodes_, [&](const Result &found) { earlier.push_back(found.line.front()); });
-            lesson_.best.push_back(number_of(result.cell));
-            lesson_.scores.push_back(result.score);
-            int cell = result.cell;
-            if (chance() < RANDOM_SHARE) {
-                cell = draw_by_patterns(side);
-                lesson_.random.push_back(position_.stones());
-            } else if (earlier.size() > 1 && chance() < SHALLOW_SHARE) {
-                cell = earlier[earlier.size() - 2];
-            }
+            const int cell = choose(side);
             const bool wins = position_.point_class(side, cell) == MAKES_FIVE;
             put(cell);
             if (wins) {
@@ -98,6 +89,20 @@ class Teacher {
     }
 
    private:
+    /// Record the best move and its score; returns the move to play, mostly the same one.
+    int choose(int side) {
+        std::vector<int> earlier;  // best moves of the completed iterations
+        const Result result = search(side, nodes_, [&](const Result &found) { earlier.push_back(found.line.front()); });
+        lesson_.best.push_back(number_of(result.cell));
+        lesson_.scores.push_back(result.score);
+        if (chance() < RANDOM_SHARE) {
+            lesson_.random.push_back(position_.stones());
+            return draw_by_patterns(side);
+        }
+        const bool is_shallow = earlier.size() > 1 && chance() < SHALLOW_SHARE;
+        return is_shallow ? earlier[earlier.size() - 2] : result.cell;
+    }
+
     double chance() { return std::uniform_real_distribution<double>(0.0, 1.0)(generator_); }
     int drawn(int least, int most) { return std::uniform_int_distribution<int>(least, most)(generator_); }
 
@@ -115,12 +120,12 @@ class Teacher {
         lesson_.moves.clear();
     }
 
-    Result look(int side, std::uint64_t nodes, const Observer &observer = nullptr) {
+    Result search(int side, std::uint64_t nodes, const Observer &observer = nullptr) {
         const int threat_nodes = static_cast<int>(nodes / 10);
         return search_.run(side, {std::numeric_limits<double>::infinity(), MAX_PLY, threat_nodes, nodes}, observer);
     }
 
-    /// Set the first stones; returns whether a game from them teaches something.
+    /// Put the first stones down; returns whether a game from there is worth playing.
     bool set_opening() {
         lesson_.opening = drawn(1, MOST_OPENING_STONES);
         put(cell_of(SIZE / 2 + drawn(-CENTRE, CENTRE), SIZE / 2 + drawn(-CENTRE, CENTRE)));
@@ -133,11 +138,11 @@ class Teacher {
                 put(cell_of(x, y));
             }
         }
-        const int score = std::abs(look(position_.stones() % 2, nodes_ / 4).score);
+        const int score = std::abs(search(position_.stones() % 2, nodes_ / 4).score);
         return score <= EVEN_SCORE || (score < SURE_WIN && chance() < UNEVEN_SHARE);
     }
 
-    /// An empty point near the stones, the likelier the more it is worth to both sides.
+    /// A random empty point, mostly near the stones: the more it is worth to both sides, the likelier.
     int draw_by_patterns(int side) {
         std::vector<int> cells;
         std::vector<double> worth;
@@ -173,7 +178,7 @@ std::string line_of(const Lesson &lesson) {
            list("scores", lesson.scores) + list("random", lesson.random) + "}";
 }
 
-/// Returns: empty, or the sentence for whoever called wrongly.
+/// Returns: an empty string, or a sentence that says what is wrong with the arguments.
 std::string read_arguments(const std::vector<std::string> &arguments, Settings &settings) {
     if (arguments.size() % 2 == 0) {
         return "expected FILE [--seed FIRST] [--games N] [--nodes N]";
@@ -199,7 +204,8 @@ std::string read_arguments(const std::vector<std::string> &arguments, Settings &
     return "";
 }
 
-/// Games that FILE holds; half a line of a killed run is cut off. `complaint` is set where FILE is of other settings.
+/// How many games FILE holds. An incomplete last line, left by a killed run, is cut off. `complaint` is set if FILE was made
+/// with other settings.
 std::uint64_t games_before(const Settings &settings, std::string &complaint) {
     std::ifstream file(settings.file);
     std::string line;

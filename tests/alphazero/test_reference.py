@@ -1,4 +1,4 @@
-"""The reference solution of Part 2, by what the interface promises."""
+"""The reference solution of Part 2 keeps what the interface promises."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_the_selection_value_is_that_of_the_handout(module):
     assert parent.select(5)[0] == 1
 
 
-def test_backup_turns_the_sign_at_every_level(module):
+def test_backup_changes_the_sign_at_every_level(module):
     root = module.TreeNode(None, 1.0)
     root.expand([(0, 1.0)])
     child = root._children[0]
@@ -57,12 +57,24 @@ def test_backup_turns_the_sign_at_every_level(module):
     assert [node._n_visits for node in (grandchild, child, root)] == [1, 1, 1]
 
 
+def test_both_searches_share_one_tree_and_a_subclass_grows_nodes_of_its_own_kind(reference):
+    shared = reference("mcts_pure").TreeNode
+    assert reference("mcts_alphaZero").TreeNode is shared
+
+    class Special(shared):
+        pass
+
+    root = Special(None, 1.0)
+    root.expand([(0, np.float32(0.5))])
+    assert type(root._children[0]) is Special and type(root._children[0]._P) is float
+
+
 @pytest.mark.parametrize(("moves", "best"), [([0, 3, 1, 4], 2), ([0, 3, 1, 4, 8], 5), ([0, 4, 1], 2), ([4, 0, 3], 5)], ids=str)
 def test_wins_and_blocks_are_found(module, moves, best):
     assert make_player(module, 800).get_action(board_after(moves))[0] == best
 
 
-def test_the_board_is_left_as_it_was(module):
+def test_a_search_does_not_change_the_board(module):
     board = board_after([4, 0])
     make_player(module, 50).get_action(board)
     assert list(board.states) == [4, 0]
@@ -92,7 +104,7 @@ def test_a_value_may_be_an_array_of_one(reference):
     assert probs[move] > 0.1 and isinstance(player.mcts._root._Q, float)
 
 
-def test_self_play_mixes_noise_into_the_root_alone(reference):
+def test_self_play_mixes_noise_into_the_root_only(reference):
     module = reference("mcts_alphaZero")
     np.random.seed(1)
     player = make_player(module, 60, is_selfplay=1)
@@ -112,7 +124,7 @@ def most_visited(player):
 @pytest.mark.parametrize(
     ("plies", "first_n_moves", "is_drawn"), [(3, None, True), (4, None, False), (0, 0, False), (4, 5, True)]
 )
-def test_self_play_draws_its_first_moves_by_the_visits_and_always_returns_their_shares(
+def test_self_play_draws_first_moves_in_proportion_to_visits_and_always_returns_visit_shares(
     reference, plies, first_n_moves, is_drawn
 ):
     module = reference("mcts_alphaZero")
@@ -129,7 +141,7 @@ def test_self_play_draws_its_first_moves_by_the_visits_and_always_returns_their_
     assert (others > 3) == is_drawn
 
 
-def test_play_returns_what_the_move_was_drawn_from(reference):
+def test_play_returns_the_distribution_of_the_draw(reference):
     player = make_player(reference("mcts_alphaZero"), 100)
     move, probs = player.get_action(board_after([0, 4, 1]))
     assert move == 2 and probs[2] > 0.99
@@ -166,7 +178,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_whatever_the_board_has_become_the_tree_is_that_of_its_position(follower, change):
+def test_the_tree_belongs_to_the_position_on_the_board_after_any_change(follower, change):
     player, board = follower
     board = CHANGES[change](board)
     move, _ = player.get_action(board)
@@ -177,7 +189,7 @@ def test_whatever_the_board_has_become_the_tree_is_that_of_its_position(follower
         assert not child._children or set(child._children) == set(after.availables)
 
 
-def test_a_player_that_was_reset_in_the_middle_of_a_game_begins_a_new_tree(follower):
+def test_a_player_reset_in_the_middle_of_a_game_starts_a_new_tree(follower):
     player, board = follower
     player.reset_player()
     player.get_action(board)
@@ -201,12 +213,12 @@ def given(net_module, tmp_path):
     weights = random_weights(5, 4, 1, seed=3)
     path = tmp_path / "given.model"
     state = {k: torch.as_tensor(v) for k, v in weights.items() if not k.endswith("num_batches_tracked")}
-    torch.save(state, path)  # as converted files are: without num_batches_tracked
+    torch.save(state, path)  # without num_batches_tracked, like converted files
     states = np.random.default_rng(1).integers(0, 2, (6, 9, 4, 5)).astype(np.float32)
     return net_module.PolicyValueNet(5, 4, 1, init_model=str(path)), weights, states
 
 
-def test_outputs_are_those_of_the_functional_network(given):
+def test_outputs_equal_those_of_the_trusted_network(given):
     net, weights, states = given
     log_probs, value = forward(weights, states, width=5, height=4)
     probs, seen = net.policy_value(states, 2, 3)
@@ -226,7 +238,7 @@ def test_the_loss_is_that_of_the_handout_and_leaves_biases_out(given):
     assert entropy == pytest.approx(-np.mean((np.exp(log_probs) * log_probs).sum(1)), rel=1e-4)
 
 
-def test_batch_norm_learns_in_train_step_alone(given):
+def test_batch_norm_learns_only_in_train_step(given):
     net, _, states = given
     statistics = net.model.bn_1.running_mean.clone()
     net.policy_value(states, 2, 3)
@@ -245,7 +257,7 @@ def test_weights_survive_saving_and_loading(given, net_module, tmp_path):
     np.testing.assert_array_equal(other.policy_value(states, 2, 3)[0], net.policy_value(states, 2, 3)[0])
 
 
-def test_weights_that_do_not_fit_are_refused_by_name(given, net_module, tmp_path):
+def test_weights_that_do_not_fit_are_refused_with_the_name_of_the_layer(given, net_module, tmp_path):
     net, _, _ = given
     net.save_model(str(tmp_path / "w.model"))
     with pytest.raises(RuntimeError, match=r"dense_layer_1\.weight"):
@@ -254,7 +266,7 @@ def test_weights_that_do_not_fit_are_refused_by_name(given, net_module, tmp_path
         net.restore_model(str(tmp_path / "absent.model"))
 
 
-def test_transfer_takes_what_fits(given, net_module, tmp_path):
+def test_transfer_loads_the_layers_that_fit(given, net_module, tmp_path):
     net, weights, _ = given
     net.save_model(str(tmp_path / "w.model"))
     other = net_module.PolicyValueNet(3, 3, 1, transfer_model=str(tmp_path / "w.model"))
@@ -264,7 +276,7 @@ def test_transfer_takes_what_fits(given, net_module, tmp_path):
 
 @pytest.mark.parametrize(("width", "height"), [(4, 4), (5, 4)])
 def test_a_random_symmetry_is_undone_on_the_moves(net_module, width, height):
-    """A network that points at the stone's right neighbour in the picture, whatever way the picture is turned."""
+    """A network that points at the stone's right neighbour in the picture, however the picture is turned."""
     net = net_module.PolicyValueNet(width, height, 1)
 
     def point_at_own_stones(states, *handles):

@@ -1,4 +1,4 @@
-"""The bench runs and its two boards agree; how fast they are is nobody's business here."""
+"""The bench runs and its two boards agree; speed is not tested here."""
 
 import subprocess
 import sys
@@ -19,6 +19,6 @@ def test_the_bench_measures_every_size_and_filling():
     assert sum("rollout" in row for row in rows) == 4 and all(float(row[-3]) > 0 for row in rows)
 
 
-def test_no_repeats_is_refused_in_one_sentence():
+def test_zero_repeats_are_refused_in_one_sentence():
     done = run_bench("--repeats", "0")
     assert done.returncode == 2 and "expected --repeats of at least 1; got 0" in done.stderr

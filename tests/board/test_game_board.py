@@ -1,4 +1,4 @@
-"""Rules, feature planes and the game loop, against a slow model that is obviously right."""
+"""Rules, feature planes and the game loop, compared with a slow model that is obviously right."""
 
 import copy
 import pickle
@@ -33,7 +33,7 @@ def model_winner(stones, width, height, n_in_row):
 
 
 def model_planes(moves, width, height):
-    """The nine planes from the whole list of (move, player), newest last, side to move given by the parity."""
+    """Compute the nine planes from all (move, player), newest last; the parity gives the side to move."""
     side = 1 if len(moves) % 2 == 0 else 2
     planes = np.zeros((9, height, width))
     for first_plane, player in ((0, 3 - side), (1, side)):
@@ -75,7 +75,7 @@ def test_winner_and_planes_agree_with_the_model_in_every_position(game):
 
 @given(games(), st.integers(0, 3), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_a_turned_or_mirrored_game_ends_alike_and_its_planes_turn_along(game, turns, mirror):
+def test_a_rotated_or_mirrored_game_has_the_same_result_and_rotated_or_mirrored_planes(game, turns, mirror):
     width, height, n_in_row, order = game
     turned_size = (height, width) if turns % 2 else (width, height)
     numbers = np.arange(width * height).reshape(height, width)[::-1]  # top row first, as planes are
@@ -94,7 +94,7 @@ def test_a_turned_or_mirrored_game_ends_alike_and_its_planes_turn_along(game, tu
 
 
 def from_diagram(text, n_in_row):
-    """A board from rows, top first; X moved first. The last stone of X is the one written as *."""
+    """Make a board from rows, top row first; X moved first, and * is the last stone of X."""
     rows = [row.split() for row in text.strip().splitlines()]
     height, width = len(rows), len(rows[0])
     stones = {"X": [], "O": [], "*": []}
@@ -183,13 +183,13 @@ def test_numpy_integers_are_moves():
 
 def test_playing_on_after_the_end_keeps_the_first_winner():
     board = new_board(3, 3, 3, [0, 3, 1, 4, 2])
-    board.do_move(5)  # the other player's line comes too late
+    board.do_move(5)  # the other player's line is too late
     assert board.has_a_winner() == (True, 1) and board.game_end() == (True, 1)
 
 
 @given(games(), st.randoms(use_true_random=False))
 @settings(max_examples=40, deadline=None)
-def test_a_shuffled_list_of_empty_points_loses_exactly_the_moves_played(game, rng):
+def test_exactly_the_played_moves_leave_a_shuffled_list_of_empty_points(game, rng):
     width, height, n_in_row, order = game
     board = new_board(width, height, n_in_row)
     rng.shuffle(board.availables)
@@ -253,7 +253,7 @@ def test_a_line_of_no_stones_is_refused():
         new_board(3, 3, 0)
 
 
-def test_sizes_may_be_changed_before_the_board_is_set_up():
+def test_the_size_may_be_changed_before_init_board():
     board = Board()
     board.width, board.height, board.n_in_row = 4, 3, 3
     board.init_board()
@@ -262,7 +262,7 @@ def test_sizes_may_be_changed_before_the_board_is_set_up():
     assert board.game_end() == (True, 1) and board.current_state().shape == (9, 3, 4)
 
 
-def test_the_second_player_may_begin():
+def test_the_second_player_may_move_first():
     board = Board(width=3, height=3, n_in_row=3)
     board.init_board(start_player=1)
     assert board.get_current_player() == 2
@@ -288,7 +288,7 @@ class Scripted:
         return move, probs
 
 
-def test_start_play_tells_the_winner_by_player(capsys):
+def test_start_play_returns_the_number_of_the_winner(capsys):
     board = Board(width=3, height=3, n_in_row=3)
     first, second = Scripted([3, 4, 8]), Scripted([0, 1, 2])
     assert Game(board).start_play(first, second, start_player=1, is_shown=1) == 2
@@ -297,7 +297,7 @@ def test_start_play_tells_the_winner_by_player(capsys):
     assert "Winner is player 2" in capsys.readouterr().out
 
 
-def test_an_illegal_answer_names_the_player():
+def test_the_error_for_an_illegal_move_names_the_player():
     with pytest.raises(ValueError, match="player 2 answered with an illegal move"):
         Game(Board(width=3, height=3, n_in_row=3)).start_play(Scripted([0, 1, 2]), Scripted([0]), is_shown=0)
 
@@ -310,7 +310,7 @@ def test_self_play_gives_each_state_the_result_of_its_side_to_move():
     assert states[0].sum() == 9 and states[1][0].sum() == 1 and probs[4][2] == 1
 
 
-def test_a_drawn_self_play_is_worth_nothing_to_both():
+def test_a_drawn_self_play_game_has_the_value_zero_for_both_sides():
     _, data = Game(Board(width=3, height=3, n_in_row=3)).start_self_play(Scripted([0, 1, 2, 4, 3, 5, 7, 6, 8]))
     assert [z for *_, z in data] == [0] * 9
 

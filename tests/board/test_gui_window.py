@@ -1,4 +1,4 @@
-"""The window without a screen (SDL's dummy driver): what is drawn, what clicks do, and an AI that thinks meanwhile."""
+"""The window without a screen (SDL's dummy driver): what is drawn, what clicks do, and an AI that searches meanwhile."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ from Board.GUI_v1_4 import BLACK, BUTTONS, GUI, MARK, WHITE, WOOD, Match, View, 
 
 
 class ScriptedAI:
-    """Answers with given moves; with a `gate` only while that is open."""
+    """A player that makes given moves; if it has a `gate`, only while the gate is open."""
 
     def __init__(self, moves, gate=None):
         self.moves = iter(moves)
@@ -59,7 +59,7 @@ def click(pixel):
 
 
 def frames_until(gui, match, condition):
-    """Run frames until something has come about; a window that never gets there fails."""
+    """Run frames until a condition holds; fail if it never does."""
     deadline = time.monotonic() + 10
     while not condition():
         assert time.monotonic() < deadline, "the window never got there"
@@ -68,7 +68,7 @@ def frames_until(gui, match, condition):
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 3), (5, 3), (4, 9), (15, 15), (25, 19)])
-def test_a_pixel_of_a_point_leads_back_to_the_point(window, size):
+def test_the_pixel_of_a_point_maps_back_to_the_point(window, size):
     gui = window(*size)
     for h in range(size[1]):
         for w in range(size[0]):
@@ -77,14 +77,14 @@ def test_a_pixel_of_a_point_leads_back_to_the_point(window, size):
             assert gui.point_at((x + 5, y - 5)) == (h, w)
 
 
-def test_pixels_beside_the_board_are_no_point(window):
+def test_pixels_beside_the_board_map_to_no_point(window):
     gui = window(5, 3)
     (left, low), (right, high) = gui.centre_of(0, 0), gui.centre_of(2, 4)
     for pixel in ((left - gui.unit, low), (left, low + gui.unit), (right + gui.unit, high), (right, high - gui.unit)):
         assert gui.point_at(pixel) is None
 
 
-def test_stones_lie_where_they_belong_and_the_last_is_marked(window):
+def test_stones_are_drawn_on_their_points_and_the_last_is_marked(window):
     gui = window(5, 3)
     gui.draw(View(stones={(0, 0): 0, (2, 4): 1, (1, 2): 0}, last=(1, 2)))
     assert gui.screen.get_at(gui.centre_of(0, 0))[:3] == BLACK
@@ -137,7 +137,7 @@ def test_a_click_places_a_stone_and_the_ai_answers(window):
     assert match.board.states == {4: 1, 0: 2} and match.view().message == "Your turn"
 
 
-def test_the_window_lives_while_the_ai_thinks_and_takes_no_stone_from_the_human_then(window):
+def test_while_the_ai_thinks_the_window_responds_and_ignores_clicks_on_the_board(window):
     gate = threading.Event()
     gui, match = window(3, 3), new_match(ScriptedAI([0], gate), start_player=1)
     for _ in range(5):
@@ -165,7 +165,7 @@ def test_an_answer_to_a_game_that_was_restarted_is_dropped(window):
     assert ai.calls == ["reset", {0: 1}, "reset", {4: 1}], "an AI forgets the old game before the new one"
 
 
-def test_the_ai_is_reset_once_a_game(window):
+def test_the_ai_is_reset_once_for_each_game(window):
     ai = ScriptedAI([3, 4])
     gui, match = window(3, 3), new_match(ai)
     for w, stones in ((0, 2), (1, 4)):
@@ -188,7 +188,7 @@ def test_the_score_counts_by_player_and_can_be_reset(window):
     assert match.view().score == (0, 0, 0) and match.view().message == "You win"
 
 
-def test_after_switching_sides_the_ai_begins_and_its_win_is_its_own(window):
+def test_after_switching_sides_the_ai_moves_first_and_gets_the_credit_for_its_win(window):
     gui, match = window(3, 3), new_match(ScriptedAI([0, 1, 2]))
     click(gui.buttons["Switch sides"].center)
     frames_until(gui, match, lambda: len(match.board.states) == 1)
@@ -200,7 +200,7 @@ def test_after_switching_sides_the_ai_begins_and_its_win_is_its_own(window):
 
 
 @pytest.mark.parametrize(("answer", "cause"), [(4, ValueError), (9, ValueError), (0.5, ValueError), (None, ValueError)])
-def test_an_illegal_answer_is_told_in_one_sentence(window, answer, cause):
+def test_an_illegal_move_is_reported_in_one_sentence(window, answer, cause):
     gui, match = window(3, 3), new_match(ScriptedAI([answer]))
     click(gui.centre_of(1, 1))
     with pytest.raises(RuntimeError, match="the AI answered with an illegal move: expected") as caught:
@@ -208,7 +208,7 @@ def test_an_illegal_answer_is_told_in_one_sentence(window, answer, cause):
     assert isinstance(caught.value.__cause__, cause)
 
 
-def test_an_ai_that_fails_is_told_with_its_cause(window):
+def test_a_failure_of_the_ai_is_reported_with_its_cause(window):
     gui, match = window(3, 3), new_match(ScriptedAI([]), start_player=1)
     with pytest.raises(RuntimeError, match="the AI failed: StopIteration") as caught:
         frames_until(gui, match, lambda: False)
@@ -242,7 +242,7 @@ def test_one_number_makes_a_square_window():
     gui.close()
 
 
-def test_a_machine_without_a_screen_is_told_so():
+def test_a_missing_screen_is_reported():
     code = (
         "from Board.game_board import Board, Game\n"
         "try: Game(Board(width=3, height=3, n_in_row=3)).start_play_with_UI(None)\n"
@@ -254,7 +254,7 @@ def test_a_machine_without_a_screen_is_told_so():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there always is a screen")
-def test_a_machine_without_a_screen_is_told_so_where_sdl_would_draw_unseen(tmp_path):
+def test_a_missing_screen_is_reported_where_sdl_would_draw_off_screen(tmp_path):
     code = "from Board.GUI_v1_4 import GUI\ntry: GUI(3)\nexcept RuntimeError as error: print(error)"
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")}
     environment["XDG_RUNTIME_DIR"] = str(tmp_path)

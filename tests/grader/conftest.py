@@ -17,6 +17,7 @@ from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import release
 from grader.pipeline.grading import grade
+from grader.pipeline.order import Order
 
 REFERENCE = Path(__file__).resolve().parents[2] / "instructor" / "reference"
 
@@ -80,15 +81,8 @@ def graded(tmp_path, assignment, engines):
     def run(folder, seed=1, only=None):
         lines = []
         checks = tuple(check for check in assignment.checks if only is None or check.id in only)
-        results = grade(
-            folder,
-            replace(assignment, checks=checks),
-            "smoke",
-            tmp_path / "out",
-            find_sandbox(),
-            seed=seed,
-            announce=lines.append,
-        )
+        order = Order(replace(assignment, checks=checks), "smoke", tmp_path / "out", find_sandbox(), seed=seed)
+        results = grade(folder, order, announce=lines.append).to_json()
         return {check["id"]: check for check in results["checks"]}, results
 
     return run

@@ -1,6 +1,5 @@
 """A copy of the course, results that were never graded, and nbgrader over both: for the tests of notebook and gradebook."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,32 +9,45 @@ from pathlib import Path
 import pytest
 
 from grader.__main__ import main
-from grader.pipeline.run import AWAITING_MARKS, PASSED, Verdict
-from grader.pipeline.seal import seal
+from grader.pipeline.results import AWAITING_MARKS, PASSED, Results, Verdict, checksum, digests
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ROOT / "instructor" / "course"
 
 
 def make_results(assignment, name, changes=None):
-    """results.json as `grader.pipeline.grading` writes it: full points but for `changes`, check id -> fields of its verdict."""
-    checks = []
+    """As `grader.pipeline.grading` gives them: full points but for `changes`, check id -> fields of its verdict."""
+    verdicts = []
     for item in (*assignment.checks, *assignment.marks):
-        program = item in assignment.checks
         values = {"status": PASSED, "points": float(item.points), "message": "As expected.", "seen": "It did."}
-        if not program:
+        if item not in assignment.checks:
             values = {"status": AWAITING_MARKS, "points": 0.0, "message": "Marked by a person."}
         values |= (changes or {}).get(item.id, {})
-        checks.append(Verdict(id=item.id, title=item.title, max_points=item.points, handout=item.handout, **values).to_json())
-    return {
-        "assignment": assignment.id,
-        "submission": name,
-        "profile": "full",
-        "seed": 7,
-        "points": sum(check["points"] for check in checks),
-        "files": {"collected": ["Minimax/engine.cpp"], "reports": ["report.pdf"]},
-        "checks": checks,
-    }
+        verdicts.append(Verdict(id=item.id, title=item.title, max_points=item.points, handout=item.handout, **values))
+    return Results(
+        assignment=assignment.id,
+        title=assignment.title,
+        submission=name,
+        digest="0" * 64,
+        profile="full",
+        seed=7,
+        looked_at=False,
+        grader="0" * 64,
+        sandbox={"level": "namespaces"},
+        environment={"date": "2026-01-01T00:00:00+0000"},
+        seconds=1.0,
+        collected=("Minimax/engine.cpp",),
+        reports=("report.pdf",),
+        ignored=(),
+        notes=(),
+        verdicts=tuple(verdicts),
+    )
+
+
+def resealed(data, folder):
+    """The content of a results.json, changed by hand, as it would be if the grader had written it so."""
+    changed = {key: value for key, value in data.items() if key != "checksum"} | {"records": digests(folder)}
+    return {**changed, "checksum": checksum(changed)}
 
 
 @pytest.fixture
@@ -48,7 +60,7 @@ def graded_as(tmp_path, assignment):
         (folder / "run.json").write_text("{}")
         (folder / "report.html").write_text(f"<p>report of {name}</p>")
         path = folder / "results.json"
-        path.write_text(json.dumps(seal(make_results(assignment, name, changes), folder)))
+        make_results(assignment, name, changes).sealed(folder).write(folder)
         return path
 
     return write

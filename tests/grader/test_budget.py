@@ -17,6 +17,7 @@ from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
 from grader.pipeline.budget import LONGEST_STEP_S, Budget, Spending, minutes
 from grader.pipeline.grading import grade
+from grader.pipeline.order import Order
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = ("mcts_pure.tree", "mcts_pure.reuse", "mcts_alphazero.reuse")
@@ -127,23 +128,24 @@ needs_confinement = pytest.mark.skipif(find_sandbox().level not in LEVELS[:3], r
 
 @needs_confinement
 def test_a_check_that_takes_too_long_is_ended_and_the_others_are_graded(sleeper, tmp_path, monkeypatch):
-    results = grade(sleeper, in_brief(6, 600), "smoke", tmp_path / "out", find_sandbox(), seed=1, announce=lambda _: None)
-    said = {check["id"]: check["message"] for check in results["checks"]}
-    assert set(results["could_not_grade"]) == {i for i in CHECKS if i.startswith("mcts_pure")}
+    order = Order(in_brief(6, 600), "smoke", tmp_path / "out", find_sandbox(), seed=1)
+    results = grade(sleeper, order, announce=lambda _: None)
+    said = {verdict.id: verdict.message for verdict in results.verdicts}
+    assert set(results.could_not_grade) == {i for i in CHECKS if i.startswith("mcts_pure")}
     assert "it used up its 6 seconds" in said["mcts_pure.tree"]
-    assert results["points"] == 1.0  # of mcts_alphazero.reuse
+    assert results.points == 1.0  # of mcts_alphazero.reuse
 
 
 @needs_confinement
 def test_a_submission_that_used_up_its_budget_is_set_aside_and_does_not_come_back(sleeper, tmp_path):
     announced = []
-    arguments = sleeper, in_brief(600, 7), "smoke", tmp_path / "out", find_sandbox()
-    results = grade(*arguments, seed=1, announce=announced.append)
-    assert set(results["could_not_grade"]) == set(CHECKS) and results["points"] == 0
-    assert all("used up its budget of 7 seconds" in check["message"] for check in results["checks"] if check["id"] in CHECKS)
+    order = Order(in_brief(600, 7), "smoke", tmp_path / "out", find_sandbox(), seed=1)
+    results = grade(sleeper, order, announce=announced.append)
+    assert set(results.could_not_grade) == set(CHECKS) and results.points == 0
+    assert all("used up its budget of 7 seconds" in verdict.message for verdict in results.program)
     assert sum("used up its budget" in line for line in announced) == len(CHECKS)
     # As if the grader had been killed before it wrote the results: what was set aside is not begun again.
     (tmp_path / "out" / "sleeper" / "results.json").unlink()
-    assert grade(*arguments, seed=1, announce=lambda _: None)["could_not_grade"] == results["could_not_grade"]
+    assert grade(sleeper, order, announce=lambda _: None).could_not_grade == results.could_not_grade
     lines = (tmp_path / "out" / "sleeper" / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
     assert sorted(json.loads(line)["id"] for line in lines) == sorted(CHECKS)

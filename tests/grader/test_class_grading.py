@@ -12,7 +12,7 @@ from grader.__main__ import main
 from grader.assignment import ROOT
 from grader.pipeline import grading
 from grader.pipeline.kept_reports import kept_names, read_reports
-from grader.pipeline.run import PASSED, Verdict
+from grader.pipeline.results import PASSED, Verdict
 from grader.pipeline.run_folder import RECORDS, held, keep_earlier
 from grader.pipeline.summary import Row, table
 
@@ -24,10 +24,10 @@ def runs(monkeypatch):
     """The names of the runs whose checks were run, by checks that pass at once."""
     found = []
 
-    def run_checks(run, assignment, announce):
+    def run_checks(run, announce):
         found.append(run.folder.name)
-        for check in assignment.checks:
-            if check.id in run.asked:
+        for check in run.assignment.checks:
+            if check.id in run.requested:
                 run.record(Verdict(check.id, PASSED, check.points, check.points, "As expected.", check.handout))
         return 0, ""
 
@@ -90,7 +90,7 @@ def test_another_work_profile_or_grader_is_graded_and_the_earlier_result_is_kept
     if change == "submission":
         pack(".zip", {**WORK, ENGINE: b"int other;\n"}, "ada")
     if change == "grader":
-        monkeypatch.setattr("grader.pipeline.run.grader_digest", lambda *_: "another")
+        monkeypatch.setattr("grader.pipeline.order.grader_digest", lambda *_: "another")
     code, out, _ = grade(tmp_path / "ada.zip", *(["--profile", "quick"] if change == "profile" else []))
     if change == "profile":
         code = main(["grade", str(tmp_path / "ada.zip"), "--profile", "quick", "--out", str(tmp_path / "out")])

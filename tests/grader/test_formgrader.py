@@ -17,8 +17,7 @@ import pytest
 from course_tools import COURSE, enter, make_results, nbgrader
 from hostile_cells import CELLS, to_cell
 
-from grader.pipeline.run import FAILED
-from grader.pipeline.seal import seal
+from grader.pipeline.results import FAILED
 
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("nbgrader")
@@ -101,7 +100,7 @@ def prepared(tmp_path_factory, assignment):
     result.parent.mkdir()
     (result.parent / "run.json").write_text("{}")
     (result.parent / "report.html").write_text("<p>report</p>")
-    result.write_text(json.dumps(seal(make_results(assignment, "mallory", changes), result.parent)))
+    make_results(assignment, "mallory", changes).sealed(result.parent).write(result.parent)
     assert enter(course, result) == 0
     nbgrader(course, "autograde", "gomoku", "--force")
     assert enter(course, result) == 0

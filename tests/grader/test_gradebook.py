@@ -9,12 +9,11 @@ import shutil
 import sys
 
 import pytest
-from course_tools import enter, nbgrader, rows
+from course_tools import enter, nbgrader, resealed, rows
 
 from common.errors import UsageError
 from grader.instructor.gradebook import as_comment, find_results, read_result, read_roster
-from grader.pipeline.run import COULD_NOT_GRADE, FAILED
-from grader.pipeline.seal import seal
+from grader.pipeline.results import COULD_NOT_GRADE, FAILED
 
 # ------------------------------------------------------------------------------------------------------ results
 
@@ -33,7 +32,7 @@ def test_a_result_that_cannot_be_used_gives_one_sentence(tmp_path, graded_as, as
         data = json.loads(path.read_text())
         if change:
             change(data)
-            data = seal({key: value for key, value in data.items() if key not in ("records", "checksum")}, path.parent)
+            data = resealed(data, path.parent)
         path.write_text(json.dumps(data) if text is None else text)
         with pytest.raises(UsageError, match=match) as caught:
             read_result(path, assignment)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from course_tools import resealed
 
 from common.errors import UsageError
 from grader.assignment import load_assignment
@@ -15,8 +16,8 @@ from grader.confinement.sandbox import find_sandbox
 from grader.instructor import replay
 from grader.instructor.gradebook import read_result
 from grader.pipeline.grading import grade
-from grader.pipeline.run import Verdict
-from grader.pipeline.seal import seal
+from grader.pipeline.order import Order
+from grader.pipeline.results import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("mcts_pure", "network")
@@ -34,7 +35,7 @@ def recorded(tmp_path_factory, engines):
     path.write_text(text.replace(*WRONG_SIGN))
     whole = load_assignment()
     some = replace(whole, checks=tuple(check for check in whole.checks if check.id.startswith(PARTS)))
-    grade(place / "alice", some, "smoke", place / "out", find_sandbox(), seed=3, announce=lambda _: None)
+    grade(place / "alice", Order(some, "smoke", place / "out", find_sandbox(), seed=3), announce=lambda _: None)
     shutil.rmtree(place / "alice")
     return place / "out" / "alice"
 
@@ -76,11 +77,10 @@ def test_a_verdict_that_differs_is_shown_with_what_differs_since(run, tmp_path, 
     """The record of a machine where the check passed, whole in itself."""
     path = run / "results.json"
     results = json.loads(path.read_text())
-    del results["checksum"], results["records"]
     tree = next(check for check in results["checks"] if check["id"] == "mcts_pure.tree")
     tree |= {"status": "passed", "points": 2.0, "message": "As expected."}
     results["environment"]["torch"] = "1.0"
-    path.write_text(json.dumps(seal(results, run)))
+    path.write_text(json.dumps(resealed(results, run)))
     lines = []
     assert replay.main(path, ["mcts_pure.tree"], tmp_path / "again", lines.append, level=None) == 1
     assert [line for line in lines if line.startswith("Not as it was then: torch 1.0, now ")]
@@ -128,9 +128,9 @@ def test_what_was_altered_is_noticed_and_not_entered(run, tmp_path, alter):
     [
         (["{run}", "mcts_pure.trees"], "expected a check such as mcts_pure.tree or a part among mcts_pure, network"),
         (["{run}", "minimax.build"], "expected a check such as"),  # which this run did not have
-        (["docs"], "expected the folder of a finished run"),
-        (["nowhere"], "expected the folder of a finished run"),
-        (["README.md"], "is none, or is damaged"),
+        (["docs"], "expected a results.json at docs/results.json: No such file"),
+        (["nowhere"], "expected a results.json at nowhere: No such file"),
+        (["README.md"], "is damaged"),
         (["{run}", "--out", "{run}/.."], "is the recorded run itself"),
         (["{run}", "--sandbox", "rlimits"], "--allow-weak-sandbox"),
     ],

@@ -1,7 +1,7 @@
 // A small engine of the Gomocup (Piskvork) pipe protocol, written for the tests: `pbrain [FAULT [ANSWER]]`.
 //
-// It plays by windows of five: each window that holds stones of one colour only counts for its points by how many there are.
-// It talks on the side as such engines do. FAULT breaks the protocol at its ANSWER-th move (from 1).
+// It plays by windows of five: a window with stones of only one colour adds to the value of its points, the more stones the
+// more. It writes messages between its moves as such engines do. FAULT breaks the protocol at move number ANSWER (from 1).
 
 #include <array>
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int MOST = 30;
 constexpr std::array<long, 6> OWN = {1, 12, 150, 2000, 100000, 0};  // by own stones in a window without the opponent's
-constexpr std::array<long, 6> OTHER = {0, 8, 100, 1400, 30000, 0};  // by the opponent's in a window without own ones
+constexpr std::array<long, 6> OTHER = {0, 8, 100, 1400, 30000, 0};  // by the opponent's stones in a window without own ones
 
 int size = 0;
 int board[MOST][MOST];  // 0 empty, 1 own, 2 the opponent's
@@ -34,10 +34,10 @@ void clear() {
     }
 }
 
-/// How much a stone at an empty point does, for both sides.
+/// What a stone on an empty point is worth to both sides together.
 long worth(int x, int y) {
     static const int STEPS[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
-    long sum = -2L * (std::abs(2 * x - size + 1) + std::abs(2 * y - size + 1));  // the middle first
+    long sum = -2L * (std::abs(2 * x - size + 1) + std::abs(2 * y - size + 1));  // points near the middle first
     for (const auto &step : STEPS) {
         for (int shift = -4; shift <= 0; ++shift) {
             std::array<int, 3> count = {0, 0, 0};
@@ -78,7 +78,7 @@ std::pair<int, int> best_point() {
 
 void say(const std::string &text) { std::cout << text << std::flush; }
 
-/// Breaks the protocol as it was told to; whether it gave an answer by that.
+/// Break the protocol in the way that FAULT names; returns whether that took the place of the answer.
 bool misbehave() {
     if (fault == "silent") {
         say("ERROR my tables are broken\n");
@@ -113,7 +113,7 @@ void answer() {
     }
     const auto [x, y] = best_point();
     board[x][y] = 1;
-    // The last line is cut where this engine is stopped, and goes on when it is asked again.
+    // The last line is incomplete, as if the engine had been stopped there; the rest follows when it is asked again.
     say(std::to_string(x) + "," + std::to_string(y) + "\nSUGGEST 1,1\nDEB");
     for (int i = 0; fault == "chatter" && i < 300; ++i) {
         say("UG " + std::string(60, '.') + "\nDEB");
@@ -133,6 +133,49 @@ void read_board(std::ofstream &log) {
     }
 }
 
+void start(const std::string &command, std::istringstream &words) {
+    if (command == "START") {
+        words >> size;
+    }
+    if (size < 5 || size > MOST || fault == "no_start") {
+        say("ERROR this size is not for me\n");
+        return;
+    }
+    clear();
+    say(fault == "silent_start" ? "MESSAGE thinking about it\n" : "OK - ready\n");
+}
+
+/// Carry a command out; returns whether it was answered by a move.
+bool obey(const std::string &command, std::istringstream &words, std::ofstream &log) {
+    int x = 0;
+    int y = 0;
+    char comma = 0;
+    if (command == "START" || (command == "RESTART" && fault != "no_restart")) {
+        start(command, words);
+        return false;
+    }
+    if (command == "TURN" && words >> x >> comma >> y && on_board(x, y) && board[x][y] == 0) {
+        board[x][y] = 2;
+        answer();
+        return true;
+    }
+    if (command == "BEGIN") {
+        answer();
+        return true;
+    }
+    if (command == "BOARD") {
+        read_board(log);
+        answer();
+        return true;
+    }
+    if (command == "ABOUT") {
+        say(fault == "no_name" ? "UNKNOWN command\n" : "name=\"windows of five\", version=\"1.0\", author=\"tests\"\n");
+    } else if (command != "INFO") {
+        say("UNKNOWN " + command + "\n");
+    }
+    return false;
+}
+
 }  // namespace
 
 int main(int count, char **arguments) {
@@ -141,47 +184,19 @@ int main(int count, char **arguments) {
     const char *log_file = std::getenv("PBRAIN_LOG");
     std::ofstream log(log_file != nullptr ? log_file : "/dev/null", std::ios::app);
     std::string line;
-    bool asked = false;
+    bool has_unfinished_line = false;  // see answer()
     while (std::getline(std::cin, line)) {
         log << line << std::endl;
-        if (asked) {
+        if (has_unfinished_line) {
             say("UG the rest of a line\n");
-            asked = false;
         }
         std::istringstream words(line);
         std::string command;
         words >> command;
-        int x = 0;
-        int y = 0;
-        char comma = 0;
-        if (command == "START" || (command == "RESTART" && fault != "no_restart")) {
-            if (command == "START") {
-                words >> size;
-            }
-            if (size < 5 || size > MOST || fault == "no_start") {
-                say("ERROR this size is not for me\n");
-                continue;
-            }
-            clear();
-            say(fault == "silent_start" ? "MESSAGE thinking about it\n" : "OK - ready\n");
-        } else if (command == "TURN" && words >> x >> comma >> y && on_board(x, y) && board[x][y] == 0) {
-            board[x][y] = 2;
-            answer();
-            asked = true;
-        } else if (command == "BEGIN") {
-            answer();
-            asked = true;
-        } else if (command == "BOARD") {
-            read_board(log);
-            answer();
-            asked = true;
-        } else if (command == "ABOUT") {
-            say(fault == "no_name" ? "UNKNOWN command\n" : "name=\"windows of five\", version=\"1.0\", author=\"tests\"\n");
-        } else if (command == "END") {
+        if (command == "END") {
             return 0;
-        } else if (command != "INFO") {
-            say("UNKNOWN " + command + "\n");
         }
+        has_unfinished_line = obey(command, words, log);
     }
     return 0;
 }

@@ -1,6 +1,6 @@
-// Walks of put() and take() over the reference engine's position, each step held against a position that is built anew and,
-// from time to time, against the definitions, spelled out on a plain board. Prints what was looked at; exit code 1 at the
-// first difference.
+// Random walks of put() and take() over the reference engine's position. Each step is compared with a position built from
+// scratch and, from time to time, with the definitions, spelled out on a plain board. Prints how much was compared; the first
+// difference ends it with exit code 1.
 
 #include <array>
 #include <cstdlib>
@@ -53,7 +53,7 @@ void expect_equal(const Position &left, const Position &right, const std::string
     }
 }
 
-/// A board without memory.
+/// A plain board, which computes everything from the stones.
 struct Plain {
     int stone[SIZE][SIZE];
 
@@ -65,7 +65,7 @@ struct Plain {
 
     int at(int x, int y) const { return x < 0 || y < 0 || x >= SIZE || y >= SIZE ? Position::RIM : stone[x][y]; }
 
-    /// Whether five or more lie in a row through a point.
+    /// Whether a row of five or more goes through a point.
     bool is_five(int x, int y, const int *step) const {
         int length = 1;
         for (const int sign : {1, -1}) {
@@ -76,7 +76,7 @@ struct Plain {
         return length >= 5;
     }
 
-    /// In how many places a further stone makes a five through a point.
+    /// The number of places where one more stone makes a five through a point.
     int completions(int x, int y, const int *step) {
         int found = 0;
         for (int k = -4; k <= 4; ++k) {
@@ -91,7 +91,7 @@ struct Plain {
         return found;
     }
 
-    /// Whether a further stone makes an open four of it.
+    /// Whether one more stone makes an open four of it.
     bool is_open_three(int x, int y, const int *step) {
         bool found = false;
         for (int k = -4; k <= 4 && !found; ++k) {
@@ -144,7 +144,7 @@ void expect_defined(const Position &position) {
     }
 }
 
-/// Lines of play of a length that a five ends, by the classes and by the stones; a line ends with a five.
+/// How many lines of play of a certain length end with a five, by the point classes and by the stones.
 struct Fives {
     long by_class = 0;
     long by_stones = 0;
@@ -172,7 +172,7 @@ void count_fives(Position &position, int side, int depth, Fives &fives) {
     }
 }
 
-/// A search that its clock stops in the middle of a line takes its stones back.
+/// A search that is stopped by its clock in the middle of a line leaves the position as it was.
 void expect_stopped(Position &position, const Placed &placed) {
     Options options;
     switch_off("rootvcf,rootvct", options);
@@ -183,7 +183,7 @@ void expect_stopped(Position &position, const Placed &placed) {
     }
 }
 
-/// A point near the last ones mostly, so that lines grow.
+/// A random point, mostly near the stones, so that lines grow.
 int random_cell(const Position &position, std::mt19937 &generator) {
     for (;;) {
         const int cell = position.points()[generator() % position.points().size()];
@@ -193,6 +193,48 @@ int random_cell(const Position &position, std::mt19937 &generator) {
     }
 }
 
+/// A position on a random walk, and the stones that make it.
+struct Walk {
+    Position position;
+    Placed placed;
+
+    void take(std::size_t index) {
+        position.take(placed[index].first);
+        placed.erase(placed.begin() + static_cast<long>(index));
+    }
+
+    void step(int number, std::mt19937 &generator) {
+        if (!placed.empty() && generator() % 4 == 0) {
+            take(generator() % placed.size());  // not only the last one
+            return;
+        }
+        const int cell = random_cell(position, generator);
+        const int colour = generator() % 3 == 0 ? number % 2 : static_cast<int>(placed.size() % 2);
+        position.put(cell, colour);
+        placed.emplace_back(cell, colour);
+    }
+
+    void expect_fives(Fives &fives) {
+        for (int side = 0; side < 2; ++side) {
+            count_fives(position, side, 2, fives);
+        }
+        expect_equal(position, built(placed), "lines of play");
+        expect(fives.by_class == fives.by_stones, "lines of play: fives");
+    }
+
+    void expect_swapped_and_cleared() {
+        position.swap_colours();
+        for (auto &[cell, colour] : placed) {
+            colour = 1 - colour;
+        }
+        expect_equal(position, built(placed), "swap");
+        while (!placed.empty()) {
+            take(0);
+        }
+        expect_equal(position, Position(), "empty board");
+    }
+};
+
 }  // namespace
 
 int main() {
@@ -201,47 +243,25 @@ int main() {
     long steps = 0;
     long definitions = 0;
     Fives fives;
-    for (int walk = 0; walk < 30; ++walk) {
-        Position position;
-        Placed placed;
-        const std::size_t most = walk % 3 == 0 ? 225 : 60;
-        while (placed.size() < most) {
-            if (!placed.empty() && generator() % 4 == 0) {
-                const std::size_t index = generator() % placed.size();  // not only the last one
-                position.take(placed[index].first);
-                placed.erase(placed.begin() + static_cast<long>(index));
-            } else {
-                const int cell = random_cell(position, generator);
-                const int colour = generator() % 3 == 0 ? walk % 2 : static_cast<int>(placed.size() % 2);
-                position.put(cell, colour);
-                placed.emplace_back(cell, colour);
-            }
-            expect_equal(position, built(placed), "walk");
-            if (placed.size() == 6 && walk % 3 == 0) {
-                expect_stopped(position, placed);
+    for (int number = 0; number < 30; ++number) {
+        Walk walk;
+        const bool fills_board = number % 3 == 0;
+        const std::size_t most = fills_board ? 225 : 60;
+        while (walk.placed.size() < most) {
+            walk.step(number, generator);
+            expect_equal(walk.position, built(walk.placed), "walk");
+            if (walk.placed.size() == 6 && fills_board) {
+                expect_stopped(walk.position, walk.placed);
             }
             if (++steps % 20 == 0) {
-                expect_defined(position);
+                expect_defined(walk.position);
                 ++definitions;
             }
         }
-        if (most == 60) {
-            for (int side = 0; side < 2; ++side) {
-                count_fives(position, side, 2, fives);
-            }
-            expect_equal(position, built(placed), "lines of play");
-            expect(fives.by_class == fives.by_stones, "lines of play: fives");
+        if (!fills_board) {
+            walk.expect_fives(fives);
         }
-        position.swap_colours();
-        for (auto &[cell, colour] : placed) {
-            colour = 1 - colour;
-        }
-        expect_equal(position, built(placed), "swap");
-        while (!placed.empty()) {
-            position.take(placed.front().first);
-            placed.erase(placed.begin());
-        }
-        expect_equal(position, Position(), "empty board");
+        walk.expect_swapped_and_cleared();
     }
     std::cout << "steps " << steps << " definitions " << definitions << " fives " << fives.by_class << std::endl;
     return 0;

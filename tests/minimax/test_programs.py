@@ -24,7 +24,7 @@ def test_evaluate_sums_up_and_writes_all_games(engines, tmp_path):
     done = run("evaluate.py", *agents, "--num-plays", 4, "--num-workers", 64, "--seed", 3, "--json", target, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Number of plays: 4" in done.stdout and "wins: 4   score: 1.0000" in done.stdout
-    assert "64 games at once were asked for" in done.stdout and "95 % interval" in done.stdout
+    assert "64 games at the same time were requested" in done.stdout and "95 % interval" in done.stdout
     data = json.loads(target.read_text())
     assert set(data) >= {"plays", "draws", "distinct_games", "terminations", "agents", "games"}
     assert len(data["games"]) == 4 and data["agents"][1]["wins"] == 4
@@ -76,7 +76,7 @@ def test_a_human_is_asked_again_and_may_leave(engines):
 
 def test_two_humans_can_swap():
     done = run("judge.py", "human", "human", stdin="7 7\n8 8\n9 9\nswap\n1 1\n")
-    assert "every stone changes its colour and black (X) is to move again" in done.stdout
+    assert "every stone changes colour and black (X) is to move again" in done.stdout
     assert "black (X) human: 1 1" in done.stdout
 
 

@@ -71,7 +71,7 @@ def test_a_new_game_starts_the_engine_anew(board):
     engine.reset_player()
 
 
-@pytest.mark.parametrize(("fault", "words"), [("exit", "crash"), ("words", "malformed"), ("off_board", "no empty point")])
+@pytest.mark.parametrize(("fault", "words"), [("exit", "crash"), ("words", "malformed"), ("off_board", "not an empty point")])
 def test_a_fault_of_the_engine_is_one_sentence(board, fault, words):
     engine = misbehaving(fault, 1)
     with pytest.raises(EngineError, match=words):

@@ -1,4 +1,4 @@
-"""The reference as a student would run it, and its programs called in this process: torch is loaded once, not at every call."""
+"""The reference as a student would run it; its programs run in this process, so that torch is loaded only once."""
 
 import io
 import runpy
@@ -18,7 +18,7 @@ OF_A_WORKSPACE = ("AlphaZero", "unwritten")
 
 @pytest.fixture(scope="session")
 def workspace(tmp_path_factory):
-    """The framework with the reference over it, and all of training/, as `make train` lays it out."""
+    """The framework with the reference and all of training/, as `make train` lays it out."""
     assignment = load_assignment()
     submission = read_submission(ROOT / "instructor" / "reference", assignment)
     place = build_workspace(assignment, submission, tmp_path_factory.mktemp("workspace") / "reference")
@@ -28,7 +28,7 @@ def workspace(tmp_path_factory):
 
 @pytest.fixture
 def run_file(workspace, tmp_path, monkeypatch):
-    """Runs a file of the workspace in tmp_path, as a module or under another name; gives what it defined."""
+    """A function that runs a file of the workspace in tmp_path and returns the names that it defines."""
 
     def forget():
         for name in [name for name in sys.modules if name.split(".")[0] in OF_A_WORKSPACE]:
@@ -43,7 +43,7 @@ def run_file(workspace, tmp_path, monkeypatch):
 
 @pytest.fixture
 def call(run_file, monkeypatch, capsys):
-    """Runs `python PROGRAM ARGUMENTS` of the workspace in tmp_path: (exit code, standard output, standard error)."""
+    """A function that runs a program of the workspace in tmp_path: (exit code, standard output, standard error)."""
 
     def run(program, *arguments, stdin=""):
         monkeypatch.setattr(sys, "argv", [program, *map(str, arguments)])
@@ -57,7 +57,7 @@ def call(run_file, monkeypatch, capsys):
 
 @pytest.fixture
 def refusal(call):
-    """Runs a program that must refuse: the last line that it says, after argparse's usage or alone."""
+    """A function that runs a program which must refuse, and returns its message, the last line of the output."""
 
     def run(program, *arguments):
         code, out, err = call(program, *arguments)

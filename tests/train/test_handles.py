@@ -1,4 +1,4 @@
-"""Networks of published solutions refuse all handles but the two for testing; the framework calls them with no others."""
+"""Networks of published solutions accept only the two handles for testing; the framework passes no others."""
 
 import shutil
 from pathlib import Path
@@ -16,7 +16,7 @@ INSTRUCTOR = ROOT / "instructor"
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory):
-    """The framework with the reference's searches and a network that asserts its handles."""
+    """The framework with the searches of the reference and a network that asserts its handles."""
     folder = tmp_path_factory.mktemp("published")
     shutil.copytree(INSTRUCTOR / "reference", folder / "submission")
     shutil.copytree(INSTRUCTOR / "submissions/variants/network-as-handed-out", folder / "submission", dirs_exist_ok=True)

@@ -1,9 +1,11 @@
-"""human_play.py in the terminal: a whole game by piped moves against either AI, lines that are asked again, wrong calls."""
+"""human_play.py in the terminal: whole games with piped moves against each AI, invalid lines, wrong calls."""
 
+import random
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,7 +13,7 @@ from grader.judge.support.drawn_weights import random_weights
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = [f"{h},{w}" for h in range(3) for w in range(3)]
-EVERY_POINT = "".join(f"{point}\n" for point in POINTS)  # taken ones are asked again, so it ends every game
+EVERY_POINT = "".join(f"{point}\n" for point in POINTS)  # taken points are skipped, so these moves end any game
 MCTS = ("human_play.py", "--terminal", "--player", "mcts", "--playouts", 50)
 MODEL = ("--model", ROOT / "model" / "3_3_3.model")
 
@@ -41,21 +43,23 @@ def test_on_stubs_one_sentence_names_the_first_file_and_method(arguments):
 
 @pytest.mark.parametrize("start", ["human", "ai"])
 @pytest.mark.parametrize("ai", [MODEL, ("--player", "mcts")], ids=["3_3_3.model", "mcts"])
-def test_a_game_by_piped_moves_is_played_to_its_end(call, ai, start):
+def test_a_game_with_piped_moves_is_played_to_the_end(call, ai, start):
+    random.seed(1)  # the pure search loses one such game in thirteen by its random rollouts
+    np.random.seed(1)
     arguments = (*ai, "--playouts", 60, "--start", start)
     code, out, err = call("human_play.py", "--terminal", *arguments, stdin=EVERY_POINT)
     assert (code, err) == (0, "")
     last = out.splitlines()[-1]
-    assert last.startswith("Game end. ") and last != "Game end. Winner is player 1"  # point by point wins against nobody
+    assert last.startswith("Game end. ") and last != "Game end. Winner is player 1"  # moves in this order beat nobody
     assert out.count("[X]") + out.count("[O]") >= 5
 
 
-def test_the_weights_that_are_given_are_played_without_being_named(call):
+def test_the_published_weights_are_the_default(call):
     code, out, err = call("human_play.py", "--terminal", "--playouts", 4, stdin=EVERY_POINT)
     assert (code, err) == (0, "") and "Game end. " in out
 
 
-def test_another_board_is_played_by_its_own_size(call):
+def test_another_board_size_can_be_played(call):
     code, out, _ = call(*MCTS, "--board", "4x3x3", stdin="2,3\n")
     assert code == 0 and " 2  .  .  .  . " in out and " 2  .  .  . [X]" in out
 
@@ -64,24 +68,24 @@ def test_another_board_is_played_by_its_own_size(call):
 
 
 @pytest.mark.parametrize("line", ["", "nonsense", "1", "1,1,1", "3,0", "0,3", "-1,0", "1.0,1", "h,w"])
-def test_a_line_that_is_no_point_is_asked_again(call, line):
+def test_after_an_invalid_line_the_move_is_requested_again(call, line):
     code, out, err = call(*MCTS, stdin=f"{line}\n1,1\n")
     assert (code, err) == (0, "")
     assert f'expected an empty point such as "1,1"; got {line!r}' in out and " 1  . [X] . " in out
 
 
-def test_a_taken_point_is_asked_again(call):
+def test_after_a_taken_point_the_move_is_requested_again(call):
     code, out, _ = call(*MCTS, stdin="1,1\n1 1\n")
     assert code == 0 and "got '1 1'" in out and out.count("Your move") == 3
 
 
-def test_moves_from_a_file_are_shown_where_they_were_asked_for(call):
+def test_moves_from_a_file_are_echoed_after_the_prompt(call):
     code, out, _ = call(*MCTS, stdin="1,1\n")
     assert code == 0 and out.startswith("Player 1 with X") and "Your move (h,w): 1,1\nPlayer 1 with X" in out
 
 
 @pytest.mark.parametrize("stdin", ["", "1,1\n", "1,1"])
-def test_the_end_of_the_input_leaves_the_game(call, stdin):
+def test_the_game_is_left_at_the_end_of_the_input(call, stdin):
     code, out, err = call(*MCTS, stdin=stdin)
     assert (code, err) == (0, "") and out.endswith("\nThe game was left unfinished.\n")
 

@@ -1,4 +1,4 @@
-"""train.py as it is called: on stubs, briefly over the reference, ended by Ctrl-C, from given weights; its symmetries."""
+"""train.py from the command line: on stubs, briefly with the reference, with Ctrl-C, from given weights; its symmetries."""
 
 import csv
 import runpy
@@ -49,7 +49,7 @@ def test_on_stubs_one_sentence_names_the_first_file_and_method():
         ),
         (
             ["mcts_pure", "policy_value_net_torch"],
-            "AlphaZero/mcts_alphaZero.py comes first and is not written yet: TreeNode.expand; see docs/handout.md, section 5.4",
+            "AlphaZero/mcts_alphaZero.py comes first and is not written yet: MCTS._playout; see docs/handout.md, section 5.4",
         ),
         (
             ["policy_value_net_torch", "mcts_alphaZero"],
@@ -58,17 +58,19 @@ def test_on_stubs_one_sentence_names_the_first_file_and_method():
         (["mcts_pure", "policy_value_net_torch", "mcts_alphaZero"], "not written yet: somewhere else"),
     ],
 )
-def test_the_first_unwritten_file_is_named_whichever_was_reached(tmp_path, written, sentence):
+def test_the_first_unwritten_file_is_named_whichever_raised_the_error(tmp_path, written, sentence):
     shutil.copytree(ROOT / "AlphaZero", tmp_path / "AlphaZero")
     for name in written:
         shutil.copy(ROOT / f"instructor/reference/AlphaZero/{name}.py", tmp_path / "AlphaZero")
-    shutil.copy(ROOT / "common/unwritten.py", tmp_path)
+    (tmp_path / "common").mkdir()
+    shutil.copy(ROOT / "common/unwritten.py", tmp_path / "common")
     first_unwritten = runpy.run_path(str(tmp_path / "common/unwritten.py"))["first_unwritten"]
     assert first_unwritten(NotImplementedError("somewhere else")) == sentence
 
 
-def test_a_stub_that_is_gone_is_said_to_be_missing(tmp_path):
-    shutil.copy(ROOT / "common/unwritten.py", tmp_path)
+def test_a_missing_stub_is_reported(tmp_path):
+    (tmp_path / "common").mkdir()
+    shutil.copy(ROOT / "common/unwritten.py", tmp_path / "common")
     first_unwritten = runpy.run_path(str(tmp_path / "common/unwritten.py"))["first_unwritten"]
     assert first_unwritten(NotImplementedError()) == "AlphaZero/mcts_pure.py is missing; unpack the assignment again"
 
@@ -76,7 +78,7 @@ def test_a_stub_that_is_gone_is_said_to_be_missing(tmp_path):
 # ---------------------------------------------------------------------------------------------------- training
 
 
-def test_a_training_leaves_weights_and_a_table_and_the_same_seed_gives_the_same_weights(workspace, call, tmp_path):
+def test_a_training_writes_weights_and_learning_curves_and_a_seed_repeats_them(workspace, call, tmp_path):
     first = tmp_path / "first"
     first.mkdir()
     command = [sys.executable, workspace / "train.py", "--games", "6", "--seed", "3"]
@@ -97,7 +99,7 @@ def test_a_training_leaves_weights_and_a_table_and_the_same_seed_gives_the_same_
     assert any(not np.array_equal(other[key], weights[key]) for key in weights)
 
 
-def test_fast_self_play_does_without_the_serial_one_and_a_seed_repeats_it(call, tmp_path, monkeypatch):
+def test_fast_self_play_replaces_the_serial_one_and_a_seed_repeats_it(call, tmp_path, monkeypatch):
     monkeypatch.delattr("Board.game_board.Game.start_self_play")
     tables = []
     for seed in (5, 5, 6):
@@ -129,8 +131,8 @@ def test_each_update_moves_the_average_towards_the_network_that_learns(run_file)
         assert not torch.equal(average[name], learning[name]), name
 
 
-@pytest.mark.parametrize(("remember_games", "asked"), [(0, 4), (1, 4), (2, 2), (9, 1)])
-def test_a_position_is_evaluated_once_in_so_many_games(run_file, remember_games, asked):
+@pytest.mark.parametrize(("remember_games", "evaluations"), [(0, 4), (1, 4), (2, 2), (9, 1)])
+def test_a_position_is_evaluated_once_in_remember_games_games(run_file, remember_games, evaluations):
     pipeline = run_file("train.py")["TrainPipeline"]()
     pipeline.remember_games, pipeline.n_playout = remember_games, 5
     evaluate = pipeline.policy_value_net.policy_value_fn_random
@@ -142,12 +144,12 @@ def test_a_position_is_evaluated_once_in_so_many_games(run_file, remember_games,
 
     pipeline.policy_value_net.policy_value_fn_random = listen
     pipeline.collect_selfplay_data(4)
-    assert lines.count(()) == asked and pipeline.games_played == 4
+    assert lines.count(()) == evaluations and pipeline.games_played == 4
     if remember_games == 9:
         assert len(lines) == len(set(lines)) > 20
 
 
-def test_an_evaluation_is_in_the_table_and_keeps_the_best_network(run_file, tmp_path):
+def test_an_evaluation_appears_in_the_learning_curves_and_keeps_the_best_network(run_file, tmp_path):
     pipeline = run_file("train.py")["TrainPipeline"]()
     pipeline.check_freq, pipeline.game_batch_num, pipeline.verify_from = 1, 6, 5
     pipeline.run()
@@ -161,17 +163,17 @@ def test_an_evaluation_is_in_the_table_and_keeps_the_best_network(run_file, tmp_
 
 @pytest.fixture
 def skilled(run_file):
-    """A pipeline that begins with the network that is given, and verifies briefly."""
+    """A pipeline that starts from the published network and verifies quickly."""
     pipeline = run_file("train.py")["TrainPipeline"](init_model=ROOT / "model" / "3_3_3.model")
     pipeline.verify_playouts, pipeline.verify_from, pipeline.game_batch_num = (100, 200), 0, 6
     net = pipeline.average_net
-    net.policy_value_fn_random = net.policy_value_fn  # each draw of symmetries is another agent, and one might lose
+    net.policy_value_fn_random = net.policy_value_fn  # each draw of symmetries is a different agent and might lose
     return pipeline
 
 
 def test_a_network_that_loses_no_line_is_verified_and_ends_the_training(skilled, tmp_path, capsys):
     skilled.check_freq = 1
-    skilled.batch_size = 10**6  # more than the buffer will hold: nothing is learnt, and the network stays what it is
+    skilled.batch_size = 10**6  # more than the buffer will hold, so nothing is learnt and the network does not change
     skilled.run()
     assert skilled.verified and skilled.games_played == 2
     out = capsys.readouterr().out
@@ -199,7 +201,7 @@ def test_losing_lines_decide_which_network_is_the_best_and_the_win_ratio_between
     assert not kept(1.0, weak)
 
 
-def test_on_boards_with_too_many_games_the_win_ratio_decides_alone(skilled, tmp_path):
+def test_on_boards_with_too_many_games_only_the_win_ratio_decides(skilled, tmp_path):
     skilled.verify_playouts = ()
     for win_ratio, better in ((0.5, True), (0.4, False), (0.6, True)):
         skilled.policy_evaluate = lambda win_ratio=win_ratio: win_ratio
@@ -227,7 +229,7 @@ def test_ctrl_c_saves_and_ends_cleanly(workspace, tmp_path):
 # --------------------------------------------------------------------------------------------- wrong and right calls
 
 
-def test_a_training_goes_on_from_given_weights(call, tmp_path):
+def test_a_training_continues_from_given_weights(call, tmp_path):
     given = save_weights(tmp_path / "given.model", 3, 3, 1)
     code, _, err = call("train.py", "--games", 1, "--init-model", given)
     assert (code, err) == (0, "")
@@ -248,7 +250,7 @@ def test_a_training_goes_on_from_given_weights(call, tmp_path):
     ],
     ids=["missing", "a folder", "another board", "text", "empty", "half an archive"],
 )
-def test_weights_that_are_none_of_this_board_are_refused_in_a_sentence(refusal, tmp_path, make, reason):
+def test_weights_that_do_not_fit_this_board_are_refused_in_a_sentence(refusal, tmp_path, make, reason):
     path = tmp_path / "other.model"
     make(path)
     sentence = refusal("train.py", "--games", 1, "--init-model", path)
@@ -274,22 +276,22 @@ def equi_data(width, height, play_data):
 
 
 def sample(width, height, z):
-    """States whose planes are multiples of one picture, and probabilities that are this picture in the order of moves."""
+    """Make a state whose planes are multiples of one picture, and probabilities that are the same picture in move order."""
     picture = np.random.default_rng(7).random((height, width)).astype(np.float32)
     state = np.stack([picture * (plane + 1) for plane in range(9)])
     return state, picture[::-1].flatten(), z
 
 
 def pictures_of(extended, width, height):
-    """The distinct pictures of the samples, once states and probabilities are seen to show the same one."""
-    found = set()
+    """Check that states and probabilities show the same pictures, and return the distinct ones."""
+    pictures = set()
     for state, probs, _ in extended:
         assert state.shape == (9, height, width) and probs.shape == (width * height,)
         assert state.dtype == np.float32 and state.flags["C_CONTIGUOUS"]
         assert all(np.array_equal(plane, state[0] * (k + 1)) for k, plane in enumerate(state))
         assert np.array_equal(state[0], probs.reshape(height, width)[::-1])  # moves count rows from the bottom
-        found.add(state[0].tobytes())
-    return found
+        pictures.add(state[0].tobytes())
+    return pictures
 
 
 def test_a_square_board_has_eight_symmetries_and_states_and_probabilities_turn_as_one():

@@ -37,7 +37,9 @@ from grader.judge.trusted import network as trusted_network
 from grader.judge.trusted import test_training
 from grader.judge.trusted.test_training import correlation
 from grader.pipeline import grading
-from grader.pipeline.run import AWAITING_MARKS, FOLDER_VARIABLE
+from grader.pipeline.order import Order
+from grader.pipeline.results import AWAITING_MARKS
+from grader.pipeline.run import FOLDER_VARIABLE
 from grader.screen import Screen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -156,7 +158,7 @@ def content_of(member):
     return bytes(member.get("zeros_mib", 0) << 20) or member.get("text", "").encode()
 
 
-def run_here(run, assignment, announce):
+def run_here(run, announce):
     """The checks in this process, which has torch already; as `grading` runs them they are with TRUST=all."""
     options = ["-q", "-p", "no:cacheprovider", "--no-header", "-c", os.devnull, f"--rootdir={ROOT}", "--import-mode=importlib"]
     checks = grading.CHECKS
@@ -166,7 +168,7 @@ def run_here(run, assignment, announce):
             code = pytest.main([str(checks), f"--confcutdir={checks}", *options])
     finally:
         del os.environ[FOLDER_VARIABLE]
-    grading._announce_new(run, assignment, set(), announce)
+    grading._announce_new(run, set(), announce)
     return int(code), log.getvalue()[-4000:]
 
 
@@ -187,8 +189,8 @@ def grade(path, checks, out, monkeypatch, seconds=None):
     elif not ALL:
         monkeypatch.setattr(grading, "_run_checks", run_here)
     lines = []
-    results = grading.grade(path, assignment, "smoke", out, SANDBOX, seed=SEED, announce=lines.append)
-    return results, lines
+    order = Order(assignment, "smoke", out, SANDBOX, seed=SEED)
+    return grading.grade(path, order, announce=lines.append).to_json(), lines
 
 
 def processes(temporary):

@@ -43,7 +43,8 @@ from grader.judge.trusted.answers import search_answers
 from grader.judge.trusted.network import forward
 from grader.judge.trusted.search import Evaluation, search
 from grader.judge.trusted.watched_training import GameSamples, WatchedTraining
-from grader.pipeline.run import FAILED, PARTIAL, Run
+from grader.pipeline.results import FAILED, PARTIAL
+from grader.pipeline.run import Run
 from training.exact import ExactResult, Line, play_all_replies
 
 NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25

@@ -1,7 +1,24 @@
 """Monte Carlo tree search with random rollouts (Kocsis and Szepesvari 2006; handout section 5.1).
 
-A leaf of the tree is judged by playing the game from there to its end with random moves. What a node's Q means, and where
-its sign turns, is explained in `mcts_alphaZero.py` and is the same here.
+A playout walks down from the root, always to the child with the largest
+
+    Q + c_puct * P * sqrt(N_parent) / (1 + n)
+
+until it reaches a leaf. The leaf gets a child for each legal move, and its value v is the result of one game played from
+there to the end with random moves.
+
+Whose view a value has. The leaf's v is seen by the side to move at the leaf. A node's Q is seen by the player who moved
+INTO the node, because that player chooses it. The mover changes between a node and its parent, so the sign changes at every
+level on the way up:
+
+    root        black to move                    nobody chooses it
+     |  black plays a
+    node a      white to move   Q seen by black      +0.6   <- good for black
+     |  white plays b
+    node b      black to move   Q seen by white      -0.6   <- bad for white
+                 leaf: v = +0.6 for black, so b is updated with -v = -0.6 and a with +0.6
+
+`mcts_alphaZero.py` searches the same tree and takes v and P from the network.
 """
 
 import random
@@ -10,10 +27,10 @@ import numpy as np
 
 
 def policy_value_fn(board):
-    """The same probability for every legal move, and value 0 (provided).
+    """Give every legal move the same probability, and the position the value 0 (provided).
 
     Args:
-        board: a Board that is not over.
+        board: a position whose game is not over.
 
     Returns:
         (iterable of (move, probability), 0)
@@ -29,9 +46,9 @@ class TreeNode:
     Attributes:
         _parent: TreeNode, None for the root.
         _children: dict move -> TreeNode, empty until the node is expanded.
-        _n_visits: how many playouts have passed through this node.
-        _Q: mean result of those playouts in [-1, 1], seen by the player who moved INTO this node.
-        _u: the exploration bonus when it was last computed.
+        _n_visits: number of playouts that have passed through this node.
+        _Q: mean value of those playouts in [-1, 1], seen by the player who moved INTO this node.
+        _u: exploration bonus, as last computed.
         _P: prior probability of the move that leads here.
     """
 
@@ -44,15 +61,15 @@ class TreeNode:
         self._P = prior_p
 
     def expand(self, action_priors):
-        """Add a child for every (move, prior) that is not there yet."""
+        """Add a child for every (move, prior) whose move has none yet."""
         ### BEGIN SOLUTION 5.1
         for move, prior in action_priors:
             if move not in self._children:
-                self._children[move] = TreeNode(self, prior)
+                self._children[move] = type(self)(self, float(prior))
         ### END SOLUTION
 
     def select(self, c_puct):
-        """The child with the largest `get_value(c_puct)`.
+        """Choose the child with the largest `get_value(c_puct)`.
 
         Returns:
             (move, TreeNode)
@@ -61,15 +78,33 @@ class TreeNode:
         return max(self._children.items(), key=lambda item: item[1].get_value(c_puct))
         ### END SOLUTION
 
+    def select_leaf(self, board, c_puct):
+        """Go down from this node, always to the selected child, until a node has no children.
+
+        Args:
+            board: the position at this node; the moves on the way are played on it.
+            c_puct: weight of the exploration bonus.
+
+        Returns:
+            The leaf, a TreeNode; `board` is its position.
+        """
+        ### BEGIN SOLUTION 5.1
+        node = self
+        while not node.is_leaf():
+            move, node = node.select(c_puct)
+            board.do_move(move)
+        return node
+        ### END SOLUTION
+
     def get_value(self, c_puct):
-        """Selection value of this node: Q + c_puct * P * sqrt(N_parent) / (1 + n), n the visits of this node."""
+        """Compute the selection value Q + c_puct * P * sqrt(N_parent) / (1 + n), where n counts the visits of this node."""
         ### BEGIN SOLUTION 5.1
         self._u = c_puct * self._P * self._parent._n_visits**0.5 / (1 + self._n_visits)
         return self._Q + self._u
         ### END SOLUTION
 
     def update(self, leaf_value):
-        """Count one visit and take `leaf_value` into the mean Q.
+        """Count one visit and include `leaf_value` in the mean Q.
 
         Args:
             leaf_value: in [-1, 1], seen by the player who moved into this node.
@@ -80,7 +115,11 @@ class TreeNode:
         ### END SOLUTION
 
     def update_recursive(self, leaf_value):
-        """`update` for this node and all its ancestors; the value changes its sign from each node to its parent."""
+        """Back a value up: `update` this node and all its ancestors, changing the sign from each node to its parent.
+
+        Args:
+            leaf_value: in [-1, 1], seen by the player who moved into this node.
+        """
         ### BEGIN SOLUTION 5.1
         node = self
         while node is not None:
@@ -90,7 +129,7 @@ class TreeNode:
         ### END SOLUTION
 
     def is_leaf(self):
-        """Whether the node has not been expanded."""
+        """Whether the node has no children."""
         return self._children == {}
 
     def is_root(self):
@@ -104,7 +143,7 @@ class MCTS:
     Args:
         policy_value_fn: board -> (iterable of (move, prior), value); only the priors are used.
         c_puct: weight of the exploration bonus.
-        n_playout: playouts for each move.
+        n_playout: number of playouts for each move.
     """
 
     def __init__(self, policy_value_fn, c_puct=5, n_playout=400):
@@ -114,32 +153,41 @@ class MCTS:
         self._n_playout = n_playout
 
     def _playout(self, board):
-        """One playout from the root: select down to a leaf, expand it unless the game is over there, roll out, back up.
+        """Run one playout from the root in four steps: select, expand, evaluate, backup.
 
         Args:
-            board: a copy of the position at the root; it is played on.
+            board: a copy of the position at the root; moves are played on it.
         """
         ### BEGIN SOLUTION 5.1
-        node = self._root
-        while not node.is_leaf():
-            move, node = node.select(self._c_puct)
-            board.do_move(move)
+        leaf = self._root.select_leaf(board, self._c_puct)
+        self._expand(leaf, board)
+        value = self._evaluate_rollout(board)
+        # Backup. The value is seen by the side to move at the leaf, and it was the opponent who moved into the leaf.
+        leaf.update_recursive(-value)
+        ### END SOLUTION
+
+    def _expand(self, leaf, board):
+        """Give the leaf its children, unless the game is over there.
+
+        Args:
+            leaf: a TreeNode without children.
+            board: its position.
+        """
+        ### BEGIN SOLUTION 5.1
         ended, _ = board.game_end()
         if not ended:
             action_priors, _ = self._policy(board)
-            node.expand(action_priors)
-        # The rollout's value is seen by the side to move at the leaf; the opponent is who moved into it.
-        node.update_recursive(-self._evaluate_rollout(board))
+            leaf.expand(action_priors)
         ### END SOLUTION
 
     def _evaluate_rollout(self, board):
         """Play random moves to the end of the game.
 
         Args:
-            board: the position at the leaf; it is played on. The game may be over already.
+            board: the position at the leaf; moves are played on it. The game may be over already.
 
         Returns:
-            1, 0 or -1: the result seen by the side to move at the leaf.
+            1, 0 or -1: the result, seen by the side to move at the leaf.
         """
         ### BEGIN SOLUTION 5.1
         player = board.get_current_player()
@@ -153,7 +201,7 @@ class MCTS:
         ### END SOLUTION
 
     def get_move(self, board):
-        """The most visited move after `n_playout` playouts, each on a copy of `board`."""
+        """Run `n_playout` playouts, each on a copy of `board`, and return the most visited move."""
         ### BEGIN SOLUTION 5.1
         for _ in range(self._n_playout):
             self._playout(board.copy())
@@ -164,7 +212,7 @@ class MCTS:
         """Go one move down and keep the subtree: the child becomes the root and forgets its parent.
 
         Args:
-            last_move: the move played; -1, or a move that is no child of the root, gives a new empty root.
+            last_move: the move that was played; -1, or a move without a child at the root, gives a new empty root.
         """
         ### BEGIN SOLUTION 5.1
         if last_move in self._root._children:
@@ -176,11 +224,11 @@ class MCTS:
 
 
 class MCTSPlayer:
-    """A player that searches afresh for every move.
+    """A player that starts a new search for every move.
 
     Args:
         c_puct: weight of the exploration bonus.
-        n_playout: playouts for each move.
+        n_playout: number of playouts for each move.
     """
 
     def __init__(self, c_puct=5, n_playout=400):
@@ -188,7 +236,7 @@ class MCTSPlayer:
         self.player = None
 
     def set_player_ind(self, p):
-        """Be player `p` (1 or 2)."""
+        """Set which player this is, 1 or 2."""
         self.player = p
 
     def reset_player(self):
@@ -196,11 +244,11 @@ class MCTSPlayer:
         self.mcts.update_with_move(-1)
 
     def get_action(self, board, is_selfplay=False, print_probs_value=0):
-        """The move to play.
+        """Choose a move.
 
         Args:
-            board: a position with at least one empty point; it is left as it was.
-            is_selfplay, print_probs_value: without meaning here; all players are called alike.
+            board: a position with at least one empty point; it is not changed.
+            is_selfplay, print_probs_value: ignored; every player has the same signature.
 
         Returns:
             (the most visited move, None)

@@ -13,7 +13,7 @@
 
 namespace {
 
-constexpr int THREAT_NODES = 100'000;  // of the search for threats at the root: that of a move of one second
+constexpr int THREAT_NODES = 100'000;  // of the threat search at the root: what a move of one second gets
 
 struct BenchPosition {
     const char *kind;
@@ -41,7 +41,7 @@ const std::vector<BenchPosition> POSITIONS = {
     {"attack", "7,10 9,10 4,13 5,10 5,9 6,11 4,11 4,9 3,8 9,9 9,11 10,9 7,12 11,8 12,7 11,9 12,9 11,10 11,11 9,8 12,11"},
 };
 
-/// Set the stones up; returns whose turn it is.
+/// Put the stones on the board; returns the side to move.
 int set_up(Position &position, const char *moves) {
     std::istringstream text(moves);
     int side = 0;
@@ -71,7 +71,7 @@ void run_bench(const BenchTerms &terms, const Options &options) {
     for (const BenchPosition &bench : POSITIONS) {
         Position position;
         const int side = set_up(position, bench.moves);
-        const auto search = std::make_unique<Search>(position, options);  // each with an empty table
+        const auto search = std::make_unique<Search>(position, options);  // a new one, so that its table is empty
         const std::clock_t start = std::clock();
         const Result result = search->run(side, limits);
         const double spent_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;

@@ -1,4 +1,4 @@
-// Measurements on fixed positions: how much work a depth is, or how deep a time goes.
+// Measurements on fixed positions: how many nodes a depth takes, or how deep the search gets in a given time.
 
 #ifndef BENCH_H
 #define BENCH_H
@@ -7,11 +7,11 @@
 
 struct BenchTerms {
     int depth = 8;
-    double seconds = 0.0;  // for each position, in place of a depth, if not 0
+    double seconds = 0.0;  // for each position; if not 0 it replaces the depth
 };
 
-/// Search every position of the bench and print what each took, on standard output; times are CPU seconds. At a fixed depth
-/// the last line is the signature: all nodes together, the same on every machine until the search itself changes.
+/// Search every position of the bench and print what each took to standard output, in CPU seconds. At a fixed depth the last
+/// line is the signature: the number of all nodes, the same on every machine until the search itself changes.
 void run_bench(const BenchTerms &terms, const Options &options);
 
 #endif

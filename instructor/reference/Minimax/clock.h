@@ -1,5 +1,5 @@
-// Time of one move: CPU time, which is what the referee counts, so that the engine thinks as long on a busy machine as on a
-// free one.
+// The time of one move. It is CPU time, as the referee counts it, so that the engine thinks as long on a busy machine as on an
+// idle one.
 
 #ifndef CLOCK_H
 #define CLOCK_H
@@ -14,7 +14,7 @@ class Clock {
    public:
     explicit Clock(double budget_s) : start_(now()), budget_s_(budget_s) {}
 
-    /// CPU seconds of this process; a share of the wall clock where that is more, so that no move takes for ever.
+    /// CPU seconds of this process, or a share of the wall-clock seconds if that is more, so that no move takes forever.
     double elapsed_s() const {
         const Moment end = now();
         const double cpu_s = static_cast<double>(end.cpu - start_.cpu) / CLOCKS_PER_SEC;
@@ -22,7 +22,7 @@ class Clock {
         return std::max(cpu_s, wall_s / wall_patience());
     }
     bool is_over() const { return elapsed_s() >= budget_s_; }
-    /// Whether a further, deeper iteration could still end in time: it takes several times as long as all before it.
+    /// Whether one more iteration could end in time: it takes several times as long as all before it together.
     bool allows_another() const { return elapsed_s() < 0.4 * budget_s_; }
 
    private:
@@ -33,8 +33,8 @@ class Clock {
 
     static Moment now() { return {std::clock(), std::chrono::steady_clock::now()}; }
 
-    /// Wall-clock seconds that count as one: 10, of which nine other programs on the core leave one, and 1 where the referee
-    /// says that it counts wall-clock time.
+    /// Wall-clock seconds that count as one second: 10, as if nine other programs ran on this core; but 1 if the referee says
+    /// that it counts wall-clock time.
     static double wall_patience() {
         static const char *const counted = std::getenv("GOMOKU_CLOCK");
         static const double patience = counted != nullptr && std::strcmp(counted, "wall") == 0 ? 1.0 : 10.0;

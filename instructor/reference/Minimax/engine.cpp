@@ -1,16 +1,22 @@
 // The reference engine: threat-space search and alpha-beta over incremental patterns, behind the course protocol.
 // `reference bench [DEPTH]` and `reference bench --seconds SECONDS` measure it instead (bench.h).
 //
-// It plays within eight tenths of the time that a move may take (GOMOKU_MOVE_TIME_S, 5 s unless told) and 3.5 s at most, by
-// the clock that the referee counts (GOMOKU_CLOCK, CPU time unless told "wall"). GOMOKU_SEED repeats its choices in the
-// opening; GOMOKU_NO_SWAP=1 is for games without a swap. GOMOKU_REPORT=1 reports on standard error: a line for each completed
-// iteration, of depth 0 where the search for threats has found a win and nothing else was searched; scores beyond 900000 are
-// proven. GOMOKU_WITHOUT switches ideas off, a comma-separated list of names from options.h.
+// Read it in this order: patterns.h and position.h (the board), evaluate.h, search.cpp (the algorithm) with table.h,
+// ordering.h and selectivity.h, then threats.h and opening.h.
+//
+// A move takes at most eight tenths of the time limit (GOMOKU_MOVE_TIME_S, 5 s by default) and never more than 3.5 s, on the
+// clock that the referee uses (GOMOKU_CLOCK: CPU time, or "wall"). Other environment variables:
+//
+//     GOMOKU_SEED       repeats its choices in the opening
+//     GOMOKU_NO_SWAP    set: it never swaps
+//     GOMOKU_REPORT     set: it writes a line about each completed iteration to standard error. Depth 0 means that the threat
+//                       search found a win and nothing else was searched; scores beyond 900000 are proven
+//     GOMOKU_WITHOUT    a comma-separated list of ideas to switch off, by their names in options.h
 
 #include <memory>
 #include <random>
 
-// A `main` of its own, for the bench, starts the one of the header.
+// This engine has its own `main`, because of the bench; it calls the one of the header.
 #define main protocol_main
 #include "AIController.h"
 #undef main
@@ -27,6 +33,7 @@ namespace {
 constexpr double TIME_SHARE = 0.8;
 constexpr double MOST_S = 3.5;
 constexpr int SWAP_STONES = 3;
+constexpr std::pair<int, int> NO_STONE{-1, -1};  // told: black opens, or white has swapped; answered: a swap
 
 struct Engine {
     explicit Engine(const Options &options) : search(position, options) {}
@@ -35,18 +42,19 @@ struct Engine {
     Search search;
     std::mt19937 generator;
     double budget_s = MOST_S;
-    bool talks = false;
+    bool reports = false;
     bool may_swap = true;
 };
 
-Options options;  // as main() finds them
+Options options;  // set by main()
 std::unique_ptr<Engine> engine;
 
-double environment_number(const char *name, double otherwise) {
+/// The positive number in an environment variable, or a default.
+double environment_number(const char *name, double fallback) {
     const char *text = std::getenv(name);
     char *end = nullptr;
     const double number = text == nullptr ? 0.0 : std::strtod(text, &end);
-    return text == nullptr || end == text || number <= 0 ? otherwise : number;
+    return text == nullptr || end == text || number <= 0 ? fallback : number;
 }
 
 void report(const Result &result) {
@@ -59,7 +67,7 @@ void report(const Result &result) {
     std::cerr << std::endl;
 }
 
-/// Whether the arguments ask for a bench, and for which.
+/// Whether the arguments ask for a bench; if so, `terms` says for which.
 bool bench_terms(const std::vector<std::string> &arguments, BenchTerms &terms) {
     if (arguments[0] != "bench" || arguments.size() > 3) {
         return false;
@@ -90,18 +98,17 @@ void init() {
     engine->generator.seed(seed != nullptr ? static_cast<unsigned>(std::strtoul(seed, nullptr, 10))
                                            : static_cast<unsigned>(now));
     engine->budget_s = std::min(MOST_S, TIME_SHARE * environment_number("GOMOKU_MOVE_TIME_S", 5.0));
-    engine->talks = std::getenv("GOMOKU_REPORT") != nullptr;
+    engine->reports = std::getenv("GOMOKU_REPORT") != nullptr;
     engine->may_swap = std::getenv("GOMOKU_NO_SWAP") == nullptr;
     ai_set_stone = [](int x, int y, bool mine) { engine->position.put(cell_of(x, y), mine ? ai_side : 1 - ai_side); };
 }
 
 std::pair<int, int> action(std::pair<int, int> loc) {
-    const std::pair<int, int> nothing(-1, -1);
     Position &position = engine->position;
-    if (loc != nothing) {
+    if (loc != NO_STONE) {
         position.put(cell_of(loc.first, loc.second), 1 - ai_side);
     } else if (position.stones() > 0) {
-        position.swap_colours();  // white has swapped: the single black stone is mine now and I am to move
+        position.swap_colours();  // white has swapped: the stone that was white is mine now, and I move again
     }
     int cell = NO_CELL;
     if (position.stones() == 0) {
@@ -109,11 +116,11 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     } else if (ai_side == 0 && position.stones() == 2 && options.balance) {
         cell = balanced_stone(position, engine->search, engine->budget_s, engine->generator);
     } else {
-        const Observer observer = engine->talks ? report : Observer();
+        const Observer observer = engine->reports ? report : Observer();
         const Result result = engine->search.run(ai_side, Limits::of_time(engine->budget_s), observer);
         if (ai_side == 1 && position.stones() == SWAP_STONES && result.score < 0 && engine->may_swap) {
             position.swap_colours();
-            return nothing;
+            return NO_STONE;
         }
         cell = result.cell;
     }

@@ -1,4 +1,4 @@
-// The first three stones and the swap.
+// Black's first two stones, the ones that no search for the best move can choose.
 
 #ifndef OPENING_H
 #define OPENING_H
@@ -8,10 +8,10 @@
 #include "position.h"
 #include "search.h"
 
-/// Black's first stone: anywhere in the central 7x7, so that games differ.
+/// Black's first stone: a random point of the central 7x7, so that games differ, or the one that GOMOKU_OPENING names.
 int first_stone(std::mt19937 &generator);
 
-/// Black's second stone: white may swap, so one of the places where neither side is ahead.
+/// Black's second stone: one of the points after which neither side is ahead, since white may swap.
 int balanced_stone(Position &position, Search &search, double budget_s, std::mt19937 &generator);
 
 #endif

@@ -1,4 +1,4 @@
-// The ideas of the engine, each of which can be switched off, to see what it is worth.
+// The ideas of the engine. Each can be switched off, to measure what it is worth (docs/engines.md).
 
 #ifndef OPTIONS_H
 #define OPTIONS_H
@@ -7,56 +7,56 @@
 #include <string>
 
 struct Options {
-    bool table = true;
-    bool pvs = true;
-    bool lmr = true;
-    bool killers = true;
-    bool history = true;
-    bool vcf = true;
-    bool lazy_vcf = true;
-    bool root_vcf = true;
-    bool root_vct = true;
-    bool root_defence = true;
-    bool extension = true;
-    bool danger = true;
-    bool forced = true;
-    bool width = true;
-    bool narrow = true;
-    bool distance = true;
-    bool wins = true;
-    bool balance = true;
+    bool table = true;         // transposition table: cut-offs, and the best move of an earlier search comes first
+    bool pvs = true;           // principal variation search: every move but the first gets an empty window
+    bool lmr = true;           // late move reductions: quiet moves late in the order are first searched less deeply
+    bool killers = true;       // killer moves: quiet moves that refuted a sibling node come earlier
+    bool history = true;       // history heuristic: so do quiet moves that refuted often, anywhere in the tree
+    bool vcf = true;           // victory by continuous fours (VCF), searched for at the leaves
+    bool lazy_vcf = true;      // but not at leaves whose evaluation already reaches beta
+    bool root_vcf = true;      // VCF before the search
+    bool root_vct = true;      // victory by continuous threats (VCT) before the search
+    bool root_defence = true;  // a new best move at the root is checked for a VCT of the opponent
+    bool extension = true;     // the forced answer to a four costs no depth
+    bool danger = true;        // no position is a leaf while a four or an open three awaits its answer
+    bool forced = true;        // where a five or an open four threatens, only moves that make or answer one are searched
+    bool width = true;         // a limit on the quiet moves of a node
+    bool narrow = true;        // a lower limit nearer the leaves
+    bool distance = true;      // mate distance pruning: no line that is longer than a win already found
+    bool wins = true;          // an open four and a double four count as won without a search
+    bool balance = true;       // black's second stone goes where neither side is ahead, since white may swap
 };
 
+/// An option and its name in GOMOKU_WITHOUT.
 struct Idea {
     const char *name;
     bool Options::*flag;
-    const char *what;
 };
 
 constexpr std::array<Idea, 18> IDEAS = {{
-    {"table", &Options::table, "transposition table: cut-offs, and the best move known is looked at first"},
-    {"pvs", &Options::pvs, "principal variation search: all but the first move are only asked whether they are better"},
-    {"lmr", &Options::lmr, "late move reductions: quiet moves far back in the order are first looked at less deeply"},
-    {"killers", &Options::killers, "quiet moves that refuted a neighbour are looked at sooner"},
-    {"history", &Options::history, "and those that refuted often, anywhere"},
-    {"vcf", &Options::vcf, "victory by continuous fours, at the leaves"},
-    {"lazyvcf", &Options::lazy_vcf, "but not at leaves that are good enough without"},
-    {"rootvcf", &Options::root_vcf, "the same before the search"},
-    {"rootvct", &Options::root_vct, "victory by continuous threats before the search"},
-    {"rootdefence", &Options::root_defence, "the same for the opponent, after a move that is to be the best at the root"},
-    {"extension", &Options::extension, "the answer to a four costs no depth"},
-    {"danger", &Options::danger, "a position with a four or an open three to answer is no leaf"},
-    {"forced", &Options::forced, "only such moves as make or stop a five, or answer an open four to be, where there are any"},
-    {"width", &Options::width, "a limit to the quiet moves of a node"},
-    {"narrow", &Options::narrow, "a limit that is the smaller the nearer the leaves are"},
-    {"distance", &Options::distance, "no line is followed that is longer than a win already found"},
-    {"wins", &Options::wins, "two fours, or an open one, are a win without a search"},
-    {"balance", &Options::balance, "black's second stone where neither side is ahead, since white may swap"},
+    {"table", &Options::table},
+    {"pvs", &Options::pvs},
+    {"lmr", &Options::lmr},
+    {"killers", &Options::killers},
+    {"history", &Options::history},
+    {"vcf", &Options::vcf},
+    {"lazyvcf", &Options::lazy_vcf},
+    {"rootvcf", &Options::root_vcf},
+    {"rootvct", &Options::root_vct},
+    {"rootdefence", &Options::root_defence},
+    {"extension", &Options::extension},
+    {"danger", &Options::danger},
+    {"forced", &Options::forced},
+    {"width", &Options::width},
+    {"narrow", &Options::narrow},
+    {"distance", &Options::distance},
+    {"wins", &Options::wins},
+    {"balance", &Options::balance},
 }};
 
 /// Switch off the ideas of a comma-separated list.
 ///
-/// Returns: empty, or the sentence for whoever wrote a list with an unknown name.
+/// Returns: an empty string, or a sentence that names what is wrong with the list.
 std::string switch_off(const std::string &names, Options &options);
 
 #endif

@@ -15,8 +15,9 @@ constexpr int BLOCKED = 2;
 constexpr int STATES = 19683;  // 3^9
 using Line = std::array<int, LENGTH>;
 
-std::array<int, STATES> known;
+std::array<int, STATES> known;  // patterns by number_of(line), -1 where not yet found
 
+/// Whether the stone in the middle stands in a row of five or more.
 bool has_five(const Line &line) {
     int length = 1;
     for (int i = MIDDLE - 1; i >= 0 && line[i] == OWN; --i) {
@@ -36,43 +37,43 @@ int number_of(const Line &line) {
     return number;
 }
 
-/// The pattern of a line whose middle is an own stone: by what the best further stone would make of it.
-Pattern pattern_of(Line &line) {
-    int &answer = known[number_of(line)];
-    if (answer >= 0) {
-        return static_cast<Pattern>(answer);
-    }
-    Pattern best = NONE;
-    if (has_five(line)) {
-        best = FIVE;
-    } else {
-        int fives = 0;
-        Pattern next = NONE;
-        for (int i = 0; i < LENGTH; ++i) {
-            if (line[i] == EMPTY) {
-                line[i] = OWN;
-                const Pattern made = pattern_of(line);
-                line[i] = EMPTY;
-                fives += made == FIVE;
-                next = std::max(next, made);
-            }
-        }
-        switch (next) {
-            case FIVE: best = fives >= 2 ? OPEN_FOUR : FOUR; break;
-            case OPEN_FOUR: best = OPEN_THREE; break;
-            case FOUR: best = THREE; break;
-            case OPEN_THREE: best = OPEN_TWO; break;
-            case THREE: best = TWO; break;
-            case OPEN_TWO:
-            case TWO: best = ONE; break;
-            default: best = NONE;
+Pattern pattern_of(Line &line);
+
+/// The pattern of a line without a five, by the best pattern that a further stone makes of it.
+Pattern pattern_before_five(Line &line) {
+    int fives = 0;
+    Pattern next = NONE;
+    for (int &cell : line) {
+        if (cell == EMPTY) {
+            cell = OWN;
+            const Pattern made = pattern_of(line);
+            cell = EMPTY;
+            fives += made == FIVE;
+            next = std::max(next, made);
         }
     }
-    answer = best;
-    return best;
+    switch (next) {
+        case FIVE: return fives >= 2 ? OPEN_FOUR : FOUR;
+        case OPEN_FOUR: return OPEN_THREE;
+        case FOUR: return THREE;
+        case OPEN_THREE: return OPEN_TWO;
+        case THREE: return TWO;
+        case OPEN_TWO:
+        case TWO: return ONE;
+        default: return NONE;
+    }
 }
 
-/// The class of a point by the patterns of its four lines.
+/// The pattern of a line with an own stone in its middle.
+Pattern pattern_of(Line &line) {
+    const int number = number_of(line);
+    if (known[number] < 0) {
+        known[number] = has_five(line) ? FIVE : pattern_before_five(line);
+    }
+    return static_cast<Pattern>(known[number]);
+}
+
+/// The class of a point with these patterns on its four lines.
 PointClass classify(const std::array<std::uint8_t, 4> &patterns) {
     int fours = 0;
     int threes = 0;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int DIRECTIONS[4] = {1, ROW, ROW + 1, ROW - 1};
 
-/// Of a neighbour in `key_`.
+/// The two bits that stand for a neighbour in a key.
 int code_of(int stone) { return stone == Position::EMPTY ? 0 : stone == Position::RIM ? 3 : stone + 1; }
 
 }  // namespace
@@ -20,13 +20,7 @@ Position::Position() {
     counts_ = {};
     values_ = {};
     near_ = {};
-    std::mt19937_64 generator(20170101);  // fixed: hashes must not depend on the game's seed
-    side_key_ = generator();
-    for (auto &keys : stone_key_) {
-        for (auto &key : keys) {
-            key = generator();
-        }
-    }
+    draw_keys();
     for (int x = 0; x < SIZE; ++x) {
         for (int y = 0; y < SIZE; ++y) {
             points_.push_back(cell_of(x, y));
@@ -41,11 +35,20 @@ Position::Position() {
                 key_[cell][direction] |= static_cast<std::uint16_t>(code_of(stone_[cell + step]) << (2 * (MARGIN + k - 1)));
             }
         }
-    }
-    for (const int cell : points_) {
         tally(cell, 1);
         for (int direction = 0; direction < 4; ++direction) {
             refresh(cell, direction);
+        }
+    }
+}
+
+/// Draw the random numbers of the Zobrist keys.
+void Position::draw_keys() {
+    std::mt19937_64 generator(20170101);  // fixed: hashes do not depend on the seed of the game
+    side_key_ = generator();
+    for (auto &keys : stone_key_) {
+        for (auto &key : keys) {
+            key = generator();
         }
     }
 }
@@ -84,7 +87,7 @@ int Position::find(int colour, PointClass wanted) const {
     return NO_CELL;
 }
 
-/// Change what lies on a cell, and with it the lines of its neighbours.
+/// Put a stone on a cell or take it away, and update the lines of its neighbours.
 void Position::change(int cell, int to) {
     const bool placing = to != EMPTY;
     if (placing) {
@@ -94,7 +97,7 @@ void Position::change(int cell, int to) {
     stone_[cell] = static_cast<std::uint8_t>(to);
     for (int direction = 0; direction < 4; ++direction) {
         for (int k = 1; k <= MARGIN; ++k) {
-            // From a neighbour behind, this cell lies k ahead, and the other way round.
+            // This cell is k ahead of the neighbour behind it, and k behind the one ahead.
             const int behind = cell - k * DIRECTIONS[direction];
             const int ahead = cell + k * DIRECTIONS[direction];
             key_[behind][direction] ^= static_cast<std::uint16_t>(flip << (2 * (MARGIN + k - 1)));
@@ -109,13 +112,13 @@ void Position::change(int cell, int to) {
     }
     if (!placing) {
         for (int direction = 0; direction < 4; ++direction) {
-            set_patterns(cell, direction);  // they were left alone while a stone lay here
+            set_patterns(cell, direction);  // not updated while a stone was here
         }
         tally(cell, 1);
     }
 }
 
-/// Bring one line of a point up to date, if the point is empty.
+/// Update one line of a point if the point is empty.
 void Position::refresh(int cell, int direction) {
     if (stone_[cell] == EMPTY && pattern_[cell][direction] != PATTERNS_OF_KEY[key_[cell][direction]]) {
         tally(cell, -1);
@@ -124,6 +127,7 @@ void Position::refresh(int cell, int direction) {
     }
 }
 
+/// Set the patterns of one line of a point from its key.
 void Position::set_patterns(int cell, int direction) {
     PatternPair &before = pattern_[cell][direction];
     const PatternPair now = PATTERNS_OF_KEY[key_[cell][direction]];
@@ -134,7 +138,7 @@ void Position::set_patterns(int cell, int direction) {
     before = now;
 }
 
-/// Add an empty point to the sums (1) or take it out (-1).
+/// Add an empty point to the sums (sign 1) or subtract it (sign -1).
 void Position::tally(int cell, int sign) {
     for (int colour = 0; colour < 2; ++colour) {
         const PointWorth &point = worth(colour, cell);

@@ -1,4 +1,4 @@
-// The board with everything the search asks of it, kept up to date stone by stone.
+// The board, with all that the search reads of it, updated stone by stone.
 
 #ifndef POSITION_H
 #define POSITION_H
@@ -9,12 +9,12 @@
 
 #include "patterns.h"
 
-#ifndef BOARD_SIZE  // other boards are for the teacher (instructor/teacher)
+#ifndef BOARD_SIZE  // the teacher (instructor/teacher) has boards of other sizes
 #define BOARD_SIZE 15
 #endif
 
 constexpr int SIZE = BOARD_SIZE;
-constexpr int MARGIN = 4;  // a rim as wide as a pattern reaches, so that no line needs bounds
+constexpr int MARGIN = 4;  // a rim as wide as a pattern reaches: lines need no bounds checks
 constexpr int ROW = SIZE + 2 * MARGIN;
 constexpr int CELLS = ROW * ROW;
 constexpr int NO_CELL = 0;
@@ -23,8 +23,11 @@ inline int cell_of(int x, int y) { return (x + MARGIN) * ROW + y + MARGIN; }
 inline int x_of(int cell) { return cell / ROW - MARGIN; }
 inline int y_of(int cell) { return cell % ROW - MARGIN; }
 
-/// Colours 0 (black) and 1 (white). Invariant: the keys are true for every cell; for every empty point and colour, patterns and
-/// lines are those of a stone of that colour there; `counts` and `values` are their sums over the empty points.
+/// The stones of both colours, 0 (black) and 1 (white).
+///
+/// Invariants: the keys of every cell match its neighbours; `pattern_` and `lines_` of every empty point tell what a stone of
+/// each colour would make there; `counts_` and `values_` are sums over the empty points; `hash_` is the Zobrist key of the
+/// stones.
 class Position {
    public:
     Position();
@@ -38,18 +41,18 @@ class Position {
     bool is_full() const { return stones_ == SIZE * SIZE; }
     std::uint64_t hash(int side_to_move) const { return hash_ ^ (side_to_move ? side_key_ : 0); }
 
-    /// What a stone of a colour on an empty point would make of one of its four lines.
+    /// What a stone of this colour on an empty point would make of one of its four lines.
     int pattern(int colour, int cell, int direction) const { return pattern_[cell][direction][colour]; }
     PointClass point_class(int colour, int cell) const { return worth(colour, cell).point_class; }
-    /// Points of a class for a colour.
+    /// How many points are of this class for a colour.
     int count(int colour, PointClass wanted) const { return counts_[colour][wanted]; }
-    /// Some point of a class; only where count() is not 0.
+    /// The first point of this class for a colour, NO_CELL if there is none.
     int find(int colour, PointClass wanted) const;
-    /// Sum of the pattern values of a point for a colour.
+    /// The sum of the pattern values of a point for a colour.
     int value(int colour, int cell) const { return worth(colour, cell).value; }
     /// The same over the whole board.
     int values(int colour) const { return values_[colour]; }
-    /// Whether a stone lies within two points.
+    /// Whether some stone is at most two points away along a line.
     bool is_near(int cell) const { return near_[cell] > 0; }
     const std::vector<int> &points() const { return points_; }
     int stone(int cell) const { return stone_[cell]; }
@@ -58,6 +61,7 @@ class Position {
     static constexpr int RIM = 3;
 
    private:
+    void draw_keys();
     void change(int cell, int to);
     void refresh(int cell, int direction);
     void set_patterns(int cell, int direction);
@@ -65,9 +69,9 @@ class Position {
     const PointWorth &worth(int colour, int cell) const { return WORTH_OF_LINES[lines_[colour][cell]]; }
 
     std::array<std::uint8_t, CELLS> stone_;
-    std::array<std::array<std::uint16_t, 4>, CELLS> key_;  // neighbours on each line, as in patterns.h
+    std::array<std::array<std::uint16_t, 4>, CELLS> key_;  // of PATTERNS_OF_KEY, one for each line
     std::array<std::array<PatternPair, 4>, CELLS> pattern_;
-    std::array<std::array<std::uint16_t, CELLS>, 2> lines_;  // number of the four patterns, as in patterns.h
+    std::array<std::array<std::uint16_t, CELLS>, 2> lines_;  // index into WORTH_OF_LINES
     std::array<std::array<int, CLASSES>, 2> counts_;
     std::array<int, 2> values_;
     std::array<std::uint8_t, CELLS> near_;

@@ -1,4 +1,4 @@
-// Iterative deepening alpha-beta (principal variation search) with a transposition table.
+// Iterative deepening alpha-beta search (principal variation search) with a transposition table.
 
 #ifndef SEARCH_H
 #define SEARCH_H
@@ -7,86 +7,96 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "clock.h"
+#include "evaluate.h"
 #include "options.h"
+#include "ordering.h"
 #include "position.h"
+#include "selectivity.h"
+#include "table.h"
 #include "threats.h"
 
-constexpr int WIN = 1'000'000;     // less the plies to the five
-constexpr int SURE_WIN = 900'000;  // scores beyond it are proven
-constexpr int MAX_PLY = 64;
-
-/// When a search ends: by whatever comes first.
+/// What ends a search, whichever comes first.
 struct Limits {
     double budget_s;
     int max_depth;
-    int threat_nodes;  // of the search for threats at the root
+    int threat_nodes;  // of the threat search (VCT) at the root
     std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();
 
+    /// For a move within `budget_s`, of which the threat search at the root gets its share.
     static Limits of_time(double budget_s, int max_depth = MAX_PLY);
 };
 
 struct Result {
     int cell = NO_CELL;
     int score = 0;  // for the side to move
-    int depth = 0;  // 0: the search for threats has found a win
+    int depth = 0;  // of the last completed iteration; 0 if the threat search found a win
     std::uint64_t nodes = 0;
     double seconds = 0.0;
     std::vector<int> line;  // principal variation
 };
 
-/// What is told of each iteration that was completed.
+/// Called with the result so far after each completed iteration.
 using Observer = std::function<void(const Result &)>;
 
 class Search {
    public:
     Search(Position &position, const Options &options);
 
-    /// The best move for `side` within the limits.
+    /// The best move for `side` within the limits. The position is as before afterwards.
     Result run(int side, const Limits &limits, const Observer &observer = nullptr);
 
    private:
-    enum Bound : std::uint8_t { UPPER, LOWER, EXACT };
-    struct Entry {
-        std::uint64_t hash = 0;
-        std::int32_t score = 0;
-        std::int16_t cell = NO_CELL;
-        std::int8_t depth = -1;
-        Bound bound = UPPER;
-    };
-    struct Move {
-        int cell;
-        int key;
+    /// A node of the tree: what the moves above ask of the position on the board. Scores are for `side`, who is to move, and
+    /// only those between alpha and beta matter.
+    struct Node {
+        int side;
+        int depth;  // left to search
+        int alpha;
+        int beta;
+        int ply;  // moves below the root
+
+        bool is_root() const { return ply == 0; }
+        /// The node after a move, searched to `new_depth` with the window from alpha to `new_beta`, seen from the other side.
+        Node child(int new_depth, int new_beta) const { return {1 - side, new_depth, -new_beta, -alpha, ply + 1}; }
     };
     struct Stopped {};
 
-    int negamax(int side, int depth, int alpha, int beta, int ply);
-    bool is_over() const;
-    std::uint64_t searched() const { return nodes_ + threats_.nodes() - earlier_; }
-    int evaluate(int side) const;
-    void remember(int side, int cell, int depth, int ply);
+    void begin(const Limits &limits);
+    void deepen(int side, int max_depth, Result &result, const Observer &observer);
+    int negamax(Node node);
+    std::optional<int> cut_off(Node &node) const;
+    std::optional<int> decided_by_fours(const Node &node) const;
+    int leaf_value(const Node &node);
+    int search_moves(Node node);
+    int search_move(const Node &node, std::size_t place, bool is_quiet);
+    bool is_in_danger(int side) const;
+    int find_threat_win(int side, int threat_nodes);
     bool loses_to_threats(int side, int cell);
-    int width_at(int depth) const;
-    void find_moves(int side, int preferred, int ply, int width, std::vector<Move> &moves) const;
+    void count_node();
+    bool is_over() const { return searched() >= max_nodes_ || clock_->is_over(); }
+    std::uint64_t searched() const { return nodes_ + threats_.nodes() - earlier_threat_nodes_; }
+    void report(Result &result, const Observer &observer) const;
     std::vector<int> principal_variation(int side);
 
     const Options options_;
+    const Selectivity selectivity_;
     Position &position_;
     ThreatSearch threats_;
-    std::vector<Entry> table_;
-    std::array<std::array<int, CELLS>, 2> history_;
-    std::array<std::array<int, 2>, MAX_PLY + 1> killers_;
-    std::array<std::vector<Move>, MAX_PLY + 1> moves_;
-    const Clock *clock_ = nullptr;
+    TranspositionTable table_;
+    MoveOrdering ordering_;
+    std::array<std::vector<Move>, MAX_PLY + 1> moves_;  // by ply
+    std::optional<Clock> clock_;
     std::uint64_t nodes_ = 0;
-    std::uint64_t earlier_ = 0;  // nodes of searches for threats in earlier moves
+    std::uint64_t earlier_threat_nodes_ = 0;  // of earlier runs
     std::uint64_t max_nodes_ = 0;
-    int root_cell_ = NO_CELL;               // best so far of the iteration
-    std::unordered_map<int, int> answers_;  // to root moves, that win by threats; NO_CELL: none was found
-    int answer_nodes_ = 0;                  // looked at for each
+    int root_cell_ = NO_CELL;                         // the best so far
+    std::unordered_map<int, bool> root_refutations_;  // by root move: whether the opponent has a VCT after it
+    int refutation_nodes_ = 0;                        // for each of them
 };
 
 #endif

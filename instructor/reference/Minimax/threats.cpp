@@ -4,141 +4,132 @@
 
 namespace {
 
-constexpr int VCF_NODES = 100;     // at each step of a search for threats
-constexpr int ANSWER_NODES = 500;  // for the fours of the side that is threatened
+constexpr int VCF_NODES = 100;     // at each attacking step of a VCT
+constexpr int ANSWER_NODES = 500;  // for a VCF of the side that is threatened
 constexpr int MOST_THREATS = 12;   // before the fours
 
 }  // namespace
 
-int ThreatSearch::winning_move(int side, int nodes) {
-    left_ = nodes;
-    failed_.clear();
-    int first = NO_CELL;
-    return wins(side, first) ? first : NO_CELL;
+int ThreatSearch::find_vcf(int side, int nodes) {
+    vcf_nodes_left_ = nodes;
+    no_vcf_.clear();
+    return winning_four(side);
 }
 
-bool ThreatSearch::wins(int side, int &first) {
+/// The first move of a VCF for `side`, who is to move, or NO_CELL if there is none or the nodes are used up.
+int ThreatSearch::winning_four(int side) {
     ++visited_;
     const int other = 1 - side;
     if (position_.count(side, MAKES_FIVE) > 0) {
-        first = position_.find(side, MAKES_FIVE);
-        return true;
+        return position_.find(side, MAKES_FIVE);
     }
-    const int threatened = position_.count(other, MAKES_FIVE);
-    if (threatened > 1) {
-        return false;
+    const int to_stop = position_.count(other, MAKES_FIVE);
+    if (to_stop > 1) {
+        return NO_CELL;
     }
-    if (threatened == 0 && position_.count(side, WIN_FOUR) > 0) {
-        first = position_.find(side, WIN_FOUR);
-        return true;
+    if (to_stop == 0 && position_.count(side, WIN_FOUR) > 0) {
+        return position_.find(side, WIN_FOUR);
     }
     if (position_.count(side, MAKES_FOUR) + position_.count(side, FOUR_THREE) + position_.count(side, WIN_FOUR) == 0) {
-        return false;
+        return NO_CELL;
     }
     const std::uint64_t hash = position_.hash(side);
-    if (--left_ <= 0 || failed_.count(hash) > 0) {
-        return false;
+    if (--vcf_nodes_left_ <= 0 || no_vcf_.count(hash) > 0) {
+        return NO_CELL;
     }
-    const int forced = threatened == 1 ? position_.find(other, MAKES_FIVE) : NO_CELL;
+    const int forced = to_stop == 1 ? position_.find(other, MAKES_FIVE) : NO_CELL;
     for (const PointClass wanted : {WIN_FOUR, FOUR_THREE, MAKES_FOUR}) {
         if (position_.count(side, wanted) == 0) {
             continue;
         }
         for (const int cell : position_.points()) {
-            if (!position_.is_empty(cell) || position_.point_class(side, cell) != wanted ||
-                (forced != NO_CELL && cell != forced)) {
-                continue;
-            }
-            position_.put(cell, side);
-            const int answer = position_.find(side, MAKES_FIVE);
-            bool won = position_.count(side, MAKES_FIVE) > 1 && position_.count(other, MAKES_FIVE) == 0;
-            if (!won && answer != NO_CELL) {
-                // The four must be stopped at once; whoever could make a five instead has won by it.
-                if (position_.count(other, MAKES_FIVE) == 0) {
-                    int ignored = NO_CELL;
-                    position_.put(answer, other);
-                    won = wins(side, ignored);
-                    position_.take(answer);
-                }
-            }
-            position_.take(cell);
-            if (won) {
-                first = cell;
-                return true;
+            if (position_.is_empty(cell) && position_.point_class(side, cell) == wanted &&
+                (forced == NO_CELL || cell == forced) && wins_after_four(side, cell)) {
+                return cell;
             }
         }
     }
-    failed_.insert(hash);
-    return false;
+    no_vcf_.insert(hash);
+    return NO_CELL;
 }
 
-int ThreatSearch::winning_threat(int side, int nodes) {
+/// Whether the four that `side` makes here wins: it has two fives to make, or goes on with a VCF after the only answer. It does
+/// not if the opponent can make a five first.
+bool ThreatSearch::wins_after_four(int side, int cell) {
+    const int other = 1 - side;
+    bool wins = false;
+    position_.put(cell, side);
+    const int fives = position_.count(side, MAKES_FIVE);
+    if (fives > 0 && position_.count(other, MAKES_FIVE) == 0) {
+        wins = fives > 1;
+        if (!wins) {
+            const int answer = position_.find(side, MAKES_FIVE);
+            position_.put(answer, other);
+            wins = winning_four(side) != NO_CELL;
+            position_.take(answer);
+        }
+    }
+    position_.take(cell);
+    return wins;
+}
+
+int ThreatSearch::find_vct(int side, int nodes) {
     stop_at_ = visited_ + static_cast<std::uint64_t>(nodes);
-    held_.clear();
-    int first = NO_CELL;
+    no_vct_.clear();
     for (int threats = 1; threats <= MOST_THREATS && visited_ < stop_at_; ++threats) {
-        if (wins_by_threats(side, threats, first)) {
-            return first;
+        const int cell = winning_threat(side, threats);
+        if (cell != NO_CELL) {
+            return cell;
         }
     }
     return NO_CELL;
 }
 
-/// Whether `side`, who is to move, wins by at most so many threats before the fours.
-bool ThreatSearch::wins_by_threats(int side, int threats, int &first) {
+/// The first move of a win by at most so many threats and a VCF after them, for `side`, who is to move; or NO_CELL.
+int ThreatSearch::winning_threat(int side, int threats) {
     const int other = 1 - side;
-    first = winning_move(side, VCF_NODES);
-    if (first != NO_CELL) {
-        return true;
+    const int four = find_vcf(side, VCF_NODES);
+    if (four != NO_CELL) {
+        return four;
     }
     const std::uint64_t hash = position_.hash(side);
-    const auto known = held_.find(hash);
+    const auto known = no_vct_.find(hash);
     if (threats == 0 || visited_ >= stop_at_ || position_.count(other, MAKES_FIVE) > 1 ||
-        (known != held_.end() && known->second >= threats)) {
-        return false;
+        (known != no_vct_.end() && known->second >= threats)) {
+        return NO_CELL;
     }
     std::vector<int> attacks;
     find_attacks(side, attacks);
     for (const int cell : attacks) {
         position_.put(cell, side);
-        const bool won = !holds(other, threats - 1);
+        const bool wins = !holds(other, threats - 1);
         position_.take(cell);
-        if (won) {
-            first = cell;
-            return true;
+        if (wins) {
+            return cell;
         }
         if (visited_ >= stop_at_) {
-            return false;
+            return NO_CELL;
         }
     }
-    held_[hash] = threats;
-    return false;
+    no_vct_[hash] = threats;
+    return NO_CELL;
 }
 
-/// Whether `side`, who is to move, has an answer to the threat that has just been made (and to so many more).
+/// Whether `side`, who is to move, can answer the threat that has just been made, and up to `threats` more.
 bool ThreatSearch::holds(int side, int threats) {
     const int other = 1 - side;
-    if (position_.count(side, MAKES_FIVE) > 0) {
+    const int to_stop = position_.count(other, MAKES_FIVE);
+    if (position_.count(side, MAKES_FIVE) > 0 || (to_stop == 0 && need_not_answer(side))) {
         return true;
     }
-    const int fives = position_.count(other, MAKES_FIVE);
-    if (fives == 0) {
-        if (position_.count(other, WIN_FOUR) == 0 || winning_move(side, ANSWER_NODES) != NO_CELL) {
-            return true;  // that was no threat, or it comes too late
-        }
-        if (left_ <= 0) {
-            return true;  // whether it comes too late is not known, and a win must be proven
-        }
-    }
-    if (fives > 1) {
+    if (to_stop > 1) {
         return false;
     }
     std::vector<int> defences;
     find_defences(side, defences);
     for (const int cell : defences) {
-        int ignored = NO_CELL;
         position_.put(cell, side);
-        const bool held = !wins_by_threats(other, threats, ignored);
+        const bool held = winning_threat(other, threats) == NO_CELL;
         position_.take(cell);
         if (held) {
             return true;
@@ -147,7 +138,14 @@ bool ThreatSearch::holds(int side, int threats) {
     return false;
 }
 
-/// Moves that make a three or a four, the greater threat first; a four of the opponent is stopped by nothing else.
+/// Whether `side`, who has no five to stop, need not answer: no open four threatens, or its own VCF is faster. If the nodes run
+/// out before that is clear the answer is yes, since a win must be proven.
+bool ThreatSearch::need_not_answer(int side) {
+    return position_.count(1 - side, WIN_FOUR) == 0 || find_vcf(side, ANSWER_NODES) != NO_CELL || vcf_nodes_left_ <= 0;
+}
+
+/// Moves that make at least an open three, the strongest first; while the opponent threatens a five, only the move that stops
+/// it.
 void ThreatSearch::find_attacks(int side, std::vector<int> &cells) const {
     const int other = 1 - side;
     if (position_.count(other, MAKES_FIVE) > 0) {
@@ -163,7 +161,7 @@ void ThreatSearch::find_attacks(int side, std::vector<int> &cells) const {
     std::sort(cells.begin(), cells.end(), [&](int a, int b) { return worth(a) > worth(b); });
 }
 
-/// All answers to a four or an open three: the points where it grows, and one's own fours.
+/// All answers to a four or an open three: the points that extend it, and fours of one's own.
 void ThreatSearch::find_defences(int side, std::vector<int> &cells) const {
     const int other = 1 - side;
     if (position_.count(other, MAKES_FIVE) > 0) {

@@ -1,0 +1,227 @@
+"""Verdicts and results, and the one place where they are written to results.json and read from it.
+
+`results.json` holds the sha256 of each file that its verdicts can be repeated by, and a checksum of all that it says itself.
+That is not a signature: whoever can write the folder can also compute another one. It shows accidents and careless edits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from common.errors import UsageError
+from common.files import write_whole
+
+VERSION = 1
+"""Of the format of results.json."""
+RESULTS, SUBMISSION = "results.json", "submission.zip"
+VERDICTS, GAMES, RUN = "verdicts.jsonl", "games.jsonl", "run.json"
+PASSED, PARTIAL, FAILED = "passed", "partial", "failed"
+COULD_NOT_GRADE, AWAITING_MARKS = "could_not_grade", "awaiting_marks"
+STATUSES = (PASSED, PARTIAL, FAILED, COULD_NOT_GRADE, AWAITING_MARKS)
+MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
+"""What JSON of another shape makes its readers raise."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of one check, or what a mark is worth that a person will give.
+
+    Attributes:
+        status: one of STATUSES.
+        message: what a student reads first, one sentence.
+        expected: what was asked for, in words.
+        seen: what the submission did.
+        evidence: plain values to repeat the verdict by (seeds, positions, numbers).
+    """
+
+    id: str
+    status: str
+    points: float
+    max_points: float
+    message: str
+    handout: str
+    title: str = ""
+    expected: str = ""
+    seen: str = ""
+    seconds: float = 0.0
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `from_json` takes it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Verdict:
+        """Raises one of MALFORMED for what is not a verdict."""
+        verdict = cls(**data)
+        for name, kind in (("id", str), ("message", str), ("handout", str), ("title", str), ("expected", str), ("seen", str)):
+            if not isinstance(getattr(verdict, name), kind):
+                raise ValueError(f"{name} {getattr(verdict, name)!r}")
+        if verdict.status not in STATUSES:
+            raise ValueError(f"{verdict.id}: status {verdict.status!r}")
+        if not (math.isfinite(verdict.points) and 0 <= verdict.points <= verdict.max_points):
+            raise ValueError(f"{verdict.id}: {verdict.points} of {verdict.max_points} points")
+        return verdict
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the grading of one submission came to.
+
+    Attributes:
+        digest: sha256 of the submission's collected files.
+        seed: of positions and games.
+        looked_at: whether a person has cleared what `grader.pipeline.handed_out` finds in the submission.
+        grader: sha256 of everything that can change a verdict.
+        sandbox: what the confinement withheld, by name, and a sentence on it.
+        environment: versions and the machine that a verdict may depend on, and the date.
+        collected, reports: paths in the submission, of what was graded and of what a person reads.
+        ignored: (path, reason) of everything else in it.
+        notes: sentences on how its files were found.
+        verdicts: of every check, and what a person will mark.
+        records: name -> sha256 of the files beside results.json by which the verdicts can be repeated.
+    """
+
+    assignment: str
+    title: str
+    submission: str
+    digest: str
+    profile: str
+    seed: int
+    looked_at: bool
+    grader: str
+    sandbox: dict[str, Any]
+    environment: dict[str, str]
+    seconds: float
+    collected: tuple[str, ...]
+    reports: tuple[str, ...]
+    ignored: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+    records: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def program(self) -> tuple[Verdict, ...]:
+        """The verdicts that a program gives."""
+        return tuple(verdict for verdict in self.verdicts if verdict.status != AWAITING_MARKS)
+
+    @property
+    def points(self) -> float:
+        return round(sum(verdict.points for verdict in self.program), 2)
+
+    @property
+    def max_points(self) -> float:
+        return round(sum(verdict.max_points for verdict in self.verdicts), 2)
+
+    @property
+    def max_program_points(self) -> float:
+        return round(sum(verdict.max_points for verdict in self.program), 2)
+
+    @property
+    def awaiting_marks(self) -> float:
+        """Points that a person gives."""
+        return round(sum(verdict.max_points for verdict in self.verdicts if verdict.status == AWAITING_MARKS), 2)
+
+    @property
+    def could_not_grade(self) -> tuple[str, ...]:
+        """The checks that a person has to look at."""
+        return tuple(verdict.id for verdict in self.program if verdict.status == COULD_NOT_GRADE)
+
+    @property
+    def checksum(self) -> str:
+        """Of all that results.json says."""
+        return checksum(self._content())
+
+    def _content(self) -> dict[str, Any]:
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        files = {"collected": list(own.pop("collected")), "reports": list(own.pop("reports"))}
+        del own["verdicts"]
+        return {
+            "version": VERSION,
+            **own,
+            "points": self.points,
+            "max_points": self.max_points,
+            "max_program_points": self.max_program_points,
+            "awaiting_marks": self.awaiting_marks,
+            "could_not_grade": list(self.could_not_grade),
+            "files": files,
+            "ignored": [list(pair) for pair in self.ignored],
+            "notes": list(self.notes),
+            "checks": [verdict.to_json() for verdict in self.verdicts],
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """What results.json holds: also the sums, for whoever reads the file with other tools."""
+        return {**self._content(), "checksum": self.checksum}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Results:
+        """Raises one of MALFORMED for what is not a result of this version."""
+        files = data["files"]
+        taken = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
+        return cls(
+            **{
+                **taken,
+                "seed": int(data["seed"]),
+                "collected": tuple(str(name) for name in files["collected"]),
+                "reports": tuple(str(name) for name in files["reports"]),
+                "ignored": tuple((str(path), str(reason)) for path, reason in data["ignored"]),
+                "notes": tuple(str(note) for note in data["notes"]),
+                "verdicts": tuple(Verdict.from_json(check) for check in data["checks"]),
+            }
+        )
+
+    def sealed(self, folder: Path) -> Results:
+        """The same with the digests of the records in a run's folder."""
+        return replace(self, records=digests(folder))
+
+    def write(self, folder: Path) -> None:
+        """Write results.json, whole or not at all."""
+        write_whole(folder / RESULTS, json.dumps(self.to_json(), indent=1, ensure_ascii=False))
+
+
+def read_results(path: Path) -> Results:
+    """What a results.json holds.
+
+    Raises:
+        UsageError: it is missing, damaged, of another version, or it or a record beside it was altered.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"expected a results.json at {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is damaged ({error}); grade this submission again") from error
+    if not isinstance(data, dict) or "checksum" not in data:
+        raise UsageError(f"{path} carries no checksum: an earlier grader wrote it, or it was altered; grade again")
+    if data.get("version") != VERSION:
+        raise UsageError(f"{path} has format {data.get('version')}, and this grader reads format {VERSION}; grade again")
+    if data["checksum"] != checksum({key: value for key, value in data.items() if key != "checksum"}):
+        raise UsageError(f"{path} was altered after the grading (its checksum does not fit): it does not count; grade again")
+    try:
+        results = Results.from_json(data)
+    except MALFORMED as error:
+        raise UsageError(f"{path} lacks or misspells something ({error!r}); grade this submission again") from error
+    found = digests(path.parent)
+    if altered := [name for name in (RUN, SUBMISSION, VERDICTS, GAMES) if found.get(name) != results.records.get(name)]:
+        raise UsageError(
+            f"{path.parent}: {', '.join(altered)} was altered or removed after the grading: the result does not count; "
+            "grade again"
+        )
+    return results
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Name -> sha256 of each record of a run that is there."""
+    names = (name for name in (RUN, SUBMISSION, VERDICTS, GAMES) if (folder / name).is_file())
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+
+
+def checksum(data: dict[str, Any]) -> str:
+    """sha256 over the values alone: not over spaces, the order of keys or how a character is written."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
