@@ -27,7 +27,7 @@ from arena.match.records import Records, machine, read_records
 from arena.match.setup import MatchSetup
 from arena.statistics.estimates import Z_95, percentile
 from common.errors import UsageError
-from training.ratings import Pair, ratings
+from training.ratings import RatedPair, elo_ratings
 
 ENGINES = Path("build/engines")
 LADDER = ("sample", "mcts_50000", "mcts_100000", "mcts_400000", "baseline", "reference")
@@ -58,12 +58,12 @@ def report(names: Sequence[str], results: dict[tuple[int, int], MatchResult]) ->
     pairs = []
     for (weak, strong), result in sorted(results.items(), key=lambda item: (item[0][1], -item[0][0])):
         found = result.statistics(0)
-        pairs.append(Pair(weak, strong, (found.score_rate or 0) * found.effective_games, found.effective_games))
+        pairs.append(RatedPair(weak, strong, (found.score_rate or 0) * found.effective_games, found.effective_games))
         low, high = found.interval_95
         others = sum(game.termination.value not in ("five", "draw") for game in result.games)
         cells = (names[strong], names[weak], found.games, found.distinct_games, f"{found.wins} : {found.losses}")
         yield "| " + " | ".join(map(str, cells)) + f" | {found.score_rate:.3f}, {low:.3f} to {high:.3f} | {others} |"
-    elo, covariance = ratings(len(names), pairs)
+    elo, covariance = elo_ratings(len(names), pairs)
     yield ""
     yield "| engine | Elo | above the one before | CPU s a move: median | p95 | max |"
     yield "|---|---|---|---|---|---|"

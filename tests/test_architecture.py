@@ -129,7 +129,7 @@ def test_the_exact_search_knows_the_rules_alone():
 def test_the_training_engine_uses_floor_1_and_the_students_network_and_nothing_below_uses_it():
     own = STANDARD | {"numpy", "torch", "Board", "arena", "AlphaZero", "training", "common"}
     # What draws a run's curves is imported where it is installed.
-    shown = {("training/report.py", package) for package in ("matplotlib", "tensorboardX")}
+    shown = {("training/run_report.py", package) for package in ("matplotlib", "tensorboardX")}
     assert unwanted(below("training/"), own) == shown
     assert unwanted(below("training/"), own, at_import=True) == set()
     lower = below("common/", "Board/", "AlphaZero/", "arena/", "Minimax/", "instructor/reference/")

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from Board.symmetries import Symmetries
 from common.weights import read_sizes
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.trusted.network import gradients
-from training.symmetries import Symmetries
 
 STEP_LIMIT_S = 600.0
 SIZE, POINTS, PLANES = 3, 9, 9

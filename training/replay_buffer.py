@@ -1,10 +1,11 @@
-"""The games of a run on the disk: every game's moves, and the latest positions to learn from, as a memory-mapped ring.
+"""The games of a run on disk: the moves of every game, and the latest positions to learn from in a memory-mapped ring.
 
-    games.jsonl     a line for each game, in order; what is not a whole line has not happened
-    positions.bin   records (packed state, policy float16, result int8), position number n of the run at n modulo the ring
+    games.jsonl     one line per game, in order; an incomplete line does not count
+    positions.bin   records (packed state, policy float16, result int8); position n of the run has index n modulo the ring size
 
-A game's positions are written before its line, and the ring has room for one game more than is learnt from. So whenever the
-process is killed, all games that have a line have their positions, and none of them is damaged by a game that has no line.
+The positions of a game are written before its line, and the ring has room for one more game than is learnt from. So whenever
+the process is killed, all games that have a line also have their positions, and a game without a line has overwritten none of
+them.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from pathlib import Path
 
 import numpy as np
 
+from Board.symmetries import Symmetries
 from common.errors import UsageError
 from training.boards import PLANES
 from training.samples import FinishedGame, unpack_states
-from training.symmetries import Symmetries
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a game comes from; no two games of a run have the same.
+    """Where a game comes from; no two games of a run have the same origin.
 
     Attributes:
-        start: how often the run had been started or resumed before.
+        start: how many times the run had been started or resumed before.
         worker: number of the worker.
-        number: games that the worker had finished before, since that start.
-        steps: training steps of the network that the worker had when the game ended.
+        number: games that the worker had finished before this one, since that start.
+        steps: training steps of the worker's network at the end of the game.
     """
 
     start: int
@@ -39,20 +40,20 @@ class Origin:
     steps: int
 
 
-class Replay:
-    """The games of a run, begun anew or gone on with.
+class ReplayBuffer:
+    """The games of a new run, or of a run that is continued.
 
     Args:
-        folder: of the run; files of an earlier run are gone on with.
+        folder: the run's folder; files that are already there are continued.
         width, height: of the board.
-        capacity: positions to learn from, at most.
+        capacity: the largest number of positions to learn from.
 
     Raises:
-        UsageError: the files there are of another board or capacity, or are damaged.
+        UsageError: the files there belong to another board or capacity, or are damaged.
 
     Attributes:
-        games, positions: of the run so far.
-        starts: how often the run has been started, as far as its games tell.
+        games, positions: their numbers in the run so far.
+        starts: how many starts of the run have finished a game.
     """
 
     def __init__(self, folder: Path, width: int, height: int, capacity: int) -> None:
@@ -67,12 +68,14 @@ class Replay:
             self._read_games()
         path = folder / "positions.bin"
         if self.positions and (not path.exists() or path.stat().st_size != self._ring_size * record.itemsize):
-            raise UsageError(f"expected {self._ring_size} positions of {width}x{height} in {path}; it has another size")
+            raise UsageError(
+                f"expected {self._ring_size} positions of {width}x{height} in {path}; the size of the file does not fit"
+            )
         self._ring = np.memmap(path, record, "r+" if self.positions else "w+", shape=self._ring_size)
-        self._file = open(self._lines, "a", encoding="utf-8")  # noqa: SIM115 - open as long as the run
+        self._file = open(self._lines, "a", encoding="utf-8")  # noqa: SIM115 - stays open during the run
 
     def _read_games(self) -> None:
-        """Count what is there, and cut off half a line at the end, or the next game would be glued to it."""
+        """Count the games, and remove an incomplete line at the end, since the next game would be appended to it."""
         content = self._lines.read_bytes()
         whole = content.rfind(b"\n") + 1
         for line in content[:whole].splitlines():
@@ -80,7 +83,7 @@ class Replay:
                 game = json.loads(line)
                 number, start, length = int(game["game"]), int(game["start"]), len(game["moves"])
             except (ValueError, KeyError, TypeError):
-                raise UsageError(f"expected one game a line in {self._lines}; a line is none: {line[:60]!r}") from None
+                raise UsageError(f"expected one game per line in {self._lines}; got the line {line[:60]!r}") from None
             if number != self.games:
                 raise UsageError(f"expected game {self.games} next in {self._lines}; got game {number}")
             self.games += 1
@@ -89,7 +92,7 @@ class Replay:
         os.truncate(self._lines, whole)
 
     def append(self, game: FinishedGame, origin: Origin) -> None:
-        """Take a game; it is number `games`."""
+        """Add a game, which gets the number `games`."""
         at = (self.positions + np.arange(len(game.moves))) % self._ring_size
         self._ring["state"][at] = game.states
         self._ring["policy"][at] = game.policies
@@ -107,11 +110,11 @@ class Replay:
         self.positions += len(game.moves)
 
     def __len__(self) -> int:
-        """Positions to learn from."""
+        """The number of positions to learn from."""
         return min(self.positions, self._capacity)
 
     def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Random positions, each through a random symmetry.
+        """Draw random positions, each under a random symmetry.
 
         Returns:
             states [count, 9, H, W], policies [count, A], results [count], all float32, for the side to move.
@@ -123,10 +126,10 @@ class Replay:
         return states, policies, chosen["result"].astype(np.float32)
 
     def flush(self) -> None:
-        """Bring everything to the disk, so that it outlives the machine as well."""
+        """Write everything to the disk, so that it survives a crash of the machine."""
         self._ring.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Nothing is taken any more."""
+        """Close the file of games."""
         self._file.close()

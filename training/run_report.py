@@ -1,6 +1,6 @@
-"""What a run of self-play shows of itself: metrics.csv, elo.csv, curves.png, events for TensorBoard, games as SGF.
+"""The files in which a self-play run shows its progress: metrics.csv, elo.csv, curves.png, TensorBoard events, games as SGF.
 
-matplotlib and tensorboardX are for who wants them (requirements-runs.txt); without one of them its files are missing.
+matplotlib and tensorboardX are optional (requirements-runs.txt); without one of them its files are not written.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import csv
 import importlib.util
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,37 +20,51 @@ OPTIONAL = ("matplotlib", "tensorboardX")
 
 
 def missing_packages() -> list[str]:
-    """Those of OPTIONAL that are not installed."""
+    """The packages of OPTIONAL that are not installed."""
     return [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
 
 
-def game_to_sgf(
-    width: int, height: int, number: int, moves: Iterable[int], winner: int, names: tuple[str, str], comment: str = ""
-) -> str:
+@dataclass(frozen=True)
+class SampleGame:
+    """A game to be written as SGF.
+
+    Attributes:
+        number: of the game.
+        moves: h * width + w, in order.
+        winner: 1, the player who moved first and is shown as black, 2, or -1 for a draw.
+        names: of the player who moved first and of the other one.
+        comment: on the game.
+    """
+
+    number: int
+    moves: Sequence[int]
+    winner: int
+    names: tuple[str, str]
+    comment: str = ""
+
+
+def sample_to_sgf(game: SampleGame, width: int, height: int) -> str:
     """One game as an SGF tree.
 
     Args:
-        width, height: of the board.
-        number: of the game.
-        moves: h * width + w, in order.
-        winner: 1, who moved first and is shown as black, 2 or -1 for a draw.
-        names: of who moved first and of the other.
-        comment: on the game.
+        game: the game.
+        width, height: of its board.
     """
-    result = "0" if winner == NOBODY else "BW"[winner - 1] + "+"
-    nodes = [heading(width if width == height else f"{width}:{height}", number, *names, result, comment)]
-    for ply, move in enumerate(moves):
+    result = "0" if game.winner == NOBODY else "BW"[game.winner - 1] + "+"
+    size = width if width == height else f"{width}:{height}"
+    nodes = [heading(size, game.number, *game.names, result, game.comment)]
+    for ply, move in enumerate(game.moves):
         h, w = divmod(move, width)
         nodes.append(stone("BW"[ply % 2], (w, h), height))
     return "\n;".join(nodes) + ")\n"
 
 
-class Report:
-    """The files of a run that are for people.
+class RunReport:
+    """The files of a run that people look at.
 
     Args:
-        folder: of the run.
-        games: games of the checkpoint that the run goes on from; rows of later ones are taken back.
+        folder: the run's folder.
+        games: number of games at the checkpoint that the run continues from; rows with more games are removed.
     """
 
     def __init__(self, folder: Path, games: int) -> None:
@@ -76,7 +91,7 @@ class Report:
         self._show("run", row)
 
     def rate(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write elo.csv anew, since each match changes all ratings, and draw the curves."""
+        """Write elo.csv as a whole, since each match changes all ratings, and draw the curves."""
         path = self._folder / "elo.csv"
         unfinished = path.with_suffix(".part")
         with open(unfinished, "w", newline="", encoding="utf-8") as file:
@@ -95,7 +110,7 @@ class Report:
         (folder / f"{name}.sgf").write_text(text, encoding="utf-8")
 
     def close(self) -> None:
-        """Nothing more is shown."""
+        """Close the TensorBoard events."""
         if self._events is not None:
             self._events.close()
 
@@ -120,7 +135,7 @@ class Report:
         strength.errorbar([row["games"] for row in rows], [row["elo"] for row in rows], errors, marker="o", capsize=3)
         strength.set_ylabel("Elo above pure MCTS")
         speed.plot(games, [float(row["evaluations_per_s"]) for row in metrics])
-        speed.set_ylabel("evaluations a second")
+        speed.set_ylabel("evaluations per second")
         speed.set_xlabel("games of self-play")
         unfinished = self._folder / "curves.part"
         figure.savefig(unfinished, format="png")
@@ -128,12 +143,12 @@ class Report:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file as a whole or not at all."""
+    """Write a file completely or not at all."""
     replace_bytes(path, text.encode())
 
 
 def replace_bytes(path: Path, content: bytes) -> None:
-    """Write a file as a whole or not at all."""
+    """Write a file completely or not at all."""
     unfinished = path.with_name(path.name + ".part")
     with open(unfinished, "wb") as file:
         file.write(content)

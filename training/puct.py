@@ -1,12 +1,12 @@
 """PUCT search of many games in lockstep, after AlphaZero (Silver et al. 2017, Methods; Silver et al. 2018).
 
-From each node a playout takes the move with the largest
+At each node a playout takes the move with the largest
 
     Q + c_puct * P * sqrt(N_parent) / (1 + N)
 
-where N_parent counts the visits of the node itself, with the one that expanded it. Of equal moves the first in order of moves
-is taken. Q is seen by the player who chooses. In self-play the tree is kept from move to move, Dirichlet noise is mixed into
-the priors of the root's legal moves, and the first moves of a game are drawn in proportion to their visits.
+where N_parent is the number of visits of the node itself, including the visit that expanded it. Ties go to the lowest move
+number. Q is seen by the player who chooses. In self-play the tree is kept from move to move, Dirichlet noise is mixed into the
+priors of the root's legal moves, and the first moves of a game are drawn in proportion to their visits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from training.boards import Boards
-from training.inference import Evaluator
+from training.inference import StateEvaluator
 from training.tree import Trees
 
 DIRICHLET_ALPHA = 0.3
@@ -27,13 +27,13 @@ LOW_TEMPERATURE = 1e-3
 
 @dataclass(frozen=True)
 class Decisions:
-    """What a search says about G positions.
+    """The result of a search of G positions.
 
     Attributes:
         moves: [G] the move to play.
-        policies: [G, A] float64, what the network is to learn; 0 on taken points, sums to 1.
+        policies: [G, A] float64, the policy for the network to learn; 0 on taken points, sums to 1.
         visits: [G, A] playouts through each move of the root.
-        values: [G] what the position is worth by the search, for the side to move.
+        values: [G] the value of the position by the search, for the side to move.
     """
 
     moves: np.ndarray
@@ -42,35 +42,35 @@ class Decisions:
     values: np.ndarray
 
 
-class Search(Protocol):
-    """A search of G games, each of which may be at another move."""
+class LockstepSearch(Protocol):
+    """A search of G games in lockstep; the games may be at different moves."""
 
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
-        """Search these positions, none of which is over; `boards` is left as it was."""
+        """Search these positions, none of which is over; `boards` is not changed."""
 
     def advance(self, moves: np.ndarray) -> None:
-        """Every game has made its move of `moves` [G]."""
+        """Follow the move that was played in each game, `moves` [G]."""
 
     def restart(self, games: np.ndarray) -> None:
-        """These games have begun anew, or a move has been made that the search was not told of."""
+        """Forget these games, because they have started again or a move was played without `advance`."""
 
 
 @dataclass(frozen=True)
 class PuctSettings:
     """
     Attributes:
-        n_playout: playouts for each move, beside those of the tree that was kept.
+        playouts: for each move, in addition to those of the tree that was kept.
         c_puct: weight of the exploration bonus.
         first_n_moves: moves of a self-play game that are drawn at temperature 1.
     """
 
-    n_playout: int = 400
+    playouts: int = 400
     c_puct: float = 5.0
     first_n_moves: int = 12
 
 
 class PuctSearch:
-    """PUCT in G games in lockstep.
+    """PUCT search of G games in lockstep.
 
     Args:
         games: G.
@@ -80,17 +80,19 @@ class PuctSearch:
         rng: draws noise and moves.
     """
 
-    def __init__(self, games: int, points: int, evaluate: Evaluator, settings: PuctSettings, rng: np.random.Generator) -> None:
-        self.trees = Trees(games, points, capacity=2 * settings.n_playout + 1)
+    def __init__(
+        self, games: int, points: int, evaluate: StateEvaluator, settings: PuctSettings, rng: np.random.Generator
+    ) -> None:
+        self.trees = Trees(games, points, capacity=2 * settings.playouts + 1)
         self._evaluate = evaluate
         self._settings = settings
         self._rng = rng
         self._games = np.arange(games)
 
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
-        """See Search. In self-play there is noise at the roots, and a temperature for the first moves.
+        """See LockstepSearch. Self-play adds noise at the roots, and draws the first moves at temperature 1.
 
-        The policies are the shares of the visits, whatever the temperature that the moves are drawn at.
+        The policies are always the visit shares, whatever the temperature at which the moves are drawn.
         """
         self.run(boards, is_selfplay)
         visits = self.root_visits()
@@ -103,23 +105,23 @@ class PuctSearch:
         return Decisions(draw_moves(chances, self._rng), policies, visits, values)
 
     def run(self, boards: Boards, is_selfplay: bool) -> None:
-        """`n_playout` playouts in every tree; the one that expands an empty tree's root is among them."""
-        trees, n_playout = self.trees, self._settings.n_playout
-        trees.make_room(n_playout)
+        """Run the playouts in every tree; in an empty tree the expansion of the root counts as the first of them."""
+        trees, playouts = self.trees, self._settings.playouts
+        trees.make_room(playouts)
         empty = trees.size == 0
         if empty.any():
             trees.expand_roots(self._games[empty], boards, self._evaluate)
         if is_selfplay:
             self._add_noise(boards.legal)
-        for number in range(n_playout):
-            games = self._games[~empty] if number == n_playout - 1 else self._games
+        for number in range(playouts):
+            games = self._games[~empty] if number == playouts - 1 else self._games
             if games.size:
                 trees.playout(games, boards, self._evaluate, self._choose)
 
     def _choose(self, rows: np.ndarray) -> np.ndarray:
         """The move with the largest selection value from each node."""
         trees = self.trees
-        # In this order and in double precision, as the handout's search computes it: the same trees, to the last visit.
+        # The same order of operations and the same precision as in the handout's search, so that the trees are identical.
         bonus = np.multiply(trees.prior[rows], self._settings.c_puct, dtype=np.float64)
         bonus *= np.sqrt(trees.node_visits[rows])[:, None]
         bonus /= 1 + trees.edge_visits[rows]
@@ -136,15 +138,15 @@ class PuctSearch:
         self.trees.prior[rows] = np.where(legal, prior, self.trees.prior[rows])
 
     def root_visits(self) -> np.ndarray:
-        """[G, A] visits of the moves from each root."""
+        """[G, A] visits of each root's moves."""
         return self.trees.edge_visits[self.trees.root_rows(self._games)]
 
     def advance(self, moves: np.ndarray) -> None:
-        """See Search; the subtree below each move is kept."""
+        """See LockstepSearch; the subtree below each move is kept."""
         self.trees.keep_subtrees(self._games, moves)
 
     def restart(self, games: np.ndarray) -> None:
-        """See Search."""
+        """See LockstepSearch."""
         self.trees.clear(games)
 
 
@@ -164,7 +166,7 @@ def visit_policies(visits: np.ndarray, legal: np.ndarray, temperature: np.ndarra
 
 
 def draw_moves(policies: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One move of each policy [G, A]; a move of probability 0 is never drawn."""
+    """Draw a move [G] from each policy [G, A]; a move of probability 0 is never drawn."""
     cumulative = policies.cumsum(axis=1)
     drawn = rng.random(len(policies)) * cumulative[:, -1]
     return (cumulative > drawn[:, None]).argmax(axis=1)

@@ -24,9 +24,9 @@ import pytest
 import torch
 
 from arena.statistics.estimates import GameResult
-from training import export_run, report, run
+from training import export_run, run_report, selfplay_run
 from training.learner import PUBLISH_STEPS, learns_faster_in_bfloat16
-from training.report import OPTIONAL, game_to_sgf, missing_packages
+from training.run_report import OPTIONAL, SampleGame, missing_packages, sample_to_sgf
 from training.supervised import deepened
 from training.workers import Gate
 
@@ -65,7 +65,7 @@ def started(reference, capfd):
     reference("policy_value_net_torch")
 
     def start(words):
-        code = run.main(words)
+        code = selfplay_run.main(words)
         return code, *capfd.readouterr()
 
     return start
@@ -254,10 +254,11 @@ def test_steps_are_made_in_bfloat16_where_that_is_faster_and_goes(make_network, 
 
 
 def test_a_game_as_sgf_has_its_moves_from_the_left_and_from_the_top():
-    text = game_to_sgf(3, 3, 7, [0, 5, 8], 1, ("new", "old"))
+    text = sample_to_sgf(SampleGame(7, [0, 5, 8], 1, ("new", "old")), 3, 3)
     assert "SZ[3]" in text and "GN[7]" in text and "RE[B+]" in text and "PB[new]PW[old]" in text
     assert text.split("\n")[1:] == [";B[ac]", ";W[cb]", ";B[ca])", ""]
-    assert "SZ[4:3]" in game_to_sgf(4, 3, 0, [0], -1, ("", "")) and "RE[0]" in game_to_sgf(4, 3, 0, [0], -1, ("", ""))
+    drawn = sample_to_sgf(SampleGame(0, [0], -1, ("", "")), 4, 3)
+    assert "SZ[4:3]" in drawn and "RE[0]" in drawn
 
 
 @pytest.mark.skipif(bool(missing_packages()), reason="needs requirements-runs.txt")
@@ -270,7 +271,7 @@ def test_curves_and_events_are_drawn_where_there_is_something_to_draw_with(start
 
 
 def test_without_the_packages_for_curves_a_sentence_says_once_how_to_get_them(started, tmp_path, monkeypatch):
-    for module in (report, run):
+    for module in (run_report, selfplay_run):
         monkeypatch.setattr(module, "missing_packages", lambda: list(OPTIONAL))
     code, _, err = started(arguments(tmp_path, games=30))
     assert code == 0 and err.count("-m pip install -r requirements-runs.txt") == 1
@@ -305,7 +306,7 @@ def test_a_run_killed_again_and_again_ends_whole(tmp_path, capfd):
     lines = folder / "games.jsonl"
 
     def start(words):
-        command = [sys.executable, "-m", "training.run", *words]
+        command = [sys.executable, "-m", "training.selfplay_run", *words]
         return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def count():
@@ -345,7 +346,7 @@ def test_ctrl_c_saves_and_the_run_goes_on(started, tmp_path):
     threading.Thread(target=press, daemon=True).start()
     code, _, err = started(arguments(tmp_path, games=10_000))
     games = len(games_of(tmp_path))
-    assert code == 0 and f"Interrupted after {games} games" in err and "--resume goes on" in err
+    assert code == 0 and f"Interrupted after {games} games" in err and "continue with --resume" in err
     assert state_of(tmp_path)["games"] == games
     assert started(resumed(tmp_path, "--games", games + 8))[0] == 0
     assert_whole(tmp_path, games + 8)
@@ -356,14 +357,14 @@ def test_ctrl_c_saves_and_the_run_goes_on(started, tmp_path):
 
 def refusal(started, words):
     code, out, err = started(words)
-    assert (code, out) == (2, "") and err.startswith("training.run: ") and len(err.splitlines()) == 1
+    assert (code, out) == (2, "") and err.startswith("training.selfplay_run: ") and len(err.splitlines()) == 1
     return err
 
 
 def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     nowhere, wrong = tmp_path / "nowhere", tmp_path / "wrong.model"
     wrong.write_bytes(b"no weights")
-    assert "to go on with; there is none" in refusal(started, resumed(nowhere))
+    assert "expected a run to continue in" in refusal(started, resumed(nowhere))
     assert "expected one of tictactoe, 5x5x4" in refusal(started, ["--run", str(nowhere)])
     assert "expected an even --rating-games" in refusal(started, arguments(nowhere, "--rating-games", 3))
     assert "expected --batch-size of at least 1; got 0" in refusal(started, arguments(nowhere, "--batch-size", 0))
@@ -375,7 +376,7 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
         assert "expected weights" in refusal(started, arguments(nowhere, "--init-model", path))
     deep = ROOT / "model" / "11_11_5.pt"
     words = ["gomoku_11", "--run", str(nowhere), "--init-model", str(deep), "--blocks", "3"]
-    assert refusal(started, words).endswith(f"3 blocks in {deep}; they are of 121 points and 6 blocks\n")
+    assert refusal(started, words).endswith(f"3 blocks in {deep}; they have 121 points and 6 blocks\n")
     assert not nowhere.exists()
     (tmp_path / "file").write_text("")
     assert "run cannot be used: Not a directory" in refusal(started, arguments(tmp_path / "file" / "run"))
@@ -390,7 +391,7 @@ def test_an_unknown_preset_names_those_that_there_are(started, tmp_path, capfd):
 def test_a_run_is_not_begun_twice_nor_changed_in_what_its_files_depend_on_nor_shared(started, tmp_path):
     assert started(arguments(tmp_path, games=8))[0] == 0
     assert "expected a new folder without --resume" in refusal(started, arguments(tmp_path))
-    assert "expected --blocks 1, with which" in refusal(started, resumed(tmp_path, "--blocks", 2))
+    assert "expected --blocks 1, as when" in refusal(started, resumed(tmp_path, "--blocks", 2))
     (tmp_path / "supervised").mkdir()
     (tmp_path / "supervised" / "metrics.csv").write_text("samples\n")
     assert "expected a new folder without --resume" in refusal(started, arguments(tmp_path / "supervised"))
@@ -403,6 +404,21 @@ def test_a_run_is_not_begun_twice_nor_changed_in_what_its_files_depend_on_nor_sh
         (tmp_path / "checkpoint.pt").write_bytes(torn)
         assert "expected the run's checkpoint in" in refusal(started, resumed(tmp_path))
     (tmp_path / "config.json").write_text('{"blocks": 1}')
+    assert "expected the settings of a run in" in refusal(started, resumed(tmp_path))
+
+
+def test_a_run_recorded_under_old_names_of_settings_goes_on(started, tmp_path):
+    assert started(arguments(tmp_path, games=8))[0] == 0
+    config, state = json.loads((tmp_path / "config.json").read_text()), state_of(tmp_path)
+    for settings in (config, *state["history"]):
+        settings["learn_rate"] = settings.pop("learning_rate")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    torch.save(state, tmp_path / "checkpoint.pt")
+    assert started(resumed(tmp_path, "--games", 16))[0] == 0
+    changes = state_of(tmp_path)["history"]
+    assert changes[0]["learning_rate"] == 1e-3 and "learn_rate" not in changes[0]
+    assert changes[1:] == [{"from_games": state["games"], "games": 16}]
+    (tmp_path / "config.json").write_text("[]")
     assert "expected the settings of a run in" in refusal(started, resumed(tmp_path))
 
 

@@ -8,13 +8,13 @@ from Board.game_board import Board
 from grader.judge.trusted import search as trusted_search
 from training.boards import Boards
 from training.inference import InferenceNetwork
-from training.search import PuctSearch, PuctSettings, draw_moves, visit_policies
+from training.puct import PuctSearch, PuctSettings, draw_moves, visit_policies
 
 SIZES = [(3, 3, 3), (5, 4, 4), (4, 6, 3), (6, 6, 4)]
 
 
 def make_search(games, points, evaluate, n_playout, c_puct=5.0, seed=1, first_n_moves=4):
-    settings = PuctSettings(n_playout=n_playout, c_puct=c_puct, first_n_moves=first_n_moves)
+    settings = PuctSettings(playouts=n_playout, c_puct=c_puct, first_n_moves=first_n_moves)
     return PuctSearch(games, points, evaluate, settings, np.random.default_rng(seed))
 
 
