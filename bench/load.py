@@ -78,14 +78,14 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     return answer(loc);
 }
 """
-Outcome = tuple[str, object]  # status and points, or termination and loser
+Decision = tuple[str, object]  # status and points, or termination and loser
 
 
 @dataclass(frozen=True)
 class Judged:
     """One verdict under one load; `words` say why."""
 
-    outcome: Outcome
+    outcome: Decision
     words: str
 
 

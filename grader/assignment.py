@@ -202,7 +202,7 @@ PLACES = {
     "losing_line_steps": "score.losing_lines.steps",
     "shares": "score.shares",
     "profiles": "profiles",
-    "long_checks": "check",
+    "long_checks": "long_checks",
     "checks": "checks",
     "marks": "marks",
 }

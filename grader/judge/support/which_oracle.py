@@ -1,4 +1,4 @@
-"""Which oracle this tree has: the bank of a kit, or the live one of the course's own tree."""
+"""Which oracle this tree has: the bank of a kit, or the trusted modules of the course's own tree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TRUSTED = Path(__file__).resolve().parents[1] / "trusted"
 
 
 def is_kit() -> bool:
-    """Whether this tree is a student's kit, which has no right answers and compares with the bank that was made for it."""
+    """Whether this tree is a student's kit, which has a bank of answers in place of the trusted modules."""
     return not TRUSTED.is_dir()
 
 
@@ -18,6 +18,6 @@ def find_oracle() -> Oracle:
     """The oracle of this tree."""
     if is_kit():
         return Bank.read()
-    from grader.judge.trusted.oracle import TrustedOracle
+    from grader.judge.trusted.answers import TrustedOracle
 
     return TrustedOracle()

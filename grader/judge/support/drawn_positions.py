@@ -1,37 +1,31 @@
-"""Positions that the search checks ask about, drawn afresh for every grading run.
-
-All are dicts `{"width", "height", "n_in_row", "moves"}` with moves in order of play from the empty board.
-"""
+"""Positions for the search checks, drawn at random for every grading run."""
 
 from __future__ import annotations
 
 from functools import cache
 from random import Random
-from typing import Any
 
 import numpy as np
 
 from Board.game_board import Board
-from grader.judge.support.trees import board_at
-
-Position = dict[str, Any]
+from grader.judge.support.board_position import BoardPosition, board_at
 
 
-def random_position(rng: Random, width: int, height: int, n_in_row: int, plies: int) -> Position:
+def random_position(rng: Random, width: int, height: int, n_in_row: int, plies: int) -> BoardPosition:
     """An unfinished position after at most `plies` random moves."""
-    position: Position = {"width": width, "height": height, "n_in_row": n_in_row, "moves": []}
-    board = board_at(position)
+    moves: list[int] = []
+    board = board_at(BoardPosition(width, height, n_in_row))
     for _ in range(plies):
         move = int(rng.choice(board.availables))
         board.do_move(move)
         if board.game_end()[0]:
             break
-        position["moves"].append(move)
-    return position
+        moves.append(move)
+    return BoardPosition(width, height, n_in_row, tuple(moves))
 
 
 def winning_moves(board: Board, player: int) -> list[int]:
-    """Moves that end the game at once for `player`, were it their turn."""
+    """The moves with which `player` would win at once if it were their turn."""
     found = []
     for move in board.availables:
         after = board.copy()
@@ -42,8 +36,8 @@ def winning_moves(board: Board, player: int) -> list[int]:
     return found
 
 
-def win_position(rng: Random) -> tuple[Position, list[int]]:
-    """A tic-tac-toe position where the side to move wins at once and no other move wins by force, and the winning moves."""
+def win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
+    """A tic-tac-toe position in which one can win at once and no other move wins by force; and the winning moves."""
     while True:
         position = random_position(rng, 3, 3, 3, rng.randrange(4, 8))
         board = board_at(position)
@@ -53,8 +47,8 @@ def win_position(rng: Random) -> tuple[Position, list[int]]:
             return position, wins
 
 
-def wide_win_position(rng: Random) -> tuple[Position, list[int]]:
-    """The same on 5x4 with 3 in a row: the opponent threatens in two places, so no slower win is as good."""
+def wide_win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
+    """As `win_position` on 5x4 with 3 in a row: the opponent has two threats, so no slower win is as good."""
     while True:
         position = random_position(rng, 5, 4, 3, rng.randrange(5, 12))
         board = board_at(position)
@@ -64,8 +58,8 @@ def wide_win_position(rng: Random) -> tuple[Position, list[int]]:
             return position, wins
 
 
-def block_position(rng: Random) -> tuple[Position, int]:
-    """A tic-tac-toe position whose only move that does not lose is the block of a threat, and that move."""
+def block_position(rng: Random) -> tuple[BoardPosition, int]:
+    """A tic-tac-toe position in which only one move, the block of a threat, does not lose; and that move."""
     while True:
         position = random_position(rng, 3, 3, 3, rng.randrange(3, 6))
         board = board_at(position)
@@ -78,8 +72,8 @@ def block_position(rng: Random) -> tuple[Position, int]:
             return position, threats[0]
 
 
-def drawn_position(rng: Random) -> Position:
-    """A tic-tac-toe position with three empty points from which some line of play ends in a draw."""
+def drawn_position(rng: Random) -> BoardPosition:
+    """A tic-tac-toe position with three empty points from which the game can end in a draw."""
     while True:
         position = random_position(rng, 3, 3, 3, 6)
         board = board_at(position)
@@ -87,8 +81,8 @@ def drawn_position(rng: Random) -> Position:
             return position
 
 
-def draw_share(rng: Random, position: Position, games: int) -> float:
-    """How many of so many random games from the position are drawn."""
+def draw_share(rng: Random, position: BoardPosition, games: int) -> float:
+    """The share of draws among this many random games from the position."""
     draws = 0
     for _ in range(games):
         board = board_at(position)
@@ -120,14 +114,15 @@ def _value(points: tuple[int, ...]) -> int:
     return max(-_value((*points[:p], side, *points[p + 1 : 9], 3 - side)) for p in empty)
 
 
-def certain_position(rng: Random, mover: int | None = None) -> tuple[Position, dict[tuple[int, ...], float]]:
-    """A late position in which every rollout that a search could throw has one possible result.
+def certain_position(rng: Random, mover: int | None = None) -> tuple[BoardPosition, dict[tuple[int, ...], float]]:
+    """A late position in which every rollout of a search has only one possible result.
 
-    Then pure MCTS is deterministic and can be compared visit by visit. The root itself may be uncertain (its value is
-    nobody's input), and the results of its moves are not all the same.
+    Pure MCTS is then deterministic and can be compared visit by visit. The root itself may be uncertain, since nothing reads
+    its value, and its moves do not all have the same result.
 
     Args:
-        mover: if given, a rollout from some leaf where this player is to move would end otherwise if the other one began.
+        mover: if given, there is a leaf with this player to move where a rollout that the opponent begins could end
+            differently.
 
     Returns:
         The position, and the value for the side to move of every unfinished position below it, by the moves from there.
@@ -150,7 +145,7 @@ def certain_position(rng: Random, mover: int | None = None) -> tuple[Position, d
 
 
 def _beginner_counts(board: Board, path: tuple[int, ...], mover: int) -> bool:
-    """Whether `mover` is to move after the path, and random play from there can end otherwise if the opponent begins."""
+    """Whether `mover` is to move after the path, and random play from there could end differently if the opponent began."""
     after = board.copy()
     for move in path:
         after.do_move(move)

@@ -1,7 +1,8 @@
-"""The oracle of the course's own tree: it works out what is right of each case by the grader's own search and network.
+"""The oracle of the course's own tree: it computes the right answers to a case with the grader's own search and network.
 
-`answers_of` says so for any case that the checks draw, or that it is none (None): the network's checks need weights by which
-the right network shows what is asked. `grader.instructor.bank` writes the same answers into a file, for a student's kit.
+`answers_of` returns the answers to any case that the checks draw, or None if the case shows nothing: the network checks need
+weights with which a fault would show in the outputs. `grader.instructor.bank` writes the same answers into a file for a
+student's kit.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import numpy as np
 
 from Board.game_board import Board
 from grader.judge.support.agreement import RIGHT, slip_name
+from grader.judge.support.board_position import BoardPosition
 from grader.judge.support.network_cases import Batch, LayersCase, OutputsCase, SymmetryCase
 from grader.judge.support.oracle import Answers, Case, Heads, case_of
-from grader.judge.support.positions import Position
 from grader.judge.support.searches import SearchCase
 from grader.judge.trusted.network import forward
-from grader.judge.trusted.search import Evaluation, Node, Reading, Rule, playouts
+from grader.judge.trusted.search import Evaluation, Node, Reading, SelectionRule, playouts
 from grader.judge.trusted.slips import rules
 from training.exact import Line, RememberedBoard
 
@@ -28,10 +29,10 @@ READINGS = (Reading(), Reading(count_parent_itself=False), Reading(count_parent_
 
 
 class TrustedOracle:
-    """Works out each answer when it is asked for."""
+    """Computes each answer when it is needed."""
 
     def ask(self, family: str, draw: Callable[[Random], Case], rng: Random) -> tuple[Case, Answers]:
-        """A case drawn afresh; see `grader.judge.support.oracle.Oracle`."""
+        """A new case; see `grader.judge.support.oracle.Oracle`."""
         while True:
             case = case_of(draw, rng.randrange(2**31))
             if (answers := answers_of(case)) is not None:
@@ -43,7 +44,7 @@ class TrustedOracle:
 
 
 class _Worked(Mapping[str, np.ndarray]):
-    """Answers that are worked out when they are looked up, once."""
+    """Answers that are computed when they are first looked up."""
 
     def __init__(self, ways: dict[str, Callable[[], np.ndarray]]) -> None:
         self._ways, self._known = ways, dict[str, np.ndarray]()
@@ -65,7 +66,7 @@ class _Worked(Mapping[str, np.ndarray]):
 
 @singledispatch
 def answers_of(case: Any) -> Answers | None:
-    """What is right of a case; None where it asks nothing."""
+    """The right answers to a case; None if the case shows nothing."""
     raise TypeError(f"expected a case of the checks; got {type(case).__name__}")
 
 
@@ -74,26 +75,26 @@ def _(case: SearchCase) -> Answers:
     return search_answers(case.position, case.evaluate, case.n_playout, case.c_puct)
 
 
-def search_answers(position: Position, evaluate: Callable[[Board], Evaluation], n_playout: int, c_puct: float) -> Answers:
-    """What right searches and such with a slip visit; for `grader.judge.support.agreement.Search`.
+def search_answers(position: BoardPosition, evaluate: Callable[[Board], Evaluation], n_playout: int, c_puct: float) -> Answers:
+    """The visits of right searches and of searches with a slip, for `grader.judge.support.agreement.SearchComparison`.
 
     Args:
-        evaluate: of positions that are not over, each of which is evaluated once.
+        evaluate: evaluates positions of unfinished games; called once for each.
     """
-    beginning = RememberedBoard(position["width"], position["height"], position["n_in_row"])
+    beginning = RememberedBoard(position.width, position.height, position.n_in_row)
     beginning.init_board()
-    board, known = beginning.after(tuple(position["moves"])), dict[Line, Evaluation]()
+    board, known = beginning.after(position.moves), dict[Line, Evaluation]()
 
     def recall(leaf: Board) -> Evaluation:
-        line = tuple(leaf.states)  # a board's stones are kept in the order they were placed
+        line = tuple(leaf.states)  # a board keeps its stones in the order of play
         if line not in known:
             priors, value = evaluate(leaf)
             known[line] = list(priors), value
         return known[line]
 
-    def visits(reading: Reading = READINGS[0], rule: Rule | None = None) -> np.ndarray:
-        """[2, W*H]: after the playouts asked for, and after one more."""
-        rows, root = np.zeros((2, position["width"] * position["height"]), dtype=np.uint16), None
+    def visits(reading: Reading = READINGS[0], rule: SelectionRule | None = None) -> np.ndarray:
+        """[2, W*H]: after `n_playout` playouts, and after one more."""
+        rows, root = np.zeros((2, position.width * position.height), dtype=np.uint16), None
         for row, more in zip(rows, (n_playout, 1), strict=True):
             root = _searched(playouts(board, more, c_puct, reading, rule, root), recall)
             for move, child in root.children.items():
@@ -136,8 +137,8 @@ def _(case: SymmetryCase) -> Answers | None:
 
 @answers_of.register
 def _(case: Batch) -> Answers:
-    found: dict[str, np.ndarray] = {}
+    answers: dict[str, np.ndarray] = {}
     for mode in ("train", "eval"):
         log_probs, value = forward(case.weights, case.states, train_mode=mode == "train")
-        found |= {f"{mode} log_probs": log_probs, f"{mode} value": value}
-    return found
+        answers |= {f"{mode} log_probs": log_probs, f"{mode} value": value}
+    return answers
