@@ -16,13 +16,12 @@ from grader.assignment import Assignment
 from grader.pipeline.grading import absent_verdicts, grade_submission
 from grader.pipeline.order import Identity, Order
 from grader.pipeline.results import RESULTS, Results
-from grader.pipeline.run_folder import REFUSED as REFUSAL
-from grader.pipeline.run_folder import Announce, differing, finished_results, held, update_reports
+from grader.pipeline.run_folder import REFUSAL_FILE, Announce, differing, finished_results, held, update_reports
 from grader.pipeline.submission import Submission, absent_parts, read_submission, submission_name
-from grader.pipeline.summary import REFUSED, Row, row_of
+from grader.pipeline.summary import REFUSED, SummaryRow, summary_row
 
 
-def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complain: Announce) -> list[Row]:
+def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complain: Announce) -> list[SummaryRow]:
     """Grade each path in turn; what each came to, in that order.
 
     Args:
@@ -38,19 +37,19 @@ def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complai
     with held(order.out):
         for number, (path, name) in enumerate(zip(paths, names, strict=True), 1):
             announce(f"{name} ({number} of {len(paths)}), profile {order.profile}")
-            refusal = order.out / name / REFUSAL
+            refusal = order.out / name / REFUSAL_FILE
             try:
                 row = _grade(read_submission(path, order.assignment), order, announce, complain)
                 refusal.unlink(missing_ok=True)
             except (UsageError, OSError) as error:
                 complain(f"{path}: {error}")
-                row = Row(name, REFUSED, reasons=(str(error),))
+                row = SummaryRow(name, REFUSED, reasons=(str(error),))
                 _keep_refusal(refusal, str(error))
             rows.append(row)
     return rows
 
 
-def _grade(submission: Submission, order: Order, announce: Announce, complain: Announce) -> Row:
+def _grade(submission: Submission, order: Order, announce: Announce, complain: Announce) -> SummaryRow:
     """Grade a submission that was read, unless it is finished."""
     folder = order.out / submission.name
     # What a person has cleared stays cleared.
@@ -77,7 +76,7 @@ def _grade(submission: Submission, order: Order, announce: Announce, complain: A
         f"{results.awaiting_marks:g} await marks, in {time.monotonic() - started:.0f} s."
     )
     announce(f"Report: {folder / 'report.html'}")
-    return row_of(results, remarks)
+    return summary_row(results, remarks)
 
 
 def _finished(
@@ -87,17 +86,17 @@ def _finished(
     remarks: Sequence[str],
     announce: Announce,
     complain: Announce,
-) -> Row:
+) -> SummaryRow:
     """Leave a finished result as it is, and say so."""
     name, seed = submission.name, results.seed
     announce(f"{name}: finished before ({results.environment['date']}) and not graded again; --again would.")
     if update_reports(order.out / name, submission):
         announce(f"{name}: its reports are others than before; they were put in the place of those, which were kept.")
-    row = row_of(results, ("finished before", *remarks))
+    row = summary_row(results, ("finished before", *remarks))
     if order.seed not in (None, seed):
         complain(f"{name} is finished with seed {seed}: to grade it with seed {order.seed} as well, add --again")
         other = (f"finished with seed {seed}, not {order.seed}: --again is needed", *row.reasons)
-        return Row(row.name, row.outcome, row.points, other, wrong_call=True)
+        return SummaryRow(row.name, row.outcome, row.points, other, wrong_call=True)
     return row
 
 

@@ -13,7 +13,7 @@ from grader.pipeline.class_grading import grade_class
 from grader.pipeline.grading import require_strong
 from grader.pipeline.order import Order
 from grader.pipeline.submission import read_submission
-from grader.pipeline.summary import table
+from grader.pipeline.summary import summary_lines
 from grader.pipeline.workspace import build_workspace
 from grader.screen import Screen, complain
 
@@ -29,7 +29,7 @@ def grade_command(options: argparse.Namespace) -> int:
     order = Order(assignment, options.profile, options.out, sandbox, options.seed, options.again, options.looked_at)
     rows = grade_class(options.paths, order, screen, complain)
     screen("")
-    for line in table(rows):
+    for line in summary_lines(rows):
         screen(line)
     return max(row.exit_code for row in rows)
 

@@ -30,7 +30,7 @@ from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
 from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, Results, Verdict
 from grader.pipeline.run import FOLDER_VARIABLE, OVERRUN, PROGRESS, Run
-from grader.pipeline.run_folder import SCRATCH, Announce, held, prepare
+from grader.pipeline.run_folder import SCRATCH, Announce, held, prepare_folder
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
 CHECKS = Path(__file__).resolve().parents[1] / "judge"
@@ -109,7 +109,7 @@ def grade_submission(
     require_compiler(assignment)
     folder = (order.out / submission.name).resolve()
     with held(folder):
-        prepare(folder, submission, order, decided=decided, keeps_earlier=keeps_earlier, announce=announce)
+        prepare_folder(folder, submission, order, decided=decided, keeps_earlier=keeps_earlier, announce=announce)
         for opponent in assignment.opponents:
             build_opponent(opponent, assignment)
         run = Run(folder, assignment, order.sandbox)

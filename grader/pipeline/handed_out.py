@@ -67,11 +67,11 @@ def find_resemblances(submission: Submission, assignment: Assignment, root: Path
         if share >= most:
             least = CONTRIBUTES * min(len(part), len(given))
             holding = tuple(path for path, f in same_language.items() if f.common(given) >= least)
-            found.append(Resemblance(source, holding, share, False, checks_of(holding, assignment)))
+            found.append(Resemblance(source, holding, share, False, checks_decided_by(holding, assignment)))
     return sorted(found, key=lambda one: (-one.share, one.source))
 
 
-def checks_of(paths: Collection[str], assignment: Assignment) -> tuple[str, ...]:
+def checks_decided_by(paths: Collection[str], assignment: Assignment) -> tuple[str, ...]:
     """Beginnings of the ids of the checks that these files can decide; the first place that fits counts."""
     decided: dict[str, None] = {}
     for path in paths:
@@ -92,7 +92,7 @@ def _included(submission: Submission, assignment: Assignment) -> list[Resemblanc
                 if place in submission.files:
                     break  # the compiler looks beside the file first
                 if matches(place, assignment.protected) and posixpath.basename(place) != assignment.engine_header:
-                    found.append(Resemblance(place, (path,), 1.0, True, checks_of([path], assignment)))
+                    found.append(Resemblance(place, (path,), 1.0, True, checks_decided_by([path], assignment)))
                     break
     return found
 

@@ -23,12 +23,12 @@ STATUS_WORDS = {
 }
 
 
-def number(value: float) -> str:
+def format_points(value: float) -> str:
     """Points without superfluous zeros."""
     return f"{value:g}"
 
 
-def plain(value: Any) -> Any:
+def without_control_characters(value: Any) -> Any:
     """A text without control characters, which what a submission wrote may carry."""
     return on_screen(value, keep="\n") if isinstance(value, str) else value
 
@@ -36,9 +36,12 @@ def plain(value: Any) -> Any:
 def render_report(results: Results) -> str:
     """The page as text. Everything that comes from a submission is escaped by the template engine."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, finalize=plain
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=without_control_characters,
     )
-    environment.filters["number"] = number
+    environment.filters["number"] = format_points
     environment.filters["minutes"] = lambda seconds: f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.0f} s"
     matches = [verdict.evidence["match"] for verdict in results.verdicts if "match" in verdict.evidence]
     return environment.get_template("report.html.j2").render(

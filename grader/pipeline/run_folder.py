@@ -26,7 +26,7 @@ from grader.pipeline.run import PROGRESS, RunRecord, decided_so_far
 from grader.pipeline.submission import Submission
 from grader.pipeline.workspace import build_workspace
 
-REFUSED, LOCK = "refused.txt", ".lock"
+REFUSAL_FILE, LOCK = "refused.txt", ".lock"
 EARLIER, MOVING = "earlier", ".moving"
 # What a run leaves. The results stand first: what is begun anew may at no time be taken for what was finished.
 RECORDS = (RESULTS, RUN, VERDICTS, GAMES, "report.html", "checks.log", SUBMISSION, REPORTS)
@@ -92,7 +92,7 @@ def differing(folder: Path, identity: Identity) -> list[str]:
     return [word for name, word in WORDS.items() if record is None or getattr(record.identity, name) != getattr(identity, name)]
 
 
-def prepare(
+def prepare_folder(
     folder: Path,
     submission: Submission,
     order: Order,

@@ -12,7 +12,7 @@ NAME_LETTERS = 32
 
 
 @dataclass(frozen=True)
-class Row:
+class SummaryRow:
     """One submission's line.
 
     Attributes:
@@ -33,7 +33,7 @@ class Row:
         return 2 if self.outcome == REFUSED or self.wrong_call else int(self.outcome == UNSURE)
 
 
-def row_of(results: Results, remarks: Sequence[str]) -> Row:
+def summary_row(results: Results, remarks: Sequence[str]) -> SummaryRow:
     """The line of a graded submission; checks that could not be graded stand together by the reason."""
     reasons: dict[str, list[str]] = {}
     for verdict in results.verdicts:
@@ -41,7 +41,7 @@ def row_of(results: Results, remarks: Sequence[str]) -> Row:
             reasons.setdefault(verdict.message, []).append(verdict.id)
     unsure = tuple(f"{_together(ids)}: {message}" for message, ids in reasons.items())
     points = f"{results.points:g} of {results.max_program_points:g}"
-    return Row(results.submission, UNSURE if unsure else GRADED, points, (*remarks, *unsure))
+    return SummaryRow(results.submission, UNSURE if unsure else GRADED, points, (*remarks, *unsure))
 
 
 def _together(ids: Sequence[str]) -> str:
@@ -52,7 +52,7 @@ def _together(ids: Sequence[str]) -> str:
     return ", ".join(found[0] if len(found) == 1 else f"{part} ({len(found)} checks)" for part, found in parts.items())
 
 
-def table(rows: Sequence[Row]) -> Iterator[str]:
+def summary_lines(rows: Sequence[SummaryRow]) -> Iterator[str]:
     """The lines of the table, and how many there are of each outcome."""
     width = min(NAME_LETTERS, max(len(name) for name in ("submission", *(row.name for row in rows))))
     numbers = max(len(points) for points in ("points", *(row.points for row in rows)))

@@ -14,7 +14,7 @@ from grader.pipeline import grading
 from grader.pipeline.kept_reports import kept_names, read_reports
 from grader.pipeline.results import PASSED, Verdict
 from grader.pipeline.run_folder import RECORDS, held, keep_earlier
-from grader.pipeline.summary import Row, table
+from grader.pipeline.summary import SummaryRow, summary_lines
 
 GRADED = "2 in all: 2 graded."
 
@@ -214,8 +214,8 @@ def test_a_file_that_is_missing_in_a_part_is_told_in_the_table(pack, runs, grade
 
 
 def test_a_long_or_hostile_name_keeps_the_table_in_one_line_each(capsys):
-    rows = [Row("n" * 300, "refused", reasons=("a reason",)), Row("\x1b[2J", "graded", "1 of 70")]
-    lines = list(table(rows))
+    rows = [SummaryRow("n" * 300, "refused", reasons=("a reason",)), SummaryRow("\x1b[2J", "graded", "1 of 70")]
+    lines = list(summary_lines(rows))
     assert len(lines) == 4 and lines[1].index("refused") == lines[2].index("graded") == lines[0].index("outcome")
 
 

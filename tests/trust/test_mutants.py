@@ -10,6 +10,7 @@ from common.errors import UsageError
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import trust
+from grader.pipeline.results import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = (
@@ -63,7 +64,7 @@ def test_what_is_decided_is_not_decided_again(tmp_path, monkeypatch, engines):
 
 def test_a_row_that_is_not_as_expected_is_told_and_ends_with_1(tmp_path, monkeypatch):
     checks = {"a.one": ("failed", 0.0), "a.two": ("partial", 0.5), "a.three": ("passed", 1.0)}
-    verdicts = {i: {"status": s, "points": p, "max_points": 1.0, "message": "said"} for i, (s, p) in checks.items()}
+    verdicts = {i: Verdict(i, s, p, 1.0, "said", "1") for i, (s, p) in checks.items()}
 
     def faults(expected, **more):
         return trust.find_faults(trust.Sample("mutants", "m", "", {}, expected=expected, **more), verdicts)
@@ -72,13 +73,14 @@ def test_a_row_that_is_not_as_expected_is_told_and_ends_with_1(tmp_path, monkeyp
     assert faults({"a.one": None}, luck=("a.two",)) == {}
     assert faults({"a.one": None}) == {"a.two": "gave 50%"}
     assert faults({"a.one": None, "a.two": None, "a.three": None}) == {"a.three": "noticed nothing"}
-    assert faults({"a.one": None, "a.two": 0.25}) == {"a.two": "gave 50% in place of 25%"}
+    assert faults({"a.one": None, "a.two": 0.25}) == {"a.two": "gave 50% instead of 25%"}
     assert faults({"a.one": None, "a.two": None, "a.four": None}) == {"a.four": "did not run"}
     assert faults({"a.one": None, "a.two": None}, says="the sign") == {"a.one": "does not say 'the sign'"}
-    row = trust.Row("mutants", "m", 1, {}, ("a.three",), ("a.long",), {}, {"a.three": "noticed nothing"}, 1.0)
+    row = trust.SampleRow("mutants", "m", 1, {}, ("a.three",), ("a.long",), {}, {"a.three": "noticed nothing"}, 1.0)
     monkeypatch.setattr(trust, "run_sample", lambda *_, **__: row)
     lines = []
-    assert trust.main("wrong-view", ("mutants",), range(1, 3), tmp_path, lines.append, jobs=2) == 1
+    options = trust.TrustOptions("wrong-view", ("mutants",), range(1, 3), tmp_path, jobs=2)
+    assert trust.main(options, lines.append) == 1
     assert any(line.endswith("NO: a.three noticed nothing") for line in lines) and "a.long" in lines[-1]
     assert any(line.startswith("a.three  wrong in 2 of 2 runs") for line in lines)
     rows = json.loads((tmp_path / "rows.json").read_text())
