@@ -7,7 +7,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 ENGINES := build/engines
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
-CPP := Minimax Minimax/mcts_baselines instructor/suite instructor/reference/Minimax instructor/teacher tests/minimax
+CPP := Minimax Minimax/mcts_baselines instructor/suite instructor/reference/Minimax instructor/teacher tests/arena tests/minimax
 LAID_OUT := $(wildcard $(foreach folder,$(CPP),$(folder)/*.cpp $(folder)/*.h))
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
@@ -23,6 +23,7 @@ test: $(VENV)/test.stamp engines
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/codespell
 	$(VENV)/bin/clang-format --dry-run -Werror $(LAID_OUT)
 	$(RUN) -m pytest -m 'not alone' -n auto --maxprocesses 4 --dist loadfile
 	$(RUN) -m pytest -m alone
@@ -36,7 +37,7 @@ format: $(VENV)/test.stamp
 trust: $(VENV)/run.stamp tools $(ENGINES)/baseline
 	$(RUN) -m grader trust $(ARGS)
 
-# Every position of the suite is searched anew and compared.
+# Search every position of the suite again and compare the answers.
 suite: $(VENV)/run.stamp build/suite/threats
 	$(RUN) instructor/suite/verify.py
 
@@ -62,7 +63,7 @@ supervised export export_run matches alphago: $(VENV)/run.stamp
 
 selfplay: $(VENV)/run.stamp
 	$(LAY_OUT)
-	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.run $(ARGS)
+	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.selfplay_run $(ARGS)
 
 clean:
 	rm -rf build tmp results

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from Board.symmetries import Symmetries
 from common.unwritten import first_unwritten
 from training.exact import play_all_games, remembered, searching_player_agent
 
@@ -225,7 +226,7 @@ class TrainPipeline(HyperParameters):
     def play_fast(self):
         """From now on use the self-play of training/, which plays many games side by side, instead of the student's search."""
         from training.fast import fast_games
-        from training.search import PuctSettings
+        from training.puct import PuctSettings
 
         search = PuctSettings(self.n_playout, self.c_puct, self.first_n_moves)
         rng = np.random.default_rng(np.random.randint(2**31))
@@ -238,20 +239,16 @@ class TrainPipeline(HyperParameters):
             play_data: iterable of (state [9, H, W], move probabilities [W*H], z).
 
         Returns:
-            list of the same triples. State rows count from the top, moves from the bottom; both are turned as one picture.
+            list of the same triples, the sample itself as the first of its images.
         """
-        turns = range(4) if self.board_width == self.board_height else (0, 2)
+        symmetries = Symmetries(self.board_width, self.board_height)
+        # Each rotation and then its mirror image: in this order a seed repeats the trainings of docs/training.md.
+        which = np.arange(symmetries.count).reshape(2, -1).T.reshape(-1)
         extended = []
         for state, move_probs, z in play_data:
-            picture = np.asarray(move_probs).reshape(self.board_height, self.board_width)[::-1]
-            for turn in turns:
-                turned_state = np.rot90(state, turn, axes=(1, 2))
-                turned_picture = np.rot90(picture, turn)
-                for mirror in (False, True):
-                    if mirror:
-                        turned_state = turned_state[:, :, ::-1]
-                        turned_picture = turned_picture[:, ::-1]
-                    extended.append((np.ascontiguousarray(turned_state), turned_picture[::-1].flatten(), z))
+            states = symmetries.turn_states(np.stack([state] * len(which)), which)
+            probs = symmetries.turn_policies(np.stack([move_probs] * len(which)), which)
+            extended += [(*images, z) for images in zip(states, probs, strict=True)]
         return extended
 
     def collect_selfplay_data(self, n_games=1):

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import secrets
 import sys
-import tempfile
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -33,8 +31,10 @@ from arena.match.rules import SIZE
 from arena.match.setup import OPENINGS, MatchSetup
 from arena.match.sgf import write_sgf
 from arena.statistics.estimates import EloDifference
-from arena.statistics.stopping import Decided, Rule, Sprt, formula_named
+from arena.statistics.stopping import Decided, Sprt, StoppingRule
 from common.errors import UsageError
+from common.files import write_whole
+from common.scoring import formula_named
 
 BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "baseline"
 
@@ -200,7 +200,7 @@ def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
     )
 
 
-def rule_of(setup: MatchSetup) -> Rule | None:
+def rule_of(setup: MatchSetup) -> StoppingRule | None:
     """Make the rule that may stop the match early."""
     kind, _, words = setup.stop.partition(":")
     if kind == "sprt":
@@ -281,18 +281,10 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"Continue this match with --resume {records.path}", file=sys.stderr)
     print(summary(result))
     if options.json is not None:
-        _write(options.json, json.dumps(result.to_json(), indent=1))
+        write_whole(options.json, json.dumps(result.to_json(), indent=1))
     if options.sgf is not None:
         print(f"{write_sgf(result, options.sgf)} games written to {options.sgf}")
     return 130 if interrupted else 0
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file completely or not at all."""
-    with tempfile.NamedTemporaryFile("w", dir=path.resolve().parent, delete=False, encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How strong the engines are: `python bench/ladder.py FOLDER` plays a round robin and prints Elo with errors.
+"""How strong the engines are: `python bench/ladder.py FOLDER` plays a round robin and prints Elo ratings with errors.
 
-The engines are named from the weakest to the strongest, as the ladder is meant to be. Neighbours play more games than
-others, since their differences are what the ladder promises. Each pair is a match of the arena with its records in FOLDER:
-what was killed goes on, the same command with more games adds to them, and games recorded beyond those asked for count too.
+The engines are named from the weakest to the strongest, in the intended order of the ladder. Neighbours play more games than
+others, since the ladder promises a difference between them. Each pair is a match of the arena with its records in FOLDER. A run
+that was killed continues, the same command with more games adds to them, and recorded games beyond that number count as well.
 
-Ratings are those of training/ratings.py over all pairs together; errors are 95 %, and the first engine is at 0.
+The ratings come from training/ratings.py, over all pairs together, with 95 % errors; the first engine is at 0.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from arena.match.records import Records, machine, read_records
 from arena.match.setup import MatchSetup
 from arena.statistics.estimates import Z_95, percentile
 from common.errors import UsageError
-from training.ratings import Pair, ratings
+from training.ratings import RatedPair, elo_ratings
 
 ENGINES = Path("build/engines")
 LADDER = ("sample", "mcts_50000", "mcts_100000", "mcts_400000", "baseline", "reference")
 
 
 def pairs_in_order(count: int) -> Iterator[tuple[int, int]]:
-    """Neighbours first, from the top, since these take longest to be known."""
+    """All pairs, neighbours first and the strongest first, since these matches take longest."""
     yield from sorted(combinations(range(count), 2), key=lambda pair: (pair[1] - pair[0], -pair[0]))
 
 
 def play_pair(names: tuple[str, str], games: int, options: argparse.Namespace) -> MatchResult:
-    """One match, its first agent the stronger one by the order of the ladder; games of its records are not played again."""
+    """Play the match of a pair, whose first agent is the stronger one on the ladder; recorded games are not played again."""
     weaker, stronger = names
     agents = (engine_at(str(options.engines_path / stronger)), engine_at(str(options.engines_path / weaker)))
     path = options.folder / f"{stronger}-{weaker}.jsonl"
@@ -52,18 +52,18 @@ def play_pair(names: tuple[str, str], games: int, options: argparse.Namespace) -
 
 
 def report(names: Sequence[str], results: dict[tuple[int, int], MatchResult]) -> Iterator[str]:
-    """Matches, move times and ratings, in lines of Markdown."""
+    """Matches, ratings and move times as lines of Markdown."""
     yield "| stronger | weaker | games | distinct | won : lost | score rate, 95 % | lost by other than five |"
     yield "|---|---|---|---|---|---|---|"
     pairs = []
     for (weak, strong), result in sorted(results.items(), key=lambda item: (item[0][1], -item[0][0])):
-        found = result.statistics(0)
-        pairs.append(Pair(weak, strong, (found.score_rate or 0) * found.effective_games, found.effective_games))
-        low, high = found.interval_95
+        seen = result.statistics(0)
+        pairs.append(RatedPair(weak, strong, (seen.score_rate or 0) * seen.effective_games, seen.effective_games))
+        low, high = seen.interval_95
         others = sum(game.termination.value not in ("five", "draw") for game in result.games)
-        cells = (names[strong], names[weak], found.games, found.distinct_games, f"{found.wins} : {found.losses}")
-        yield "| " + " | ".join(map(str, cells)) + f" | {found.score_rate:.3f}, {low:.3f} to {high:.3f} | {others} |"
-    elo, covariance = ratings(len(names), pairs)
+        cells = (names[strong], names[weak], seen.games, seen.distinct_games, f"{seen.wins} : {seen.losses}")
+        yield "| " + " | ".join(map(str, cells)) + f" | {seen.score_rate:.3f}, {low:.3f} to {high:.3f} | {others} |"
+    elo, covariance = elo_ratings(len(names), pairs)
     yield ""
     yield "| engine | Elo | above the one before | CPU s a move: median | p95 | max |"
     yield "|---|---|---|---|---|---|"
@@ -97,9 +97,9 @@ def cpu_times(number: int, results: dict[tuple[int, int], MatchResult]) -> Itera
 
 
 def main() -> int:
-    """Play what is missing and print the tables."""
+    """Play the missing games and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder", type=Path, help="of the records")
+    parser.add_argument("folder", type=Path, help="for the records")
     parser.add_argument("--engines", nargs="+", default=LADDER, metavar="NAME", help="weakest first")
     parser.add_argument("--engines-path", type=Path, default=ENGINES)
     parser.add_argument("--games", type=int, default=100, help="between neighbours (default 100)")
@@ -109,7 +109,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if len(options.engines) < 2 or min(options.games, options.num_workers) < 1 or options.others < 0:
-        parser.error("expected at least two --engines, one of --games and --num-workers, no negative --others")
+        parser.error("expected at least two --engines, at least 1 for --games and --num-workers, and no negative --others")
     options.folder.mkdir(parents=True, exist_ok=True)
     names = list(options.engines)
     results = {}
@@ -121,7 +121,7 @@ def main() -> int:
         print(f"ladder.py: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"Interrupted; the same command goes on with the games in {options.folder}.", file=sys.stderr)
+        print(f"Interrupted; the same command continues the games in {options.folder}.", file=sys.stderr)
         return 130
     print(f"{options.time_limit:g} s of CPU time a move, seed {options.seed}, {machine()['processor']}\n")
     print("\n".join(report(names, results)))

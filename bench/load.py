@@ -5,7 +5,7 @@ The same samples are judged with the same seed while 0, 1, 2, 4 programs that on
   submissions   the reference and all variants of instructor/submissions, and engines that take their time (the random sample,
                 which once a game thinks for 3.6 or 5.6 s of CPU time, or sleeps for 10 or 12 s: two of them right, two too
                 late), graded by a profile of assignment.toml, with the checks that their files can fell
-  games         the engine of tests/minimax/misbehaving_engine.py with each of its faults, on both sides: how its game ends
+  games         the engine of tests/misbehaving_engine.py with each of its faults, on both sides: how its game ends
 
 A verdict is a check's status and points, or a game's termination and loser. An engine that plans by the wall clock may play
 differently under load, and a game of it end differently, without any verdict on its time being wrong. Run it on a machine that
@@ -31,6 +31,7 @@ from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import Load
 from arena.match.records import machine
 from arena.match.referee import GameRecord, play_game
+from arena.match.setup import GameTask
 from common.errors import UsageError
 from grader.assignment import ROOT, load_assignment
 from grader.confinement.confine import die_with_parent
@@ -41,7 +42,7 @@ from grader.pipeline.order import Order
 
 OUT = Path("results", "load")
 SPIN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
-MISBEHAVING = ROOT / "tests" / "minimax" / "misbehaving_engine.py"
+MISBEHAVING = ROOT / "tests" / "misbehaving_engine.py"
 FAULTS = (
     *(
         "none",
@@ -77,14 +78,14 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     return answer(loc);
 }
 """
-Outcome = tuple[str, object]  # status and points, or termination and loser
+Decision = tuple[str, object]  # status and points, or termination and loser
 
 
 @dataclass(frozen=True)
 class Judged:
     """One verdict under one load; `words` say why."""
 
-    outcome: Outcome
+    outcome: Decision
     words: str
 
 
@@ -139,7 +140,7 @@ def judge_games(fault: str) -> tuple[dict[str, Judged], Load]:
 
     bad, good = engine(fault), engine("none")
     games = {
-        colour: play_game(*seats, LIMITS, seed=1)
+        colour: play_game(GameTask(*seats, LIMITS, seed=1))
         for colour, seats in {"as black": (bad, good), "as white": (good, bad)}.items()
     }
     found = {colour: Judged((game.termination.value, game.faulty), game.detail) for colour, game in games.items()}

@@ -1,18 +1,18 @@
 """How much the referee costs: `python bench/match_overhead.py` prints microseconds a move, games a second and ratios.
 
-Random engines (Minimax/sample.cpp) play each other on one core: they answer at once, so nearly all the time is the
-referee's. The same games, move by move (the run stops if they ever differ), are played by
+Random engines (Minimax/sample.cpp) play each other on one core. They answer at once, so the referee takes nearly all the time.
+The same games, move by move (the run stops if they ever differ), are played by
 
-  arena           Minimax.arena as matches use it: engines stopped while idle, CPU clock, rules, deadlines, whole trees ended
+  arena           the arena as matches use it: engines stopped while idle, CPU clock, rules, deadlines, whole trees ended
   arena, bare     the same without stopping, resuming and CPU clock, to show what these cost
-  windows         a plain referee: subprocess.Popen, text lines, and after each move a look at every five points of a numpy
-                  board in all four directions, each a numpy slice; no clock, no deadline
-  shifts          the same, but the whole board is looked at by a few shifted products, as who knows numpy well writes it
-  pipes           the moves alone, over the same pipes, judged by nobody: what no referee can be faster than
+  windows         a plain referee: subprocess.Popen, lines of text, and after each move a check of every five points of a numpy
+                  board in all four directions, each of them a numpy slice; no clock, no deadline
+  shifts          the same, but the whole board is checked by a few shifted products, as an experienced numpy user writes it
+  pipes           the moves alone, over the same pipes, without any checks: no referee can be faster than this
 
-one after the other in each round, in an order that turns. Figures are medians of rounds with the 95 % interval of the median
-(order statistics); ratios are taken round by round. CPU time is the referee's and the engines', their start and end
-among it; it is little disturbed by other programs on the core, the wall clock is.
+Each round contains all of them, in an order that rotates. Figures are medians over rounds with the 95 % interval of the median
+(order statistics); ratios are taken round by round. CPU time includes the referee and the engines, with their start and end.
+Other programs on the core hardly affect it, unlike the wall clock.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from arena.engine.process import ProcessTree
 from arena.match.records import machine
 from arena.match.referee import play_game, seat_seed
 from arena.match.rules import SIZE, SWAP, Action, Position
-from arena.match.setup import MatchSetup
+from arena.match.setup import GameTask, MatchSetup
 
 SAMPLE = Path(__file__).resolve().parent.parent / "build" / "engines" / "sample"
 AIM_US, AIM_RATIO = 1000, 10
@@ -64,7 +64,7 @@ def five_by_windows(board: np.ndarray) -> bool:
 
 
 def five_by_shifts(board: np.ndarray) -> bool:
-    """The same for all points at once."""
+    """The same, for all points at once."""
     for colour in (1, -1):
         own = board == colour
         for dx, dy in DIRECTIONS:
@@ -80,14 +80,14 @@ def five_by_shifts(board: np.ndarray) -> bool:
 
 @dataclass
 class Game:
-    """One game's moves and when it was played: started, after the first move, after the last, all ended (seconds)."""
+    """The moves of a game and four times in seconds: the start, after the first and the last move, all engines ended."""
 
     moves: list[Action]
     times: tuple[float, float, float, float]
 
 
 class PlainEngine:
-    """A program behind two pipes of text, with nothing else."""
+    """A program with two text pipes and nothing else."""
 
     def __init__(self, path: str, side: int, seed: int) -> None:
         self.popen = subprocess.Popen(
@@ -111,7 +111,7 @@ class PlainEngine:
 
 
 def play_plain(path: str, seed: int, has_five: Callable[[np.ndarray], bool] | None, plies: int) -> Game:
-    """One game by a plain referee; without a rule, `plies` moves that nobody looks at."""
+    """One game by a plain referee; without `has_five`, `plies` moves that nobody checks."""
     started = first = time.perf_counter()
     engines = [PlainEngine(path, side, seat_seed(seed, side)) for side in (0, 1)]
     board = np.zeros((SIZE, SIZE), dtype=int)
@@ -142,7 +142,7 @@ def play_plain(path: str, seed: int, has_five: Callable[[np.ndarray], bool] | No
 
 
 class BareTree(ProcessTree):
-    """A program that runs on while it is idle, and whose CPU time nobody reads."""
+    """A program that keeps running while it is idle, and whose CPU time nobody reads."""
 
     def stop(self) -> None:
         pass
@@ -161,15 +161,16 @@ def play_arena(path: str, seed: int) -> Game:
     def on_action(position: Position, action: Action) -> None:
         shown.append(time.perf_counter())
 
+    task = GameTask(EngineSpec(path), EngineSpec(path), Limits(memory_mib=4096), seed=seed)
     started = time.perf_counter()
-    record = play_game(EngineSpec(path), EngineSpec(path), Limits(memory_mib=4096), seed=seed, on_action=on_action)
+    record = play_game(task, on_action=on_action)
     if record.faulty is not None:
         raise AssertionError(f"{path} lost by a fault: {record.detail}")
     return Game(list(record.moves), (started, shown[0], shown[-1], time.perf_counter()))
 
 
 def play_bare(path: str, seed: int) -> Game:
-    """The same without what the arena does for its clock."""
+    """The same without the work for the arena's clock."""
     with mock.patch.object(engine, "ProcessTree", BareTree):
         return play_arena(path, seed)
 
@@ -179,13 +180,14 @@ def play_bare(path: str, seed: int) -> Game:
 
 @dataclass(frozen=True)
 class Block:
-    """What some games of one referee took.
+    """The time that one referee took for some games, each figure a mean per game or move.
 
     Attributes:
-        start_ms, end_ms: a game, until its first move is known and from its last.
-        move_us: wall clock a move between these.
-        wall_s: seconds a game.
-        own_s, engines_s: CPU seconds a game, of the referee and of the engines.
+        start_ms: from the start of a game to its first move.
+        end_ms: from its last move until all engines have ended.
+        move_us: wall-clock microseconds of each move in between.
+        wall_s: wall-clock seconds of a game.
+        own_s, engines_s: CPU seconds of a game, used by the referee and by the engines.
     """
 
     start_ms: float
@@ -197,17 +199,18 @@ class Block:
 
     @property
     def cpu_s(self) -> float:
+        """CPU seconds of a game in total."""
         return self.own_s + self.engines_s
 
 
 def children_cpu_s() -> float:
-    """Of all processes that this one started and waited for."""
+    """CPU seconds of all processes that this one started and waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def block(play: Callable[[int], Game], seeds: Sequence[int], expected: dict[int, list[Action]]) -> Block:
-    """Play a game of each seed; the first referee's moves are what the others must come to."""
+    """Play a game with each seed. Each game must have the moves that the first referee recorded in `expected`."""
     own, engines, games = time.process_time(), children_cpu_s(), []
     for seed in seeds:
         games.append(play(seed))
@@ -227,7 +230,7 @@ def block(play: Callable[[int], Game], seeds: Sequence[int], expected: dict[int,
 
 
 def middle(values: Sequence[float]) -> tuple[float, float, float]:
-    """Median, and the order statistics that enclose it with at least 95 % (the extremes where there are too few)."""
+    """Median, and the order statistics that enclose it with at least 95 % confidence (the extremes if there are too few)."""
     ordered, n = sorted(values), len(values)
     rank = 0
     while rank + 1 <= (n - 1) // 2 and sum(comb(n, i) for i in range(rank + 1)) / 2**n <= 0.025:
@@ -236,7 +239,7 @@ def middle(values: Sequence[float]) -> tuple[float, float, float]:
     return median(ordered), ordered[low], ordered[n - 1 - low]
 
 
-def told(values: Sequence[float], form: str = ".1f") -> str:
+def with_interval(values: Sequence[float], form: str = ".1f") -> str:
     """`median [low, high]`."""
     mid, low, high = middle(values)
     return f"{mid:{form}} [{low:{form}}, {high:{form}}]"
@@ -244,36 +247,39 @@ def told(values: Sequence[float], form: str = ".1f") -> str:
 
 @contextmanager
 def on_a_core() -> Iterator[str]:
-    """This program and all engines on one core, where the system allows."""
+    """Keep this program and all engines on one core, if the system allows it; yields where they run."""
     with one_core() as core:
-        yield "no core of its own" if core is None else f"core {core} alone"
+        yield "on any core" if core is None else f"on core {core} alone"
 
 
 def report(rounds: Sequence[dict[str, Block]]) -> None:
-    """A row for each referee, then the two ratios that are aimed at."""
+    """Print a row for each referee, then the overhead and the two ratios with their aims."""
     print(f"\n{'':12} {'move us':>26} {'start ms':>9} {'end ms':>7} {'games/s':>22} {'CPU ms/game':>12} {'games/CPU s':>22}")
     for name in rounds[0]:
         rows = [blocks[name] for blocks in rounds]
         print(
-            f"{name:12} {told([r.move_us for r in rows], '.0f'):>26} {median(r.start_ms for r in rows):9.2f} "
-            f"{median(r.end_ms for r in rows):7.2f} {told([1 / r.wall_s for r in rows]):>22} "
-            f"{median(r.cpu_s for r in rows) * 1e3:12.2f} {told([1 / r.cpu_s for r in rows]):>22}"
+            f"{name:12} {with_interval([r.move_us for r in rows], '.0f'):>26} {median(r.start_ms for r in rows):9.2f} "
+            f"{median(r.end_ms for r in rows):7.2f} {with_interval([1 / r.wall_s for r in rows]):>22} "
+            f"{median(r.cpu_s for r in rows) * 1e3:12.2f} {with_interval([1 / r.cpu_s for r in rows]):>22}"
         )
     over = [blocks["arena"].move_us - blocks["pipes"].move_us for blocks in rounds]
-    print(f"\noverhead a move, arena - pipes: {told(over, '.0f')} us (aim: at most {AIM_US})")
+    print(f"\noverhead a move, arena - pipes: {with_interval(over, '.0f')} us (aim: at most {AIM_US})")
     for other in ("windows", "shifts"):
         wall = [blocks[other].wall_s / blocks["arena"].wall_s for blocks in rounds]
         cpu = [blocks[other].cpu_s / blocks["arena"].cpu_s for blocks in rounds]
-        print(f"games a second, arena / {other}: {told(wall)} by the wall clock, {told(cpu)} by CPU time (aim: {AIM_RATIO})")
+        print(
+            f"games a second, arena / {other}: {with_interval(wall)} by the wall clock, "
+            f"{with_interval(cpu)} by CPU time (aim: {AIM_RATIO})"
+        )
 
 
 def main() -> int:
     """Play all rounds and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--rounds", type=int, default=15, help="rounds, each with all referees (default 15)")
+    parser.add_argument("--rounds", type=int, default=15, help="number of rounds; each contains all referees (default 15)")
     parser.add_argument("--games", type=int, default=5, help="games of each referee in a round (default 5)")
     parser.add_argument("--seed", type=int, default=1, help="of the games (default 1)")
-    parser.add_argument("--program", default=str(SAMPLE), help="a quick engine that heeds GOMOKU_SEED (default the sample)")
+    parser.add_argument("--program", default=str(SAMPLE), help="a fast engine that follows GOMOKU_SEED (default the sample)")
     options = parser.parse_args()
     for name in ("rounds", "games"):
         if getattr(options, name) < 1:
@@ -284,7 +290,7 @@ def main() -> int:
         return 2
     spec = EngineSpec(path)
     setup = MatchSetup((spec, spec), options.rounds * options.games, options.seed)
-    seeds = [setup.task(index).seed for index in range(setup.plays)]
+    seeds = [setup.game_seed(index) for index in range(setup.plays)]
     moves: dict[int, list[Action]] = {}
     referees: dict[str, Callable[[int], Game]] = {
         "arena": lambda seed: play_arena(path, seed),
@@ -298,7 +304,7 @@ def main() -> int:
     rounds = []
     with on_a_core() as where:
         print(f"seed {options.seed}, {options.rounds} rounds of {options.games} games, {where}, {path}")
-        for seed in seeds:  # a first time, not measured: the games to be played, and everything is in memory
+        for seed in seeds:  # not timed: this determines the games and loads everything into memory
             moves[seed] = play_arena(path, seed).moves
         for number in range(options.rounds):
             own = seeds[number * options.games : (number + 1) * options.games]

@@ -29,12 +29,12 @@ sys.path.insert(0, str(ROOT))
 
 from grader.assignment import load_assignment  # noqa: E402
 from grader.confinement import worker  # noqa: E402
-from grader.confinement.worker_client import _sentence  # noqa: E402
+from grader.confinement.worker_client import fault_sentence  # noqa: E402
 from grader.errors import CouldNotGrade, StudentFault  # noqa: E402
 from grader.instructor import trust  # noqa: E402
 from grader.judge.checks import test_mcts_alphazero, test_mcts_pure, test_self_play  # noqa: E402
-from grader.judge.support.oracles import find_oracle  # noqa: E402
 from grader.judge.support.ruling import Ruling  # noqa: E402
+from grader.judge.support.which_oracle import find_oracle  # noqa: E402
 
 FILES = {"AlphaZero/mcts_pure.py": "mcts_pure", "AlphaZero/mcts_alphaZero.py": "mcts_alphazero"}
 
@@ -43,12 +43,12 @@ class LocalWorker:
     """Runs the operations of `grader.confinement.worker` in this process, with the seeds that a worker would be given."""
 
     def __init__(self, workspace: Path) -> None:
-        self.dice = Random()
+        self.seed_rng = Random()
         self._workspace = workspace
 
     def call(self, operation: str, **arguments: Any) -> Any:
         """As `grader.confinement.worker_client.Worker.call`."""
-        worker.STATE["seed"] = self.dice.getrandbits(32)
+        worker.STATE["seed"] = self.seed_rng.getrandbits(32)
         worker.seed_generators()
         try:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -56,10 +56,10 @@ class LocalWorker:
             return worker.decode(json.loads(json.dumps(worker.encode(value))))
         except Exception as error:
             fault = worker.describe(error, self._workspace)
-            raise (CouldNotGrade if fault["ours"] else StudentFault)(_sentence(fault)) from error
+            raise (CouldNotGrade if fault["ours"] else StudentFault)(fault_sentence(fault)) from error
 
 
-def checks_of(groups: set[str]) -> dict[str, Any]:
+def tests_of(groups: set[str]) -> dict[str, Any]:
     """Check -> the test that decides it."""
     found: dict[str, Any] = {}
     for module in (test_mcts_pure, test_mcts_alphazero, test_self_play):
@@ -72,9 +72,9 @@ def checks_of(groups: set[str]) -> dict[str, Any]:
 def verdict_of(check: str, test: Any, seed: int, local: LocalWorker, shares: dict[str, float]) -> tuple[float, str]:
     """The share of the points and the message; -1 for what could not be graded."""
     ruling = Ruling(shares=shares)
-    local.dice = Random(f"{seed}:{check}:dice")
+    local.seed_rng = Random(f"{seed}:{check}:dice")
     try:
-        fixtures = {"worker": local, "verdict": ruling, "rng": Random(f"{seed}:{check}"), "oracle": find_oracle()}
+        fixtures = {"worker": local, "ruling": ruling, "rng": Random(f"{seed}:{check}"), "oracle": find_oracle()}
         test(**{name: fixtures[name] for name in signature(test).parameters})
     except StudentFault as fault:
         return 0.0, str(fault)
@@ -87,7 +87,7 @@ def run_one(folder: Path, groups: set[str], seeds: range) -> None:
     """Print a line of JSON for each check and seed."""
     sys.path.insert(0, str(folder))
     shares, local = load_assignment().shares, LocalWorker(folder)
-    tests = checks_of(groups)
+    tests = tests_of(groups)
     for seed in seeds:
         for check, test in tests.items():
             started = time.process_time()
@@ -95,7 +95,7 @@ def run_one(folder: Path, groups: set[str], seeds: range) -> None:
             print(json.dumps([check, seed, share, message, time.process_time() - started]), flush=True)
 
 
-def show(sample: trust.Sample, rows: list[list[Any]]) -> int:
+def print_sample(sample: trust.Sample, rows: list[list[Any]]) -> int:
     """Print what a sample got, and what is not as it must be; how many verdicts that were."""
     wrong = 0
     for check in dict.fromkeys(row[0] for row in rows):
@@ -145,7 +145,7 @@ def main() -> int:
             command += ["--seed", str(options.seed), "--seeds", str(options.seeds)]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
-        wrong += show(sample, rows)
+        wrong += print_sample(sample, rows)
         runs += len(rows)
         for check, _, _, _, cpu_s in rows:
             seconds[check] += cpu_s

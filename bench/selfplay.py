@@ -8,9 +8,10 @@ On each board, with the reference's network and fresh weights:
     cached      the same with a cache of positions before the network
     gumbel      as puct, by Gumbel search
 
-`asked` are positions that the search asked for, `evaluated` those that the network saw; `share` is what is evaluated of what
-the forward calls alone would reach, measured before and after each run. Since a game on a large board takes long, games a
-second are moves a second over the mean length of games by the same search under an evaluator that knows nothing.
+`asked` counts the positions that the search requests, `evaluated` those that the network evaluates. `share` is the rate of
+evaluations relative to that of the forward calls alone, measured before and after each run. Since a game on a large board takes
+long, games per second are moves per second divided by the mean length of games, by the same search with an uninformed
+evaluator.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 from training.boards import PLANES
 from training.gumbel import GumbelSettings
-from training.inference import Evaluator, InferenceNetwork, PositionCache, RandomSymmetry
+from training.inference import InferenceNetwork, PositionCache, RandomSymmetry, StateEvaluator
+from training.puct import PuctSettings
 from training.samples import FinishedGame, pack_states
-from training.search import PuctSettings
 from training.selfplay import SelfPlay, SelfPlaySettings
 
 HEAD = " board blocks how      batch   asked/s evaluated/s  moves/s  games/s  share"
@@ -53,22 +54,22 @@ class Case:
 
     size: int
     n_in_row: int
-    block: int
+    blocks: int
     games: int
-    n_playout: int
+    playouts: int
 
 
 CASES = {
-    "3x3": Case(3, 3, 1, games=256, n_playout=25),
-    "9x9": Case(9, 5, 6, games=128, n_playout=64),
-    "11x11": Case(11, 5, 19, games=64, n_playout=32),
+    "3x3": Case(3, 3, 1, games=256, playouts=25),
+    "9x9": Case(9, 5, 6, games=128, playouts=64),
+    "11x11": Case(11, 5, 19, games=64, playouts=32),
 }
 
 
 class Counted:
-    """An evaluator that counts the states it is asked for."""
+    """An evaluator that counts its states."""
 
-    def __init__(self, evaluate: Evaluator) -> None:
+    def __init__(self, evaluate: StateEvaluator) -> None:
         self.evaluate = evaluate
         self.states = 0
 
@@ -78,20 +79,20 @@ class Counted:
 
 
 def know_nothing(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same for all moves, and a draw."""
+    """A uniform policy and the value of a draw."""
     points = states.shape[2] * states.shape[3]
     return np.full((len(states), points), 1 / points, dtype=np.float32), np.zeros(len(states), dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class Stopwatch:
-    """How long a measurement takes, by which clock."""
+    """The duration of a measurement and the clock that measures it."""
 
     seconds: float
     clock: Callable[[], float]
 
     def repeat(self, act: Callable[[], Any], share: float = 1.0) -> tuple[int, float]:
-        """Act until the time (or a share of it) is over: (times, seconds that they took)."""
+        """Repeat until the time (or a share of it) is over; returns (number of calls, their seconds)."""
         times, start, took = 0, self.clock(), 0.0
         while took < self.seconds * share:
             act()
@@ -101,11 +102,11 @@ class Stopwatch:
 
 
 def forward_rate(network: InferenceNetwork, batch: torch.Tensor, stopwatch: Stopwatch) -> float:
-    """States a second of forward calls alone."""
+    """States per second of forward calls alone."""
 
     def forward() -> None:
         values = network.model(batch)[1]
-        values[0].item()  # a GPU works on behind the call's back until somebody wants to see something
+        values[0].item()  # a GPU computes asynchronously until a result is read
 
     with torch.inference_mode():
         forward()
@@ -119,7 +120,7 @@ def selfplay_settings(case: Case, search: PuctSettings | GumbelSettings) -> Self
 
 
 def mean_length(case: Case, search: PuctSettings | GumbelSettings) -> float:
-    """Moves of a game."""
+    """Mean number of moves in a game."""
     case = replace(case, games=min(case.games, GAMES_FOR_LENGTH))
     selfplay = SelfPlay(selfplay_settings(case, search), know_nothing, np.random.default_rng(1))
     lengths: list[int] = []
@@ -141,7 +142,7 @@ def measure_serial(case: Case, network: Any, stopwatch: Stopwatch) -> tuple[floa
 
     board = Board(width=case.size, height=case.size, n_in_row=case.n_in_row)
     player = MCTSPlayer(
-        policy_value_fn, network.action_fc_test, network.evaluation_fc2_test, n_playout=case.n_playout, is_selfplay=1
+        policy_value_fn, network.action_fc_test, network.evaluation_fc2_test, n_playout=case.playouts, is_selfplay=1
     )
 
     def move() -> None:
@@ -157,7 +158,7 @@ def measure_serial(case: Case, network: Any, stopwatch: Stopwatch) -> tuple[floa
 def print_row(name: str, case: Case, how: str, batch: int, asked: float, evaluated: float, *rest: float) -> None:
     """A line of the table; `rest` are moves and games a second and the share, where there are any."""
     moves, games, share = (f"{number:.{digits}f}" for number, digits in zip(rest, (1, 2, 0), strict=True)) if rest else "---"
-    row = f"{name:>6} {case.block:6} {how:8} {batch:5} {asked:9.0f} {evaluated:11.0f} {moves:>8} {games:>8}"
+    row = f"{name:>6} {case.blocks:6} {how:8} {batch:5} {asked:9.0f} {evaluated:11.0f} {moves:>8} {games:>8}"
     print(row, f"{f'{share} %' if rest else share:>6}", flush=True)
 
 
@@ -167,21 +168,21 @@ def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
 
     torch.manual_seed(seed)
     np.random.seed(seed)
-    network = PolicyValueNet(case.size, case.size, case.block)
+    network = PolicyValueNet(case.size, case.size, case.blocks)
     fast = InferenceNetwork(network.model, case.size, case.size, dtype=None, batch_size=case.games)
-    puct, gumbel = PuctSettings(n_playout=case.n_playout), GumbelSettings(n_simulations=case.n_playout)
+    puct, gumbel = PuctSettings(case.playouts), GumbelSettings(case.playouts)
     batch = fast.to_input(
         np.random.default_rng(seed).integers(0, 2, (case.games, PLANES, case.size, case.size)).astype(np.float32)
     )
     limit = forward_rate(fast, batch, stopwatch)
-    print(f"{name}: {case.n_playout} playouts, {str(fast.dtype).removeprefix('torch.')} on {fast.device}")
+    print(f"{name}: {case.playouts} playouts, {str(fast.dtype).removeprefix('torch.')} on {fast.device}")
     print_row(name, case, "forward", case.games, limit, limit)
     asked, moves = measure_serial(case, network, stopwatch)
     lengths = {search: mean_length(case, search) for search in (puct, gumbel)}
     print_row(name, case, "serial", 1, asked, asked, moves, moves / lengths[puct], 100 * asked / limit)
     for how, search in (("puct", puct), ("cached", puct), ("gumbel", gumbel)):
         rng = np.random.default_rng(seed)
-        behind: Evaluator = PositionCache(fast) if how == "cached" else fast
+        behind: StateEvaluator = PositionCache(fast) if how == "cached" else fast
         counted = Counted(RandomSymmetry(behind, case.size, case.size, rng))
         selfplay = SelfPlay(selfplay_settings(case, search), counted, rng)
         selfplay.step()
@@ -195,7 +196,7 @@ def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
 
 
 def position_bytes(size: int) -> int:
-    """Bytes of one position as it is kept for learning."""
+    """Bytes of one position in the form stored for learning."""
     points = size * size
     game = FinishedGame(
         moves=np.zeros(1, dtype=np.int16),
@@ -235,7 +236,7 @@ def main() -> int:
         print(HEAD)
         for name in options.boards:
             case = CASES[name]
-            case = replace(case, games=options.games or case.games, n_playout=options.playouts or case.n_playout)
+            case = replace(case, games=options.games or case.games, playouts=options.playouts or case.playouts)
             measure(name, case, stopwatch, options.seed)
     for name in options.boards:
         print(f"{name}: {position_bytes(CASES[name].size)} MB a million positions as they are kept for learning")

@@ -1,15 +1,15 @@
 """How many games the stopping rules need, and how often they err: `python bench/stopping.py`.
 
-Every row is one true rate, every cell the mean number of games and the share of wrong verdicts with its 95 % interval (Wilson).
-The same seeded results are given to every rule. Rules:
+Each row is one true rate. Each cell shows the mean number of games and the share of wrong decisions with its 95 % interval
+(Wilson). All rules receive the same results, drawn with one seed. The rules are:
 
-- match: `--stop decided`. Wrong: the points differ from those that all planned games give. Beside it the share of matches
-  that ended early.
-- rate: the points of the true rate over an interval valid at any time. Wrong: it ended early with other points.
-- sprt: `--sprt ELO0,ELO1,ALPHA,BETA`, until a verdict or `--most` games. Wrong: H1 accepted at a rate not above that of ELO0,
-  or H0 at one not below that of ELO1; between the two neither is wrong. Beside it the share without a verdict.
+- match: `--stop decided`. Wrong: the points differ from those that all planned games give. The next column is the share of
+  matches that ended early.
+- rate: the points of the true rate over an interval that is valid at any time. Wrong: the match ended early with other points.
+- sprt: `--sprt ELO0,ELO1,ALPHA,BETA`, until a decision or `--most` games. Wrong: H1 accepted at a rate not above that of ELO0,
+  or H0 at a rate not below that of ELO1; between the two neither is wrong. The next column is the share without a decision.
 
-The last lines are the largest error of the match rule's interval in small matches, exactly counted over all of them.
+The last lines show the largest error of the match rule's interval in small matches, counted exactly over all of them.
 """
 
 from __future__ import annotations
@@ -28,18 +28,20 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from arena.statistics.estimates import GameResult, expected_score, wilson_95
-from arena.statistics.stopping import Decided, Formula, MatchSequence, Rule, Sprt, formula_named
+from arena.statistics.stopping import Decided, MatchSequence, Sprt, StoppingRule
+from common.errors import UsageError
+from common.scoring import Formula, formula_named
 
 
 def drawn(rng: Random, rate: float, draws: float) -> GameResult:
-    """One game of this mean; draws are as frequent as the rate allows."""
+    """Draw the result of one game with mean `rate`, and a share `draws` of draws as far as the rate allows."""
     half = min(draws / 2, rate, 1 - rate)
-    luck = rng.random()
-    return GameResult(1.0 if luck < rate - half else 0.5 if luck < rate + half else 0.0)
+    u = rng.random()
+    return GameResult(1.0 if u < rate - half else 0.5 if u < rate + half else 0.0)
 
 
-def needed(rule: Rule, games: Sequence[GameResult]) -> int:
-    """After how many of the games the rule ends the match; all of them if it does not."""
+def needed(rule: StoppingRule, games: Sequence[GameResult]) -> int:
+    """The number of games after which the rule ends the match; all of them if it does not."""
     for number, game in enumerate(games, 1):
         if rule.add(game) is not None:
             return number
@@ -47,13 +49,13 @@ def needed(rule: Rule, games: Sequence[GameResult]) -> int:
 
 
 def share(count: int, runs: int) -> str:
-    """A share in per cent with its interval."""
+    """A share in per cent with its 95 % interval."""
     low, high = wilson_95(count, runs)
     return f"{100 * count / runs:5.1f} ({100 * low:.1f}-{100 * high:.1f})"
 
 
 def row(rate: float, options: argparse.Namespace, formula: Formula, sprt: Sprt) -> str:
-    """The line of one true rate."""
+    """The row of one true rate."""
     rng = Random(f"{options.seed} {rate} {options.draws}")
     early = wrong_match = wrong_rate = no_verdict = wrong_sprt = 0
     used = [0, 0, 0]
@@ -90,7 +92,7 @@ def row(rate: float, options: argparse.Namespace, formula: Formula, sprt: Sprt) 
 
 
 def largest_error(planned: int, linked: bool, alpha: float) -> float:
-    """The greatest probability, over rates of the two colours, that the match interval ever misses the final mean."""
+    """The largest probability, over the rates of the two colours, that the match interval ever misses the final mean."""
     missing = []
     for outcome in itertools.product((0, 1), repeat=planned):
         sequence, final = MatchSequence(planned, linked=linked, alpha=alpha), Fraction(sum(outcome), planned)
@@ -109,22 +111,24 @@ def largest_error(planned: int, linked: bool, alpha: float) -> float:
 
 
 def main() -> int:
-    """Parse the command line, simulate every rate, print the tables."""
+    """Parse the command line, simulate every rate and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--rates", type=float, nargs="+", default=[0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0])
     parser.add_argument("--draws", type=float, default=0.0, help="share of draws (default 0)")
-    parser.add_argument("--runs", type=int, default=1000, help="matches of each rate (default 1000)")
+    parser.add_argument("--runs", type=int, default=1000, help="matches for each rate (default 1000)")
     parser.add_argument("--plays", type=int, default=64, help="planned games (default 64)")
     parser.add_argument("--points", type=float, default=30, help="full points (default 30)")
     parser.add_argument("--formula", default="shifted_score")
     parser.add_argument("--alpha", type=float, default=0.05)
     parser.add_argument("--sprt", default="0,70,0.05,0.05", metavar="ELO0,ELO1,ALPHA,BETA")
-    parser.add_argument("--most", type=int, default=400, help="games after which the SPRT is given up (default 400)")
+    parser.add_argument(
+        "--most", type=int, default=400, help="games after which the SPRT stops without a decision (default 400)"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     try:
         formula, sprt = formula_named(options.formula), Sprt.parse(options.sprt)
-    except ValueError as error:
+    except UsageError as error:
         print(f"stopping.py: {error}", file=sys.stderr)
         return 2
     started = time.process_time()

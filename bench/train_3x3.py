@@ -1,10 +1,10 @@
 """How soon and how surely train.py ends with a tic-tac-toe agent that never loses: `python bench/train_3x3.py --seeds 1 2 3`.
 
-For each seed it is the training of `python train.py --seed SEED`, to the letter, over the reference or a submission. Printed
-are CPU seconds of this process: of the training, and of the exact search that measures it. `--set` and `--without` change one
-thing to see what it is worth, `--go-on` trains on after the first verified network to see whether later ones lose again,
-`--judge` puts each best network under searches that the training did not make: the grader's own, and the player's with
-random symmetries drawn anew. `--weights` keeps the networks.
+For each seed it repeats the training of `python train.py --seed SEED` exactly, over the reference or a submission. It prints
+the CPU seconds of this process for the training and for the exact search that measures it. `--set` and `--without` change one
+thing to measure its effect, `--go-on` continues after the first verified network to see whether later ones lose again, and
+`--judge` tests each best network under searches that the training did not use: the grader's own, and the player's with random
+symmetries drawn again. `--weights` keeps the networks.
 """
 
 from __future__ import annotations

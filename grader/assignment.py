@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, get_args, get_origin, get_type_hints
 
-from arena.statistics.estimates import GameResult
-from arena.statistics.stopping import FORMULAS
+from arena.statistics.estimates import GameResult, mean_interval_95
 from common.errors import UsageError
+from common.scoring import FORMULAS
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMITS = ("worker_memory_mib", "engine_memory_mib", "processes", "file_size_mib")
@@ -166,7 +166,9 @@ class Assignment:
 
     def win_rate_points_between(self, games: Sequence[GameResult], points: float) -> tuple[float, float]:
         """Points at both ends of the 95 % interval of what these games show."""
-        return FORMULAS[self.win_rate_formula].points_between(games, points)
+        formula = FORMULAS[self.win_rate_formula]
+        low, high = mean_interval_95(games, formula.draw)
+        return formula.points_at(low, points), formula.points_at(high, points)
 
     def losing_lines_share(self, losing_lines: int) -> float:
         """Share in [0, 1] of the points for that many losing lines."""
@@ -200,7 +202,7 @@ PLACES = {
     "losing_line_steps": "score.losing_lines.steps",
     "shares": "score.shares",
     "profiles": "profiles",
-    "long_checks": "check",
+    "long_checks": "long_checks",
     "checks": "checks",
     "marks": "marks",
 }

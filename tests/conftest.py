@@ -1,4 +1,4 @@
-"""Shared by all tests: where things are, the framework's engines, built once, and programs loaded as modules."""
+"""Shared by all tests: the framework's engines, built once, engines left behind, and programs loaded as modules."""
 
 import importlib.util
 import os
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from arena.engine.guardian import MARK
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -21,6 +23,37 @@ def engines():
     """The folder with sample, baseline and reference, as `make engines` builds them."""
     subprocess.run(["make", "-s", "engines"], cwd=ROOT, check=True)
     return ROOT / "build" / "engines"
+
+
+@pytest.fixture(scope="session")
+def pbrain(tmp_path_factory):
+    """An engine of the Gomocup protocol, built once."""
+    program = tmp_path_factory.mktemp("pbrain") / "pbrain-windows"
+    source = ROOT / "tests" / "arena" / "pbrain.cpp"
+    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    subprocess.run(["g++", *flags, str(source), "-o", str(program)], check=True)
+    return program
+
+
+def left_behind():
+    """Process ids of the engines whose match is over, or is this process's; an engine's mark begins with that of its match."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            marks = [text for text in entry.read_bytes().split(b"\0") if text.startswith(MARK.encode() + b"=")]
+        except OSError:
+            continue
+        matches = [int(mark.split(b"=")[1].split(b"-")[0]) for mark in marks]
+        if any(match == os.getpid() or not Path(f"/proc/{match}").exists() for match in matches):
+            found.append(entry.parent.name)
+    return found
+
+
+@pytest.fixture
+def no_engine_left():
+    """Fails a test that leaves an engine running."""
+    yield
+    assert left_behind() == []
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,11 @@
-"""The arrows between the floors (STYLE.md, section Layers; DESIGN.md), read from the source of every module of this tree."""
+"""The rooms of this tree and the arrows between them: docs/architecture.md names them, and the source must agree.
+
+`Tables` reads the two tables of that page: a row for each room, and one for each file that imports other things than its
+room. The rest of this module holds what a table cannot say, and the habits of CONTRIBUTING.md.
+"""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -30,6 +35,7 @@ def modules():
     return found
 
 
+@cache
 def imported(name, at_import=False):
     """Absolute dotted names that a file imports, anywhere or (at_import) outside of functions alone."""
     names, waiting = set(), [modules()[name]]
@@ -69,16 +75,148 @@ def arrows(names, at_import=False):
     return found
 
 
-def unwanted(names, allowed, at_import=False):
-    return {arrow for arrow in arrows(names, at_import) if arrow[1] not in allowed}
+# ------------------------------------------------------------------------------------------------ rooms and arrows
+
+ROW = re.compile(r"\| `([^`]+)` \|[^|]*\|([^|]*)\|([^|]*)\|")
+NAME = re.compile(r"`([^`]+)`( \(late\))?")
+NO_PACKAGES = {"tensorflow"}  # this name always means the library
+BESIDE = ("tests/", "instructor/submissions/")  # tests import every room; samples are what students hand in
+SUBMISSION = "instructor/reference/"  # laid out as a submission: by AlphaZero it means its own
 
 
-# ------------------------------------------------------------------------------------------------ floor 1 and 2
+class Tables:
+    """The two tables of docs/architecture.md: what each room, from the lowest to the highest, and some files may import.
+
+    Attributes:
+        rooms: folders (ending in /) and programs, in the order of the page.
+        allowed: room or file of the second table -> the rooms and libraries that it imports.
+        late: room or file -> those of them that it imports inside functions only.
+    """
+
+    def __init__(self, text):
+        self.rooms, self.allowed, self.late = [], {}, {}
+        of_rooms = False
+        for line in text.splitlines():
+            if line.startswith(("| Room |", "| File |")):
+                of_rooms = line.startswith("| Room |")
+            if row := ROW.fullmatch(line):
+                place = row[1]
+                found = [name for cell in row.groups()[1:] for name in NAME.findall(cell)]
+                assert place not in self.allowed, f"two rows for {place}"
+                self.rooms += [place] * of_rooms
+                self.allowed[place] = {name for name, _ in found}
+                self.late[place] = {name for name, late in found if late}
+
+    def room(self, path):
+        """The room of a file or a folder: the longest name that fits, or None."""
+        fitting = [room for room in self.rooms if path == room or (room.endswith("/") and path.startswith(room))]
+        return max(fitting, key=len, default=None)
+
+    def target(self, name, module):
+        """The room or the library that an import of a file names; None for its own room and the standard library."""
+        first, *rest = module.split(".")
+        beside = [(folder / f"{first}.py").as_posix() for folder in Path(name).parents if folder.name]
+        if first in STANDARD or any(path in modules() for path in beside):
+            return None
+        if first in NO_PACKAGES:
+            return first
+        if name.startswith(SUBMISSION) and first == "AlphaZero":
+            return None
+        for length in range(len(rest), -1, -1):
+            path = "/".join([first, *rest[:length]])
+            for found in (f"{path}.py", f"{path}/"):
+                if found in modules() or f"{found}__init__.py" in modules():
+                    room = self.room(found)
+                    return None if room == self.room(name) else room
+        return first
+
+    def imports(self, name, at_import=False):
+        """The rooms and libraries that a file imports, anywhere or (at_import) outside of functions alone."""
+        return {target for module in imported(name, at_import) if (target := self.target(name, module))}
+
+    def files(self, place):
+        """The files that a row speaks of: those of a room without the ones that have rows of their own."""
+        if place not in self.rooms:
+            return [place] if place in modules() else []
+        own = [name for name in modules() if self.room(name) == place and not name.startswith(BESIDE)]
+        return [name for name in own if name == place or name not in self.allowed]
 
 
-def test_the_rules_import_the_standard_library_and_numpy_alone():
-    assert unwanted(["Board/game_board.py", "Board/__init__.py"], STANDARD | {"numpy"}, at_import=True) == set()
-    assert unwanted(["Board/game_board.py"], STANDARD | {"numpy", "Board"}) == set()
+TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = Tables(TEXT)
+
+
+def test_every_module_lies_in_a_room_of_the_page():
+    assert [name for name in modules() if PAGE.room(name) is None and not name.startswith(BESIDE)] == []
+    assert {f"grader/{name.split('/')[1]}/" for name in below("grader/") if name.count("/") > 1} <= set(PAGE.rooms)
+
+
+@pytest.mark.parametrize("place", PAGE.allowed)
+def test_a_room_imports_what_the_page_says(place):
+    names = PAGE.files(place)
+    assert names, f"docs/architecture.md names {place}, where no module lies"
+    used = {target for name in names for target in PAGE.imports(name)}
+    at_once = {target for name in names for target in PAGE.imports(name, at_import=True)}
+    assert used == PAGE.allowed[place], f"the row of {place} in docs/architecture.md is not what it imports"
+    assert used - at_once == PAGE.late[place], f"the row of {place} marks other imports as late than those inside functions"
+
+
+def test_a_room_imports_only_rooms_above_it_in_the_table():
+    order = {room: place for place, room in enumerate(PAGE.rooms)}
+    assert {
+        (place, used)
+        for place, names in PAGE.allowed.items()
+        for used in names
+        if used in order and order[used] > order[PAGE.room(place)]
+    } == set()
+
+
+def test_the_drawing_shows_arrows_of_the_table():
+    drawing = re.search(r"^```mermaid\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)[1]
+    drawn = {
+        node: label.split("<br>")[0].split(", ") for node, label in re.findall(r'^ *(\w+)\["([^"]+)"\]', drawing, re.MULTILINE)
+    }
+    assert {room for rooms in drawn.values() for room in rooms} <= set(PAGE.rooms)
+    drawn_arrows = re.findall(r"^ *(\w+) --> (\w+)$", drawing, re.MULTILINE)
+    assert len(drawn_arrows) > 8
+    for first, second in drawn_arrows:
+        used = {name for room in drawn[first] for name in PAGE.allowed[room]}
+        assert any(name.startswith(room) for name in used for room in drawn[second]), f"{first} does not import {second}"
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/index.md", "CONTRIBUTING.md"])
+def test_every_path_that_a_page_for_contributors_names_exists(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text)
+    linked = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    assert paths or linked
+    made_here = ("build/",)
+    assert [path for path in paths if not path.startswith(made_here) and not path_exists(path)] == []
+    assert [link for link in linked if not (ROOT / page).parent.joinpath(link).exists()] == []
+
+
+def path_exists(path):
+    """Whether a path lies in this tree; NAME stands for any name, and a path may begin two folders down."""
+    pattern = path.replace("NAME", "*").rstrip("/")
+    return any(any(ROOT.glob(f"{above}{pattern}")) for above in ("", "*/", "*/*/"))
+
+
+def test_an_arrow_that_the_page_lacks_is_seen():
+    page = Tables(
+        "| Room | What | Rooms | Libraries |\n| `common/` | x | | `numpy` |\n"
+        "| `arena/` | x | `common/`, `train.py` (late) | |\n"
+        "| File | Why | Rooms | Libraries |\n| `arena/match/ray_runner.py` | x | | `ray` (late) |\n"
+    )
+    assert page.rooms == ["common/", "arena/"]
+    assert page.allowed["arena/"] == {"common/", "train.py"} and page.late["arena/"] == {"train.py"}
+    assert page.target("arena/engine/new.py", "common.errors.UsageError") == "common/"
+    assert page.target("arena/engine/new.py", "arena.match.rules") is None
+    assert page.target("arena/engine/new.py", "requests.get") == "requests"
+    assert page.files("arena/match/ray_runner.py") == ["arena/match/ray_runner.py"]
+    assert "arena/match/ray_runner.py" not in page.files("arena/") != []
+
+
+# --------------------------------------------------------------------------------------- what a table cannot say
 
 
 def test_the_rules_can_be_imported_where_there_is_no_pygame():
@@ -98,50 +236,6 @@ def test_the_window_is_imported_only_when_it_is_opened():
     assert [name for name in users if not name.startswith("tests/")] == []
 
 
-def test_what_every_room_uses_uses_no_room():
-    assert unwanted(below("common/"), STANDARD | {"numpy", "torch", "common"}) == set()
-    assert unwanted(below("common/"), STANDARD | {"numpy", "common"}, at_import=True) == set()
-
-
-def test_the_arena_imports_the_standard_library_and_common_alone():
-    arena = below("arena/")
-    # Ray is for clusters and is imported when one is asked for.
-    assert unwanted(arena, STANDARD | {"arena", "common"}) == {("arena/match/ray_runner.py", "ray")}
-    assert unwanted(arena, STANDARD | {"arena", "common"}, at_import=True) == set()
-
-
-@pytest.mark.parametrize("place", ["AlphaZero/", "instructor/reference/AlphaZero/"])
-def test_the_students_package_knows_a_board_by_its_methods_and_torch_in_the_network_alone(place):
-    own = STANDARD | {"numpy", "AlphaZero"}
-    network = f"{place}policy_value_net_torch.py"
-    assert unwanted([name for name in below(place) if name != network], own) == set()
-    assert unwanted([network], own | {"torch"}) == set()
-
-
-def test_the_exact_search_knows_the_rules_alone():
-    """The training and the grader both ask it."""
-    assert unwanted(["training/exact.py"], STANDARD | {"numpy", "Board"}) == set()
-
-
-# ------------------------------------------------------------------------------------------------- upper floors
-
-
-def test_the_training_engine_uses_floor_1_and_the_students_network_and_nothing_below_uses_it():
-    own = STANDARD | {"numpy", "torch", "Board", "arena", "AlphaZero", "training", "common"}
-    # What draws a run's curves is imported where it is installed.
-    shown = {("training/report.py", package) for package in ("matplotlib", "tensorboardX")}
-    assert unwanted(below("training/"), own) == shown
-    assert unwanted(below("training/"), own, at_import=True) == set()
-    lower = below("common/", "Board/", "AlphaZero/", "arena/", "Minimax/", "instructor/reference/")
-    assert {arrow for arrow in arrows(lower) if arrow[1] == "training"} == set()
-
-
-def test_nothing_below_the_grader_imports_it():
-    lower = below("common/", "Board/", "AlphaZero/", "arena/", "Minimax/", "instructor/reference/", "training/")
-    lower += below("train.py", "human_play.py")
-    assert {arrow for arrow in arrows(lower) if arrow[1] == "grader"} == set()
-
-
 def test_no_module_imports_a_program():
     """They wire packages together."""
     wired = {
@@ -153,42 +247,14 @@ def test_no_module_imports_a_program():
     assert wired - {("grader/confinement/worker.py", "train")} == set()
 
 
-def test_the_grader_imports_no_student_code_but_in_the_worker():
-    assert {arrow for arrow in arrows(below("grader/")) if arrow[1] == "AlphaZero"} <= {
-        ("grader/confinement/worker.py", "AlphaZero")
-    }
-
-
 def test_what_runs_inside_the_sandbox_imports_nothing_of_the_grader():
-    assert unwanted(["grader/confinement/confine.py"], STANDARD) == set()
     worker = [f"grader/confinement/{name}" for name in start_worker.SHOWN]
-    assert unwanted(worker, STANDARD | {"numpy", "grader"}, at_import=True) == set()
-    assert unwanted(worker, STANDARD | {"numpy", "torch", "Board", "AlphaZero", "train", "grader"}) == set()
+    # Before the sandbox is closed nothing but numpy is loaded; the student's own modules are loaded by name, after it.
+    at_once = {package for _, package in arrows(worker, at_import=True)}
+    assert at_once <= STANDARD | {"numpy", "grader"}
+    assert {package for _, package in arrows(worker)} <= STANDARD | {"numpy", "torch", "Board", "AlphaZero", "train", "grader"}
     own = {module for name in worker for module in imported(name) if module.startswith("grader.")}
     assert {"/".join(module.split(".")[:3]) + ".py" for module in own} <= set(worker)
-
-
-# The rooms of the grader: each uses those before it.
-ROOMS = ("confinement", "pipeline", "judge", "student", "instructor")
-
-
-def rooms_used(name):
-    """The rooms of the grader that a file imports from."""
-    parts = (module.split(".") for module in imported(name))
-    return {part[1] for part in parts if part[0] == "grader" and len(part) > 1 and part[1] in ROOMS}
-
-
-def test_a_room_of_the_grader_uses_the_rooms_before_it_alone():
-    upward = {
-        (name, used)
-        for place, room in enumerate(ROOMS)
-        for name in below(f"grader/{room}/")
-        for used in rooms_used(name)
-        if ROOMS.index(used) > place
-    }
-    assert upward == set()
-    assert {name for name in below("grader/assignment.py", "grader/errors.py", "grader/screen.py") if rooms_used(name)} == set()
-    assert {name.split("/")[1] for name in below("grader/") if name.count("/") > 1} == set(ROOMS)
 
 
 def test_checks_import_neither_each_other_nor_pytests_side_of_a_run():

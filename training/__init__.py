@@ -1,15 +1,23 @@
-"""Training beyond the loop of train.py; knows a board and a network by their methods, and no grader.
+"""Training beyond the loop of train.py. It knows a board and a network by their methods, and no grader.
 
-`exact` plays an agent against every line of replies, `losing_lines` asks it of a weights file. A student's kit has these two
-alone, since the others hold searches that are right. The rest is self-play at speed, many games side by side, their searches
-in lockstep, the leaves of all in one batch of the network. From the rules upwards: `boards` (games as arrays), `symmetries`,
-`inference` (the network made fast, a cache of positions), `tree` (the search trees of all games as arrays), `search` (PUCT,
-Silver et al. 2017), `gumbel` (Danihelka et al. 2022), `selfplay` (games without end), `samples` (what is kept of them),
-`rollouts` (random games in the place of a network), `matches` (games between two agents, with statistics of the arena). A run
-that lasts is `run` (the command) over `presets`, `replay` (its games on the disk), `workers` (who plays, here or by
-`ray_workers` on a cluster), `learner` (what it knows), `ratings` and `report`. Of the student's modules these use only the
-network. `dataset`, `supervised` and `export` teach it an engine's games; `alphago` goes on from there in the stages of Silver
-et al. 2016.
+A student's kit has two of these modules, since the others contain correct searches: `exact` plays an agent against every line
+of replies, and `losing_lines` does so with the weights of a file.
+
+The others play many games side by side. Their searches run in lockstep, so that the leaves of all games form one batch of the
+network. From the rules upwards:
+
+    boards                      games as arrays
+    inference, rollouts         evaluators: a fast copy of the network, a cache of positions; random games instead of a network
+    tree, puct, gumbel          search trees as arrays; PUCT (Silver et al. 2017); Gumbel AlphaZero (Danihelka et al. 2022)
+    selfplay, samples, fast     games without end; their compact form; train.py --fast
+    matches, ratings            games between two agents; Elo of several
+    selfplay_run                the command for long runs, over presets, learner, replay_buffer, workers (on this machine) or
+                                ray_workers (on a cluster), run_report; old_settings reads the folders of earlier runs
+    dataset, supervised         supervised training on the games of an engine
+    export, export_run          weights with a manifest
+    alphago                     the stages of AlphaGo (Silver et al. 2016)
+
+Of the student's modules they use only the network.
 """
 
 import sys
@@ -17,7 +25,7 @@ from importlib.util import find_spec
 
 
 def _expect_program(arguments: list[str]) -> None:
-    """End `python -m training.NAME` with a sentence where a student's kit lacks that program.
+    """End `python -m training.NAME` with a sentence if a student's kit lacks that program.
 
     Args:
         arguments: of the interpreter, which imports this package before it looks for the program.
@@ -27,7 +35,7 @@ def _expect_program(arguments: list[str]) -> None:
     program = arguments[arguments.index("-m") + 1]
     if program.split(".")[0] == __name__ and program != __name__ and find_spec(program) is None:
         sys.stderr.write(
-            f"{program} is not part of this tree: a student's kit has training.losing_lines alone. "
+            f"{program} is not part of this tree: a student's kit has only training.losing_lines. "
             "Train with train.py (docs/handout.md, section 5.5).\n"
         )
         raise SystemExit(2)

@@ -1,4 +1,4 @@
-"""Many games of one m,n,k-game side by side, as arrays: the rules of `Board.game_board.Board` for all games at once.
+"""Many games of one m,n,k-game side by side as arrays, with the rules of `Board.game_board.Board`.
 
 Players are 1 and 2, player 1 moves first and the two alternate (there is no swap); `move = h * width + w`, h counted from the
 bottom row. G is the number of games, A = width * height the number of points. Feature planes are seen by the side to move.
@@ -13,9 +13,9 @@ import numpy as np
 PLANES = 9
 NO_MOVE = -1
 NOBODY = -1
-# The last moves that planes leave out: each player's last 3, and the players alternate.
+# Planes leave out up to 3 last moves of each player, and the players alternate.
 RECENT = 6
-# (plane, how many moves ago) of the stones that are missing from a plane. Move 0 is the last one, the opponent's.
+# (plane, number of moves ago) of the stones that a plane leaves out. Move 0 is the last one, the opponent's.
 MISSING = tuple((2 * back + ago % 2, ago) for ago in range(RECENT) for back in range(1, 4) if ago // 2 < back)
 
 
@@ -24,9 +24,9 @@ class Geometry:
 
     Attributes:
         width, height, n_in_row, points: of the board; points is A.
-        rays: [A, 8, n_in_row - 1] the points in a row from each point, nearest first, in eight directions; direction d + 4
-            is the opposite of d; A stands for what is off the board.
-        picture: [A + 1] the place of each move in a plane's order, where row 0 is the top row; A for A.
+        rays: [A, 8, n_in_row - 1] the points in line with each point, nearest first, in eight directions; direction d + 4 is
+            opposite to d; A stands for points off the board.
+        picture: [A + 1] the place of each move in a plane, where row 0 is the top row; A for A.
     """
 
     def __init__(self, width: int, height: int, n_in_row: int) -> None:
@@ -48,7 +48,7 @@ class Geometry:
 
 
 class Boards:
-    """G games side by side, all at their start.
+    """G games side by side, all at the start.
 
     Args:
         games: G.
@@ -56,11 +56,12 @@ class Boards:
 
     Attributes:
         geometry: the board's tables.
-        stones: [G, A + 1] int8, 0 empty, else the player; the last column stands for what is off the board and stays 0.
-        recent: [G, 6] the last moves, newest first, NO_MOVE before the first.
+        stones: [G, A + 1] int8, 0 for an empty point, else the player; the last column stands for points off the board and
+            stays 0.
+        recent: [G, 6] the last moves, newest first, NO_MOVE where there are fewer.
         length: [G] stones on the board.
-        winner: [G] int8, the player, or NOBODY while there is none and after a draw.
-        over: [G] bool, whether somebody has won or the board is full.
+        winner: [G] int8, the player who has won, else NOBODY.
+        over: [G] bool, whether a player has won or the board is full.
     """
 
     def __init__(self, games: int, width: int, height: int, n_in_row: int) -> None:
@@ -81,12 +82,12 @@ class Boards:
 
     @property
     def legal(self) -> np.ndarray:
-        """[G, A] bool, the empty points; they stay so after the end of a game."""
+        """[G, A] bool, the empty points, also after the end of a game."""
         return self.stones[:, :-1] == 0
 
     @classmethod
     def from_feature_planes(cls, states: np.ndarray, n_in_row: int) -> Boards:
-        """The games that stand as these states [G, 9, H, W] show, none of which is over: what `feature_planes` gave away."""
+        """Games in the positions of these states [G, 9, H, W], none of which is over: the inverse of `feature_planes`."""
         games, _, height, width = states.shape
         boards = cls(games, width, height, n_in_row)
         picture = boards.geometry.picture[:-1]
@@ -94,14 +95,14 @@ class Boards:
         boards.length = planes[:, :2].sum(axis=(1, 2))
         own = boards.side_to_move[:, None]
         boards.stones[:, :-1] = np.where(planes[:, 1], own, np.where(planes[:, 0], 3 - own, 0))
-        for ago in range(RECENT):  # the stone that the next plane of its colour leaves out
+        for ago in range(RECENT):  # this stone is missing from the next plane of its colour
             with_it, without = planes[:, ago // 2 * 2 + ago % 2], planes[:, ago // 2 * 2 + ago % 2 + 2]
             missing = with_it & ~without
             boards.recent[:, ago] = np.where(missing.any(axis=1), missing.argmax(axis=1), NO_MOVE)
         return boards
 
     def take(self, games: Any) -> Boards:
-        """An independent copy of some games: indices or a mask."""
+        """An independent copy of some games, given by indices or a mask."""
         some = Boards.__new__(Boards)
         some.geometry = self.geometry
         for name in ("stones", "recent", "length", "winner", "over"):
@@ -109,7 +110,7 @@ class Boards:
         return some
 
     def restart(self, games: Any) -> None:
-        """Clear the boards of some games: indices or a mask."""
+        """Clear the boards of some games, given by indices or a mask."""
         self.stones[games] = 0
         self.recent[games] = NO_MOVE
         self.length[games] = 0
@@ -117,13 +118,13 @@ class Boards:
         self.over[games] = False
 
     def play(self, moves: Any) -> None:
-        """One move in every game.
+        """Play one move in every game.
 
         Args:
             moves: [G] empty points.
 
         Raises:
-            ValueError: a game is over, or a move is no empty point; nothing has changed then.
+            ValueError: a game is over, or a move is not an empty point; in that case nothing is changed.
         """
         moves = np.asarray(moves)
         for wrong, what in (
@@ -137,10 +138,10 @@ class Boards:
         self.play_lines(moves[:, None], np.ones(len(self), dtype=np.int64))
 
     def play_lines(self, lines: np.ndarray, lengths: np.ndarray) -> None:
-        """Several moves in every game, as a search does; only the last one may end a game, and none is checked.
+        """Play several moves in every game without checking them; only the last move of a line may end its game.
 
         Args:
-            lines: [G, D] moves in order; what follows the first `lengths[g]` is not looked at.
+            lines: [G, D] moves in order; those after the first `lengths[g]` are ignored.
             lengths: [G], from 1 to D.
         """
         games, depth = np.arange(len(self)), np.arange(lines.shape[1])
@@ -149,9 +150,9 @@ class Boards:
         players = 1 + (self.length[:, None] + depth) % 2
         self.stones[games[:, None], np.where(played, lines, off_board)] = players
         self.stones[:, off_board] = 0
-        # Oldest first the moves are `recent` turned round and then the line; the newest of all are taken from its end.
-        story = np.concatenate([self.recent[:, ::-1], lines], axis=1)
-        self.recent = story[games[:, None], lengths[:, None] + np.arange(RECENT - 1, -1, -1)]
+        # Oldest first, the moves are `recent` reversed and then the line; take the newest from the end of the line.
+        moves_in_order = np.concatenate([self.recent[:, ::-1], lines], axis=1)
+        self.recent = moves_in_order[games[:, None], lengths[:, None] + np.arange(RECENT - 1, -1, -1)]
         self.length += lengths
         last = self.recent[:, 0]
         mover = self.stones[games, last]
@@ -169,7 +170,7 @@ class Boards:
         return (1 + run[:, :4] + run[:, 4:] >= self.geometry.n_in_row).any(axis=1)
 
     def feature_planes(self) -> np.ndarray:
-        """[G, 9, H, W] float32, what `Board.current_state` gives for each game, seen by the side to move, top row first."""
+        """[G, 9, H, W] float32: `Board.current_state` of each game, seen by the side to move, top row first."""
         geometry, games = self.geometry, np.arange(len(self))
         own = self.side_to_move[:, None]
         stones = np.empty_like(self.stones)
@@ -178,7 +179,7 @@ class Boards:
         planes[:, 0:8:2] = (stones == 3 - own)[:, None]
         planes[:, 1:8:2] = (stones == own)[:, None]
         plane, ago = np.array(MISSING).T
-        recent = geometry.picture[self.recent]  # NO_MOVE is the last entry, what is off the board
+        recent = geometry.picture[self.recent]  # NO_MOVE picks the last entry, which is off the board
         planes[games[:, None], plane, recent[:, ago]] = 0
         planes[:, 8] = (self.length % 2 == 0)[:, None]
         return np.ascontiguousarray(planes[:, :, :-1]).reshape(len(self), PLANES, geometry.height, geometry.width)

@@ -1,14 +1,14 @@
-"""Positions of games that an engine played against itself, as a network learns from them.
+"""Positions from games that an engine played against itself, for supervised training.
 
-The games are JSON lines (docs/training.md, Supervised weights). Moves and numbers are kept, some 30 bytes a position; feature
-planes are made for a whole batch at once and equal Board.current_state. Learnt from are the positions that have a best move;
-where a game has fewer of them than scores, they are the first. Values are seen by the side to move.
+The games are JSON lines (docs/training.md, Supervised weights). They are stored as moves and numbers, some 30 bytes per
+position; the feature planes of a batch are computed together and equal Board.current_state. The network learns from the
+positions that have a best move; a game may have best moves for its first positions only. Values are seen by the side to move.
 
-The value of a position mixes scores and the game's result by TD(lambda) (Sutton 1988) with the engine's squashed score s:
+The value of a position mixes the engine's scores with the result of the game by TD(lambda) (Sutton 1988):
 
-    v_t = s_t                                   where the move was drawn at random: what came of it tells nothing about t
-    v_t = (1 - lambda) s_t - lambda v_{t+1}     else; after the last move the value is that of the result, -1 for the loser
-    s_t = tanh(score_t / score_scale), and 1 or -1 where the engine has proven a win
+    v_t = s_t                                   if the move was drawn at random: the game after it says nothing about t
+    v_t = (1 - lambda) s_t - lambda v_{t+1}     otherwise; after the last move v is the result, -1 for the loser
+    s_t = tanh(score_t / score_scale), or 1 or -1 if the engine has proven a win
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from typing import Any
 
 import numpy as np
 
-from training.symmetries import Symmetries
+from Board.symmetries import Symmetries
+from training.boards import PLANES
 
-SURE_WIN = 900_000  # scores beyond it are proven
-HELD_BACK_EVERY = 20  # games whose seed is a multiple of it are not trained on
-PLANES = 9
-HISTORY = 4  # planes of a colour
+SURE_WIN = 900_000  # scores beyond this are proven wins
+HELD_BACK_EVERY = 20  # games whose seed is a multiple of this are held back from training
+PLANES_OF_COLOUR = 4
 HASH_SEED = 1
 
 
 class GamesError(ValueError):
-    """Files of games that do not fit; the message is a sentence for whoever named them."""
+    """Files of games that cannot be used; the message is one sentence for the caller."""
 
 
 @dataclass(frozen=True)
 class Positions:
-    """Positions and what the engine says about them.
+    """Positions with the engine's moves and values.
 
     Attributes:
         size: of the square board.
         moves: [games, size * size] uint8, the moves of each game; 0 after its end.
-        game: [N] int32, row of `moves`.
-        ply: [N] int32, stones that lie in the position: the first so many moves of the game.
+        game: [N] int32, the row of the position's game in `moves`.
+        ply: [N] int32, the number of stones in the position, which are the first moves of its game.
         best: [N] uint8, the engine's move.
         value: [N] float32 in [-1, 1], see the module.
-        key: [N] uint64, the same for all positions that a symmetry makes equal, by stones.
+        key: [N] uint64, equal for positions whose stones are equal up to a symmetry.
     """
 
     size: int
@@ -59,22 +59,22 @@ class Positions:
         return len(self.game)
 
     def where(self, chosen: np.ndarray) -> Positions:
-        """The positions that a mask or an array of indices chooses."""
+        """Some of the positions, chosen by a mask or an array of indices."""
         kept = {name: getattr(self, name)[chosen] for name in ("game", "ply", "best", "value", "key")}
         return replace(self, **kept)
 
     def batch(self, indices: np.ndarray, symmetries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What a network is shown and what it should answer.
+        """A batch for training: inputs and targets.
 
         Args:
             indices: [B] of positions.
-            symmetries: [B] in 0..7, through which each is seen.
+            symmetries: [B] in 0..7, the symmetry under which each position is seen.
 
         Returns:
             states [B, 9, size, size] uint8 as Board.current_state, moves [B] int64, values [B] float32.
         """
         size, points = self.size, self.size**2
-        turned = symmetry_table(size)[symmetries]
+        turned = Symmetries(size, size).turned_moves[symmetries]
         ply = self.ply[indices][:, None]
         stone = np.arange(int(ply.max(initial=0)))[None]
         cell = np.take_along_axis(turned, self.moves[self.game[indices], : stone.size], axis=1)
@@ -82,7 +82,7 @@ class Positions:
         own = (ply - stone) % 2 == 0
         age = (ply - 1 - stone) // 2  # 0 for the last move of either colour, 1 for the one before ...
         planes = np.zeros((len(indices), PLANES, points), dtype=np.uint8)
-        for missing in range(HISTORY):
+        for missing in range(PLANES_OF_COLOUR):
             at, which = np.nonzero((stone < ply) & (age >= missing))
             planes[at, 2 * missing + own[at, which], (row_from_top * size + cell % size)[at, which]] = 1
         planes[:, PLANES - 1] = ply % 2 == 0
@@ -90,15 +90,10 @@ class Positions:
         return planes.reshape(-1, PLANES, size, size), best, self.value[indices]
 
 
-def symmetry_table(size: int) -> np.ndarray:
-    """[8, size * size]: where each symmetry of the board takes each move; the first leaves all where they are."""
-    return np.argsort(Symmetries(size, size).moves, axis=1)
-
-
 def position_keys(size: int, moves: np.ndarray) -> np.ndarray:
-    """[plies + 1] uint64 for each position of a game: equal for positions that a symmetry makes equal, by stones."""
+    """[plies + 1] uint64, a key for each position of a game; positions that are equal up to a symmetry have equal keys."""
     random = np.random.default_rng(HASH_SEED).integers(1, 2**63, size=(2, size**2), dtype=np.uint64)
-    turned = symmetry_table(size)[:, moves]
+    turned = Symmetries(size, size).turned_moves[:, moves]
     stones = random[np.arange(len(moves)) % 2, turned]
     hashes = np.zeros((len(turned), len(moves) + 1), dtype=np.uint64)
     hashes[:, 1:] = np.bitwise_xor.accumulate(stones, axis=1)
@@ -106,7 +101,7 @@ def position_keys(size: int, moves: np.ndarray) -> np.ndarray:
 
 
 def td_values(game: dict[str, Any], td_lambda: float, score_scale: float) -> np.ndarray:
-    """[labelled positions] float32: values of a game's positions, see the module."""
+    """[labelled positions] float32, the values of a game's positions, see the module."""
     scores = np.asarray(game["scores"], dtype=np.float64)
     squashed = np.where(np.abs(scores) > SURE_WIN, np.sign(scores), np.tanh(scores / score_scale))
     plies = len(game["moves"])
@@ -120,10 +115,10 @@ def td_values(game: dict[str, Any], td_lambda: float, score_scale: float) -> np.
 
 
 def read_games(path: str) -> Iterator[dict[str, Any]]:
-    """The settings of a file and then its games; half a line at the end, which is being written, is left out.
+    """The settings of a file and then its games; an incomplete line at the end, which is being written, is skipped.
 
     Raises:
-        GamesError: it is no file of games.
+        GamesError: the file cannot be read or holds something else.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -137,16 +132,16 @@ def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scal
     """Read files of games.
 
     Args:
-        paths: of the files.
-        size: of the board that they must be of.
+        paths: the files.
+        size: the board size that the games must have.
         td_lambda, score_scale: see the module.
 
     Returns:
-        (training part, held-back part). They are apart by game, no position is twice in a part, and none of the held-back
-        part is in the training part, by stones and up to symmetry.
+        (training part, held-back part). The parts have no game in common. Up to symmetries, no stones occur twice in a part,
+        and no stones of the held-back part occur in the training part.
 
     Raises:
-        GamesError: a file is none, is of another board, or both parts are not there yet.
+        GamesError: a file cannot be read or has another board size, or one of the parts is still empty.
     """
     games = list(_games(paths, size))
     moves = np.zeros((len(games), size**2), dtype=np.uint8)
@@ -176,13 +171,13 @@ def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scal
 def _games(paths: Iterable[str], size: int) -> Iterator[dict[str, Any]]:
     for path in paths:
         lines = read_games(path)
-        settings = next(lines, {"size": size})  # a file that the teacher has only just made
+        settings = next(lines, {"size": size})  # the file is still empty: the teacher has only just created it
         if settings.get("size") != size:
             raise GamesError(f"expected games on {size}x{size} in {path}; its size is {settings.get('size')}")
         yield from lines
 
 
 def _unique(positions: Positions) -> Positions:
-    """The first of equal positions."""
+    """Keep the first of several equal positions."""
     _, first = np.unique(positions.key, return_index=True)
     return positions.where(np.sort(first))

@@ -1,10 +1,10 @@
-"""Weights out of a run of training.supervised, with a manifest:
+"""Export the weights of a training by training.supervised, with a manifest:
 
     python -m training.export RUN WEIGHTS --games FILE... --engine REVISION
 
-WEIGHTS, such as model/15_15_5.pt, is a bare float32 state_dict of the student's network; the manifest beside it, with the
-ending .json, says what the weights are and how they came about. Games played with them are entered by hand as `strength`; a
-manifest of other weights loses them.
+WEIGHTS, such as model/15_15_5.pt, is a bare float32 state_dict of the student's network. The manifest beside it, with the
+suffix .json, says what the weights are and how they were trained. Results of matches are added to it by hand as `strength`;
+they are dropped when the weights change.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,32 +19,33 @@ from typing import Any
 
 import torch
 
+from common.files import replacing
 from common.weights import read_sizes
 from training.dataset import GamesError, read_games
-from training.supervised import CallError, deepened, model_of, read_checkpoint
+from training.supervised import CallError, deepened, load_checkpoint, model_of
 
 BLOCKS = 19
 ORIGIN = "supervised on games of the reference engine against itself; no self-play of the network"
 
 
-def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: int = BLOCKS) -> dict[str, Any]:
-    """Write weights and manifest; the network is deepened to so many residual blocks by ones that change nothing.
+def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: int = BLOCKS) -> dict[str, Any]:
+    """Write weights and manifest; the network is deepened by residual blocks that change nothing.
 
     Args:
-        run: the folder of a run of training.supervised.
+        run: the folder of a training by training.supervised.
         weights: the file to write.
-        games: files of the games that it learnt from.
+        games: files of the games that the network learnt from.
         engine: the git revision of the engine that played them.
-        blocks: residual blocks of the weights.
+        blocks: residual blocks of the exported weights.
 
     Returns:
         The manifest.
 
     Raises:
-        CallError: there is no checkpoint, or it has more blocks.
-        GamesError: the games are none.
+        CallError: there is no checkpoint, or its network has more blocks.
+        GamesError: the games cannot be read.
     """
-    state = read_checkpoint(run / "checkpoint.pt")
+    state = load_checkpoint(run / "checkpoint.pt")
     size, seed = state["history"][-1]["size"], state["history"][-1]["seed"]
     model = model_of(state["model"], size)
     trained = read_sizes(state["model"])[2]
@@ -54,7 +54,7 @@ def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: 
     teacher = [_summary(path) for path in games]
     manifest = {
         "file": weights.name,
-        "sha256": write_weights(weights, deepened(model, size, blocks, seed).state_dict()),
+        "sha256": save_weights(weights, deepened(model, size, blocks, seed).state_dict()),
         "board": [size, size, 5],
         "blocks": blocks,
         "blocks_trained": trained,
@@ -72,17 +72,16 @@ def export(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: 
     return manifest
 
 
-def write_weights(path: Path, layers: dict[str, torch.Tensor]) -> str:
-    """Write a weights file, all of it or nothing, and return its sha256."""
+def save_weights(path: Path, layers: dict[str, torch.Tensor]) -> str:
+    """Write a weights file completely or not at all, and return its sha256."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".part")
-    torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, unfinished)
-    os.replace(unfinished, path)
+    with replacing(path) as unfinished:
+        torch.save({name: tensor.contiguous() for name, tensor in layers.items()}, unfinished)
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
-    """Write a manifest with the games that were entered in the one before, if that was of the same weights."""
+    """Write a manifest, and keep the `strength` of an earlier manifest of the same weights."""
     if path.exists():
         earlier = json.loads(path.read_text(encoding="utf-8"))
         if earlier["sha256"] == manifest["sha256"]:
@@ -91,7 +90,7 @@ def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
 
 
 def _summary(path: str) -> dict[str, Any]:
-    """The teacher's settings for a file of games, and how many it holds."""
+    """The teacher's settings in a file of games, and the numbers of games and positions."""
     settings, *games = read_games(path)
     return {**settings, "games": len(games), "positions": sum(len(game["best"]) for game in games)}
 
@@ -106,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--blocks", type=int, default=BLOCKS, metavar="N", help=f"residual blocks (default {BLOCKS})")
     options = parser.parse_args(arguments)
     try:
-        manifest = export(options.run, options.weights, options.games, options.engine, options.blocks)
+        manifest = export_supervised(options.run, options.weights, options.games, options.engine, options.blocks)
     except (CallError, GamesError) as error:
         print(f"training.export: {error}", file=sys.stderr)
         return 2

@@ -1,9 +1,9 @@
-"""The best network of a run of self-play, with a manifest: python -m training.export_run RUN WEIGHTS
+"""Export the best network of a self-play run, with a manifest: python -m training.export_run RUN WEIGHTS
 
-WEIGHTS, such as model/5_5_4.model, is a bare float32 state_dict of the student's network; the manifest beside it says what
-`training.export` says of others, and `started_from` has that of the weights which the run began with. Games played with them
-are entered by hand as `strength`. --blocks deepens the network by residual blocks that change nothing, for the 19 of the
-published ones.
+WEIGHTS, such as model/5_5_4.model, is a bare float32 state_dict of the student's network. The manifest beside it is like that
+of `training.export`; `started_from` is the manifest of the weights that the run started from. Results of matches are added by
+hand as `strength`. --blocks deepens the network by residual blocks that change nothing, for example to the 19 blocks of
+published weights.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Any
 import torch
 
 from common.errors import UsageError
-from training.export import write_manifest, write_weights
+from training.export import save_weights, write_manifest
 from training.supervised import deepened, model_of
 
 
-def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any]:
+def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any]:
     """Write weights and manifest.
 
     Args:
-        run: its folder.
+        run: the folder of the run.
         weights: the file to write.
-        blocks: residual blocks of the weights; None: as many as the run's network has.
+        blocks: residual blocks of the exported weights; None for as many as the run's network has.
 
     Returns:
         The manifest.
 
     Raises:
-        UsageError: there is no run, nothing has been evaluated in it, or its network cannot have so many blocks.
+        UsageError: there is no run, it has not evaluated a network yet, or its network cannot have this number of blocks.
     """
     try:
         config = json.loads((run / "config.json").read_text(encoding="utf-8"))
@@ -54,7 +54,7 @@ def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any
     best = rows[state["best"]]
     manifest = {
         "file": weights.name,
-        "sha256": write_weights(weights, layers),
+        "sha256": save_weights(weights, layers),
         "board": [width, height, config["n_in_row"]],
         "blocks": blocks or trained,
         "blocks_trained": trained,
@@ -76,12 +76,12 @@ def export(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and export."""
     parser = argparse.ArgumentParser(prog="training.export_run", description="Weights with a manifest (docs/training.md).")
-    parser.add_argument("run", type=Path, help="folder of a run of training.run")
+    parser.add_argument("run", type=Path, help="folder of a run of training.selfplay_run")
     parser.add_argument("weights", type=Path, help="such as model/5_5_4.model")
     parser.add_argument("--blocks", type=int, metavar="N", help="residual blocks (default: the run's)")
     options = parser.parse_args(arguments)
     try:
-        manifest = export(options.run, options.weights, options.blocks)
+        manifest = export_selfplay(options.run, options.weights, options.blocks)
     except UsageError as error:
         print(f"training.export_run: {error}", file=sys.stderr)
         return 2

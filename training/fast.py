@@ -1,8 +1,8 @@
-"""Self-play for train.py --fast: the games of its serial loop by the engine of this package, several side by side.
+"""Self-play for train.py --fast: games as its serial loop plays them, but several side by side.
 
-The search is PUCT with the handout's noise and temperature, in each game the tree that the student's search would make
-(tests/training/test_fast.py). The network is the student's, in float32, so that a seed repeats a training; what it has learnt
-is used from the next move on.
+The search is PUCT with the noise and temperature of the handout. In each game it builds the same tree as a right student's
+search (tests/training/test_fast.py). The network is the student's, in float32 so that a seed repeats a training; each move uses
+its latest weights.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from typing import Any
 import numpy as np
 
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
+from training.puct import PuctSettings
 from training.samples import unpack_states
-from training.search import PuctSettings
 from training.selfplay import SelfPlay, SelfPlaySettings
 
 GAMES_AT_ONCE = 16
-Sample = tuple[np.ndarray, np.ndarray, float]
+SelfPlaySample = tuple[np.ndarray, np.ndarray, float]
 """(state [9, H, W], move probabilities [A], z), as Game.start_self_play gives them."""
 
 
 def fast_games(
     net: Any, width: int, height: int, n_in_row: int, search: PuctSettings, rng: np.random.Generator
-) -> Iterator[list[Sample]]:
-    """Games without end, each as the samples of its positions.
+) -> Iterator[list[SelfPlaySample]]:
+    """Play games without end, and yield the samples of each.
 
     Args:
         net: the student's PolicyValueNet, which may learn between two games.
         width, height, n_in_row: of the board.
-        search: its settings.
+        search: settings of the search.
         rng: draws noise, moves and symmetries.
     """
     evaluate: RandomSymmetry
 
-    def ask(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate_by_latest(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return evaluate(states)
 
-    selfplay = SelfPlay(SelfPlaySettings(width, height, n_in_row, GAMES_AT_ONCE, search), ask, rng)
+    selfplay = SelfPlay(SelfPlaySettings(width, height, n_in_row, GAMES_AT_ONCE, search), evaluate_by_latest, rng)
     while True:
         network = InferenceNetwork(net.model, width, height)
         evaluate = RandomSymmetry(PositionCache(network), width, height, rng)

@@ -1,25 +1,25 @@
-"""Gumbel AlphaZero: a search that improves the policy with few simulations (Danihelka et al. 2022, "Policy improvement by
-planning with Gumbel"), of many games in lockstep.
+"""Gumbel AlphaZero (Danihelka et al. 2022, "Policy improvement by planning with Gumbel") for many games in lockstep: a search
+that improves the policy with few playouts.
 
-At the root (section 3 and Algorithm 2): one Gumbel number g is drawn for each legal move, the m moves with the largest
-g + logit are considered, and sequential halving shares the n simulations among them: after each phase the half with the
-larger
+At the root (section 3 and Algorithm 2) one Gumbel number g is drawn for each legal move. The m moves with the largest g + logit
+are considered, and sequential halving divides the n playouts (the paper's simulations) among them. After each phase the half
+with the larger
 
     g + logit + sigma(q)
 
-goes on. Played is the best of the most visited by the same score. There is no Dirichlet noise, as g is the exploration; where
-the game is played for its result, g = 0. Below the root (section 5) a simulation takes the move with the largest
+goes on. The search plays the best of the most visited moves by the same score. There is no Dirichlet noise, since g explores;
+outside of self-play g = 0. Below the root (section 5) a playout takes the move with the largest
 
     pi'(a) - N(a) / (1 + sum_b N(b)),        pi' = softmax(logit + sigma(completed q))
 
-and pi' of the root is what the network is to learn (section 4). Completed q are the mean values of visited moves and for all
-others the mixed value of equation 33: the network's value of the node together with the visited moves' values weighted by
-their priors. With q scaled to [0, 1] between the smallest and the largest of a node,
+and the network learns pi' of the root (section 4). The completed q of a visited move is its mean value. For all other moves it
+is the mixed value of equation 33, which combines the network's value of the node with the values of the visited moves, weighted
+by their priors. With q scaled to [0, 1] between the smallest and the largest of a node,
 
     sigma(q) = (50 + max_b N(b)) * 0.1 * q
 
-All q are seen by the side to move at the node. Each move is searched with a new tree, so that n simulations are n visits of
-the root's moves.
+All q are seen by the side to move at the node. Each move is searched with a new tree, so that the root's moves have n visits
+after n playouts.
 """
 
 from __future__ import annotations
@@ -31,55 +31,55 @@ from math import ceil, log2
 import numpy as np
 
 from training.boards import Boards
-from training.inference import Evaluator
-from training.search import Decisions
+from training.inference import StateEvaluator
+from training.puct import Decisions
 from training.tree import Trees
 
 VISIT_OFFSET = 50
 VALUE_SCALE = 0.1
-SMALLEST = np.finfo(np.float32).tiny  # a prior may be 0 in float32, its logit not -inf: the move is legal
+SMALLEST = np.finfo(np.float32).tiny  # replaces a prior of 0 in float32: the logit of a legal move must be finite
 
 
 @dataclass(frozen=True)
 class GumbelSettings:
     """
     Attributes:
-        n_simulations: n, for each move, beside the evaluation of the position itself.
-        considered: m, the moves considered at the root; fewer where fewer are legal.
+        playouts: n, for each move, in addition to the evaluation of the position itself.
+        considered: m, the moves considered at the root; all legal moves if there are fewer.
     """
 
-    n_simulations: int = 32
+    playouts: int = 32
     considered: int = 16
 
 
 @cache
-def halving_schedule(considered: int, n_simulations: int) -> tuple[tuple[int, int], ...]:
-    """For each simulation (how many moves are still considered, how many visits the one to visit has had).
+def halving_schedule(considered: int, playouts: int) -> tuple[tuple[int, int], ...]:
+    """For each playout: (number of moves that are still considered, visits so far of the move to visit next).
 
-    Each phase gives every move that is left the same number of visits, at least one; there are ceil(log2 m) phases, and
-    what is left over after them is shared by the last two moves.
+    Each of the ceil(log2 m) phases gives every remaining move the same number of visits, at least one. Playouts that are left
+    over after the last phase go to the last two moves.
     """
     phases = max(1, ceil(log2(considered)))
     schedule: list[tuple[int, int]] = []
     left, visits = considered, 0
-    while len(schedule) < n_simulations:
-        for _ in range(max(1, n_simulations // (phases * left))):
+    while len(schedule) < playouts:
+        for _ in range(max(1, playouts // (phases * left))):
             schedule += [(left, visits)] * left
             visits += 1
         left = max(min(2, considered), left // 2)
-    return tuple(schedule[:n_simulations])
+    return tuple(schedule[:playouts])
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """The edges of K nodes, as Gumbel's formulas need them.
+    """The edges of K nodes in the form that the formulas need.
 
     Attributes:
         legal: [K, A] bool.
         prior: [K, A] float64, positive on legal moves and 0 elsewhere.
         visits: [K, A].
         mean_value: [K, A] 0 where there are no visits; seen by the side to move.
-        value: [K] what the network said, for the side to move.
+        value: [K] the network's value, for the side to move.
     """
 
     legal: np.ndarray
@@ -110,7 +110,7 @@ class Nodes:
 
 
 class GumbelSearch:
-    """Gumbel AlphaZero in G games in lockstep.
+    """Gumbel AlphaZero search of G games in lockstep.
 
     Args:
         games: G.
@@ -121,16 +121,16 @@ class GumbelSearch:
     """
 
     def __init__(
-        self, games: int, points: int, evaluate: Evaluator, settings: GumbelSettings, rng: np.random.Generator
+        self, games: int, points: int, evaluate: StateEvaluator, settings: GumbelSettings, rng: np.random.Generator
     ) -> None:
-        self.trees = Trees(games, points, capacity=settings.n_simulations + 1)
+        self.trees = Trees(games, points, capacity=settings.playouts + 1)
         self._evaluate = evaluate
         self._settings = settings
         self._rng = rng
         self._games = np.arange(games)
 
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
-        """See Search. In self-play g is drawn anew for every position, otherwise it is 0."""
+        """See LockstepSearch. In self-play g is drawn for every position, otherwise it is 0."""
         trees, games, legal = self.trees, self._games, boards.legal
         trees.clear(games)
         trees.expand_roots(games, boards, self._evaluate)
@@ -139,7 +139,7 @@ class GumbelSearch:
         if is_selfplay:
             gumbel[legal] = self._rng.gumbel(size=int(legal.sum()))
         halving = _Halving(gumbel, self._nodes(rows), self._settings)
-        for number in range(self._settings.n_simulations):
+        for number in range(self._settings.playouts):
             trees.playout(
                 games,
                 boards,
@@ -160,20 +160,20 @@ class GumbelSearch:
         return Nodes(legal, prior, visits, np.where(visits > 0, mean_value, 0.0), trees.node_value[rows])
 
     def _choose(self, rows: np.ndarray) -> np.ndarray:
-        """The move from each node below the root."""
+        """The move to take from each node below the root."""
         nodes = self._nodes(rows)
         share = nodes.visits / (1 + nodes.visits.sum(axis=1, keepdims=True))
         return np.where(nodes.legal, nodes.improved_policy() - share, -np.inf).argmax(axis=1)
 
     def advance(self, moves: np.ndarray) -> None:
-        """See Search; nothing is kept."""
+        """See LockstepSearch; no tree is kept."""
 
     def restart(self, games: np.ndarray) -> None:
-        """See Search; nothing was kept."""
+        """See LockstepSearch; there is no tree to forget."""
 
 
 class _Halving:
-    """Sequential halving at K roots, each with as many considered moves as it has.
+    """Sequential halving at K roots; the number of considered moves may differ.
 
     Args:
         gumbel: [K, A] g.
@@ -184,13 +184,13 @@ class _Halving:
     def __init__(self, gumbel: np.ndarray, nodes: Nodes, settings: GumbelSettings) -> None:
         self._fixed = np.where(nodes.legal, gumbel + np.log(np.where(nodes.legal, nodes.prior, 1.0)), -np.inf)
         considered = np.minimum(settings.considered, nodes.legal.sum(axis=1))
-        # [K, n, 2]: moves left and visits so far, for each simulation.
-        self._schedule = np.array([halving_schedule(int(m), settings.n_simulations) for m in considered])
+        # [K, n, 2]: moves left and visits so far, for each playout.
+        self._schedule = np.array([halving_schedule(int(m), settings.playouts) for m in considered])
         self._left = considered
         self._considered = _largest(self._fixed, considered)
 
     def choose(self, number: int, nodes: Nodes) -> np.ndarray:
-        """The root's move of simulation `number`: the best of those that are still to be visited in this round."""
+        """The move of playout `number` from each root: the best of those that are still to be visited in this round."""
         left, visits = self._schedule[:, number].T
         scores = self._fixed + nodes.sigma()
         if (left < self._left).any():
@@ -199,13 +199,13 @@ class _Halving:
         return np.where(self._considered & (nodes.visits == visits[:, None]), scores, -np.inf).argmax(axis=1)
 
     def best(self, nodes: Nodes) -> np.ndarray:
-        """[K] the best of the most visited moves."""
+        """[K] the best of the most visited moves of each root."""
         most = nodes.visits == nodes.visits.max(axis=1, keepdims=True)
         return np.where(most, self._fixed + nodes.sigma(), -np.inf).argmax(axis=1)
 
 
 def _largest(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """[K, A] bool: the `counts` [K] largest scores [K, A] of each row; of equals the first."""
+    """[K, A] bool: marks the `counts` [K] largest scores [K, A] of each row; ties go to the first."""
     order = np.argsort(-scores, axis=1, kind="stable")
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(scores.shape[1])[None, :], axis=1)

@@ -1,8 +1,8 @@
-"""The network made fast for search: a copy for inference, a cache of positions, random symmetries.
+"""Fast evaluation of positions for search: a copy of the network for inference, a cache of positions, random symmetries.
 
-All three are evaluators: called with states [N, 9, H, W] float32 (as `Board.current_state` gives them) they return the
+All three are evaluators. Called with states [N, 9, H, W] float32 (the format of `Board.current_state`), they return the
 probabilities of all moves [N, A] float32, not masked, and the values [N] float32 in [-1, 1], both for the side to move.
-They can be put on top of each other: a cache below random symmetries holds each position by the picture that the network saw.
+Evaluators can be stacked: a cache below random symmetries stores the positions as the network saw them.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from training.symmetries import Symmetries
+from Board.symmetries import Symmetries
 
-Evaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+StateEvaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """states [N, 9, H, W] -> (probs [N, A], values [N]) for the side to move."""
 
-# Each convolution and the batch norm that follows it, by the names that the weights have (and thus every right network).
+# Each convolution and the batch norm after it, by the names in the weights, which every right network has.
 HEADS = (("conv2d_2", "bn_1"), ("conv2d_3", "bn_2"))
 DENSE = ("dense_layer_1", "dense_layer_2", "flatten_layer_3")
 TIMED_CALLS = 3
-# The largest difference of a probability or value that folding may make; rounding makes about 1e-6.
+# The largest change of a probability or value that folding may cause; rounding causes about 1e-6.
 FOLDED_TOLERANCE = 1e-3
 
 
 def fold_batch_norm(model: nn.Module) -> nn.Module:
-    """A copy in eval mode whose batch norms are part of the convolutions before them; its outputs are the same.
+    """Copy a model in eval mode and fold each batch norm into the convolution before it; the outputs stay the same.
 
     Args:
-        model: a PolicyValueNetModel; its own forward is kept, only the layers that it calls are replaced.
+        model: a PolicyValueNetModel; its own forward is kept, and only the layers that it calls are replaced.
     """
     folded = copy.deepcopy(model).eval()
     blocks = len(list(folded.get_submodule("resnet").children()))
@@ -48,23 +48,23 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
 
 
 class InferenceNetwork:
-    """A network for evaluation alone: batch norm folded, channels last, in bfloat16 where that is faster.
+    """A network for evaluation only: batch norm folded, channels last, in bfloat16 where that is faster.
 
-    The dense layers, a small part of the work, stay in float32: a policy in bfloat16 has steps of several per cent.
+    The dense layers, a small part of the work, stay in float32: probabilities in bfloat16 would have steps of several per cent.
 
     Args:
-        model: a PolicyValueNetModel; later changes of it do not reach this copy.
+        model: a PolicyValueNetModel; later changes to it do not affect this copy.
         board_width, board_height: of its board.
         dtype: of the convolutions: torch.float32, torch.bfloat16, or None for the faster one, timed at batch_size.
-        device: where to compute; None is the GPU if there is one.
-        batch_size: the number of states that are to be expected at once.
+        device: where to compute; None for the GPU if there is one.
+        batch_size: the expected number of states in a batch.
 
     Raises:
-        ValueError: the copy says something else than the network, whose layers then do not follow each other as they should.
+        ValueError: the copy has other outputs than the network, because the network's layers are in another order.
 
     Attributes:
-        dtype, device: what was chosen.
-        model: the copy; it takes what `to_input` gives.
+        dtype, device: the ones in use.
+        model: the copy; it takes the result of `to_input`.
         evaluations: states evaluated so far.
     """
 
@@ -88,7 +88,7 @@ class InferenceNetwork:
         self._use(dtype)
 
     def _check(self, original: nn.Module, shape: tuple[int, ...]) -> None:
-        """See that the folded network is still the network."""
+        """Check that the folded network has the outputs of the network."""
         states = np.random.default_rng(0).integers(0, 2, (8, *shape)).astype(np.float32)
         self._use(torch.float32)
         with torch.inference_mode():
@@ -109,10 +109,10 @@ class InferenceNetwork:
             layer.register_forward_pre_hook(lambda _, inputs: (inputs[0].float(),))
 
     def _seconds(self, dtype: torch.dtype, states: np.ndarray) -> float:
-        """The shortest time of a few evaluations."""
+        """The shortest time of a few evaluations, in seconds."""
         self._use(dtype)
         times = []
-        for _ in range(TIMED_CALLS + 1):  # the first one also prepares
+        for _ in range(TIMED_CALLS + 1):  # the first call also prepares the computation
             start = time.perf_counter()
             self(states)
             times.append(time.perf_counter() - start)
@@ -120,7 +120,7 @@ class InferenceNetwork:
         return min(times)
 
     def to_input(self, states: np.ndarray) -> torch.Tensor:
-        """States as the copy takes them."""
+        """States as input of the copy."""
         return torch.from_numpy(states).to(self.device, self.dtype, memory_format=torch.channels_last)
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -131,57 +131,58 @@ class InferenceNetwork:
 
 
 class PositionCache:
-    """An evaluator that asks another one only for states that are not among the latest it was asked for.
+    """An evaluator that remembers the latest states and passes only unknown ones on to another evaluator.
 
     Args:
-        evaluate: the evaluator behind it.
-        capacity: states that are remembered; the oldest is forgotten first.
+        evaluate: the other evaluator.
+        capacity: the number of states to remember; the oldest is forgotten first.
 
     Attributes:
-        asked, found: states that it was asked for, and how many of them needed no evaluation.
+        requests: states that were requested so far.
+        hits: how many of them were remembered.
     """
 
-    def __init__(self, evaluate: Evaluator, capacity: int = 1 << 16) -> None:
+    def __init__(self, evaluate: StateEvaluator, capacity: int = 1 << 16) -> None:
         if capacity < 1:
             raise ValueError(f"expected a capacity of at least 1 state; got {capacity}")
         self._evaluate = evaluate
         self._capacity = capacity
         self._known: OrderedDict[bytes, tuple[np.ndarray, np.float32]] = OrderedDict()
-        self.asked = self.found = 0
+        self.requests = self.hits = 0
 
     def clear(self) -> None:
-        """Forget everything, as when the network behind it has changed."""
+        """Forget all states; necessary when the network has changed."""
         self._known.clear()
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         packed = np.packbits(states.reshape(len(states), -1) != 0, axis=1)
         size, text = packed.shape[1], packed.tobytes()
         keys = [text[at : at + size] for at in range(0, len(text), size)]
-        # Each unknown state once, although it may stand here several times: all games begin alike.
+        # Evaluate an unknown state once even if it occurs several times, as it does while all games begin alike.
         unknown = {key: place for place, key in enumerate(keys) if key not in self._known}
-        answers = {key: self._known[key] for key in keys if key not in unknown}
+        known = {key: self._known[key] for key in keys if key not in unknown}
         if unknown:
             probs, values = self._evaluate(np.ascontiguousarray(states[list(unknown.values())]))
             fresh = dict(zip(unknown, zip(probs, values, strict=True), strict=True))
-            answers |= fresh
+            known |= fresh
             self._known.update(fresh)
             while len(self._known) > self._capacity:
                 self._known.popitem(last=False)
-        self.asked += len(keys)
-        self.found += len(keys) - len(unknown)
-        return np.array([answers[key][0] for key in keys]), np.array([answers[key][1] for key in keys])
+        self.requests += len(keys)
+        self.hits += len(keys) - len(unknown)
+        return np.array([known[key][0] for key in keys]), np.array([known[key][1] for key in keys])
 
 
 class RandomSymmetry:
-    """An evaluator that shows each state to another one through a random symmetry of the board, undone on the moves.
+    """An evaluator that passes each state on under a random symmetry of the board, which it undoes on the moves.
 
     Args:
-        evaluate: the evaluator behind it.
+        evaluate: the other evaluator.
         board_width, board_height: of the board.
         rng: draws the symmetries.
     """
 
-    def __init__(self, evaluate: Evaluator, board_width: int, board_height: int, rng: np.random.Generator) -> None:
+    def __init__(self, evaluate: StateEvaluator, board_width: int, board_height: int, rng: np.random.Generator) -> None:
         self._evaluate = evaluate
         self._symmetries = Symmetries(board_width, board_height)
         self._rng = rng

@@ -1,8 +1,8 @@
 """Does a trained network lose under your own search? `python -m training.losing_lines WEIGHTS` plays every line of replies.
 
-It asks what train.py asks at the end of a training (handout 5.5), of any 3x3 network: your AlphaZero player in play, over the
-weights of a file, as first and as second player. One number of playouts proves little, since the count of losing lines does
-not fall steadily with it; hence several.
+It makes the check at the end of train.py (handout 5.5) for any 3x3 network: your AlphaZero player plays with the weights of a
+file, as first and as second player. One number of playouts proves little, since more playouts do not always lose fewer lines,
+so several are tried.
 Exit codes: 0 no losing line, 1 some, 2 the call was wrong.
 """
 
@@ -45,7 +45,7 @@ def _print_table(path: str, playouts: list[int]) -> int:
     from AlphaZero.mcts_alphaZero import MCTSPlayer
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
-    torch.set_num_threads(1)  # on a small network several only wait for each other
+    torch.set_num_threads(1)  # more threads slow down a small network
     net = load_network(PolicyValueNet, path, 3, 3)
     evaluate = remembered(net.policy_value_fn)
     print("playouts   losing lines   as first   as second")

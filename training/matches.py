@@ -1,14 +1,14 @@
-"""Games between two agents side by side, to measure strength in minutes: python -m training.matches FIRST SECOND [options]
+"""Matches between two agents with all games side by side: python -m training.matches FIRST SECOND [options]
 
-    alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`search.py`)
+    alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`puct.py`)
     gumbel:model/11_11_5.pt?playouts=32         Gumbel search with these weights (`gumbel.py`)
-    policy:model/11_11_5.pt                     the move that the network gives the largest probability, no search
+    policy:model/11_11_5.pt                     the move with the network's largest probability, without a search
     mcts:playouts=1000                          pure Monte Carlo tree search with random rollouts (handout section 5.1)
 
-The rules are those of `Board`, without a swap. Games come in pairs: both begin with the same stones, drawn at random near the
-centre, and the agents change seats. Every move is searched afresh and without noise, as `get_action` does outside of
-self-play; but all games wait for each other, and the leaves of all make one batch of the network, from which residual blocks
-that change nothing are left out.
+The rules are those of `Board`, without a swap. Games come in pairs that begin with the same stones, placed at random near the
+centre; the agents change seats between the two games. Every move is searched with a new tree and without noise, as `get_action`
+does outside of self-play. All games run in lockstep, so that their leaves form one batch of the network; its idle residual
+blocks are left out.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ import numpy as np
 import torch
 
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics
-from arena.statistics.stopping import Rule
+from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.boards import NOBODY, PLANES, Boards
 from training.gumbel import GumbelSettings
-from training.inference import Evaluator, InferenceNetwork, PositionCache
+from training.inference import InferenceNetwork, PositionCache, StateEvaluator
+from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
-from training.search import PuctSettings
 from training.selfplay import SelfPlaySettings, make_search
 
-OPENING_REACH = 2  # the stones of an opening lie so near to the middle point, in rows and columns
+OPENING_REACH = 2  # largest distance of an opening's stones from the middle point, in rows and columns
 REPORT_EVERY_S = 30.0
 DEFAULTS = {"playouts": "400", "considered": "16"}
 
 
 class Agent(Protocol):
-    """Whoever chooses moves in many games at once."""
+    """Chooses moves in many games at once."""
 
     def choose(self, boards: Boards) -> np.ndarray:
-        """[G] an empty point for each of these positions, none of which is over; `boards` is left as it was."""
+        """[G] an empty point for each of these positions, none of which is over; `boards` is not changed."""
 
 
 @dataclass(frozen=True)
 class SearchAgent:
-    """An agent that searches each position afresh, as for a result: no noise, the most visited (PUCT) or best (Gumbel) move.
+    """Searches each position with a new tree, without noise, and plays the most visited (PUCT) or best (Gumbel) move.
 
     Attributes:
         evaluate: the network, or random rollouts.
         settings: of the search.
-        rng: draws among equals.
+        rng: breaks ties.
     """
 
-    evaluate: Evaluator
+    evaluate: StateEvaluator
     settings: PuctSettings | GumbelSettings
     rng: np.random.Generator
 
@@ -72,9 +72,9 @@ class SearchAgent:
 
 @dataclass(frozen=True)
 class PolicyAgent:
-    """An agent that plays the likeliest legal move of a network."""
+    """Plays the most probable legal move of a network."""
 
-    evaluate: Evaluator
+    evaluate: StateEvaluator
 
     def choose(self, boards: Boards) -> np.ndarray:
         """See Agent."""
@@ -91,7 +91,7 @@ class PlayedGame:
 
     Attributes:
         number: of the game; 2k and 2k + 1 have the same opening, and in 2k the first agent moves first.
-        moves: all of them, with those of the opening.
+        moves: all moves, including the opening.
         winner: 1, the player who moved first, 2, or -1 for a draw.
     """
 
@@ -101,18 +101,18 @@ class PlayedGame:
 
     @property
     def result(self) -> GameResult:
-        """As the first agent sees it."""
+        """The result for the first agent."""
         first_is = 1 + self.number % 2
         value = 0.5 if self.winner == NOBODY else float(self.winner == first_is)
         return GameResult(value, pair=self.number // 2, identity=(first_is, self.moves))
 
 
 @dataclass(frozen=True)
-class MatchResult:
+class PlayedMatch:
     """
     Attributes:
         games: in order of their numbers.
-        verdict: what the rule for an early end said, None if it said nothing.
+        verdict: the verdict of the rule that ended the match early, None if none did.
     """
 
     games: tuple[PlayedGame, ...]
@@ -124,11 +124,35 @@ class MatchResult:
         return match_statistics([game.result for game in self.games])
 
 
+@dataclass(frozen=True)
+class MatchSettings:
+    """
+    Attributes:
+        board: (width, height, n_in_row).
+        games: to play, an even number.
+        opening_stones: placed at random before the agents take over.
+        side_by_side: games that are played at once, an even number.
+    """
+
+    board: tuple[int, int, int]
+    games: int
+    opening_stones: int = 2
+    side_by_side: int = 64
+
+    def check(self) -> None:
+        """Raises UsageError unless games come in pairs."""
+        for name, number in (("games", self.games), ("games side by side", self.side_by_side)):
+            if number < 2 or number % 2:
+                raise UsageError(
+                    f"expected an even number of {name}, since openings are played with both colours; got {number}"
+                )
+
+
 def draw_opening(board: tuple[int, int, int], stones: int, rng: np.random.Generator) -> list[int]:
-    """So many different points near the middle of a board (width, height, n_in_row), in the order in which they are taken.
+    """Draw the moves of an opening, near the middle of a board (width, height, n_in_row).
 
     Raises:
-        UsageError: there are not so many points there, or they could make a row.
+        UsageError: there are fewer points near the middle, or so many stones could already make a row.
     """
     width, height, n_in_row = board
     h, w = np.divmod(np.arange(width * height), width)
@@ -139,51 +163,43 @@ def draw_opening(board: tuple[int, int, int], stones: int, rng: np.random.Genera
     return [int(point) for point in rng.choice(near, size=stones, replace=False)]
 
 
-def play_match(
-    first: Agent,
-    second: Agent,
-    board: tuple[int, int, int],
-    games: int,
+def play_lockstep_match(
+    agents: tuple[Agent, Agent],
+    settings: MatchSettings,
     rng: np.random.Generator,
     *,
-    opening_stones: int = 2,
-    side_by_side: int = 64,
-    stop: Rule | None = None,
+    stop: StoppingRule | None = None,
     progress: Callable[[int, int], None] = lambda ended, running: None,
-) -> MatchResult:
-    """A match.
+) -> PlayedMatch:
+    """Play a match between two agents.
 
     Args:
-        first, second: the agents; the result is the first one's.
-        board: (width, height, n_in_row).
-        games: to play, an even number.
+        agents: the result is the first one's.
+        settings: of the match.
         rng: draws the openings.
-        opening_stones: set at random before the agents take over.
-        side_by_side: games at once, an even number.
-        stop: told of the games in order of their numbers, once all those side by side have ended: short games end first,
-            and who wins them may not be who wins long ones. When it ends the match, the games after that do not count.
-        progress: called after each move with the games that have ended and those that are being played.
+        stop: sees the results in order of the games' numbers, once all games side by side have ended: short games end first,
+            and whoever wins those may not win the long ones. If it ends the match, the games after that do not count.
+        progress: called after each move with the number of games that have ended and of those that are still being played.
 
     Raises:
-        UsageError: a number is not as it should be.
+        UsageError: a setting is out of its range.
     """
-    for name, number in (("games", games), ("games side by side", side_by_side)):
-        if number < 2 or number % 2:
-            raise UsageError(f"expected an even number of {name}, since openings are played with both colours; got {number}")
+    settings.check()
+    board, games = settings.board, settings.games
     played: list[PlayedGame] = []
     while len(played) < games:
-        numbers = np.arange(len(played), min(games, len(played) + side_by_side))
-        openings = [draw_opening(board, opening_stones, rng) for _ in numbers[::2]]
+        numbers = np.arange(len(played), min(games, len(played) + settings.side_by_side))
+        openings = [draw_opening(board, settings.opening_stones, rng) for _ in numbers[::2]]
         wave = Boards(len(numbers), *board)
         done = len(played)
-        for running, ended in _play(wave, numbers, np.repeat(openings, 2, axis=0).astype(int), (first, second)):
+        for running, ended in _play(wave, numbers, np.repeat(openings, 2, axis=0).astype(int), agents):
             played += ended
             progress(len(played), running)
         played[done:] = sorted(played[done:], key=lambda game: game.number)
         for game in played[done:] if stop else ():
             if verdict := stop.add(game.result):  # type: ignore[union-attr]
-                return MatchResult(tuple(played[: game.number + 1]), verdict)
-    return MatchResult(tuple(played))
+                return PlayedMatch(tuple(played[: game.number + 1]), verdict)
+    return PlayedMatch(tuple(played))
 
 
 def _play(
@@ -193,14 +209,14 @@ def _play(
 
     Args:
         boards: [G] empty.
-        numbers: [G] of the games.
-        openings: [G, S] the moves that they begin with.
+        numbers: [G] the numbers of the games.
+        openings: [G, S] their first moves.
         agents: the first one has the first seat in games with an even number.
 
     Yields:
-        (games that go on, games that have ended) after each move.
+        After each move (number of games still being played, the games that have just ended).
     """
-    story = list(openings.T)
+    history = list(openings.T)
     for moves in openings.T:
         boards.play(moves)
     while len(boards):
@@ -210,25 +226,25 @@ def _play(
             if turn.size:
                 moves[turn] = agent.choose(boards.take(turn))
         boards.play(moves)
-        story.append(moves)
-        lines = np.array(story).T
+        history.append(moves)
+        lines = np.array(history).T
         over = boards.over
         ended = [
             PlayedGame(int(numbers[game]), tuple(lines[game].tolist()), int(boards.winner[game]))
             for game in np.flatnonzero(over)
         ]
-        boards, numbers, story = boards.take(~over), numbers[~over], list(lines[~over].T)
+        boards, numbers, history = boards.take(~over), numbers[~over], list(lines[~over].T)
         yield len(boards), ended
 
 
 # ------------------------------------------------------------------------------------------------------ agents
 
 
-def load_evaluator(path: str, width: int, height: int, batch_size: int) -> Evaluator:
-    """The network of AlphaZero/ with weights of a file, as fast as it gets, behind a cache of positions.
+def load_evaluator(path: str, width: int, height: int, batch_size: int) -> StateEvaluator:
+    """A fast copy of the network of AlphaZero/ with the weights of a file, behind a cache of positions.
 
     Raises:
-        UsageError: there are no such weights, or they are of another board.
+        UsageError: the file holds no weights, or those of another board.
         NotImplementedError: the network is not written yet.
     """
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
@@ -245,16 +261,17 @@ def load_evaluator(path: str, width: int, height: int, batch_size: int) -> Evalu
     return PositionCache(InferenceNetwork(model, width, height, dtype=None, batch_size=batch_size))
 
 
-def parse_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.random.Generator) -> Agent:
-    """The agent that these words name, see the module.
+def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.random.Generator) -> Agent:
+    """Make an agent from its description, see the module.
 
     Args:
+        text: such as mcts:playouts=1000.
         board: (width, height, n_in_row).
-        batch_size: games in which it is asked for a move at once.
-        rng: for all that it draws.
+        batch_size: the number of games in which it chooses moves at once.
+        rng: draws all its random numbers.
 
     Raises:
-        UsageError: they name none.
+        UsageError: the text describes no agent.
         NotImplementedError: it needs a network that is not written yet.
     """
     width, height, n_in_row = board
@@ -269,7 +286,9 @@ def parse_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np
     except ValueError:
         raise UsageError(f"expected options such as playouts=400 in {text}; got {query!r}") from None
     if given or min(numbers.values(), default=2) < 2:
-        raise UsageError(f"expected {' and '.join(f'{name}=N' for name in known) or 'no option'}, N from 2 on, in {text}")
+        raise UsageError(
+            f"expected {' and '.join(f'{name}=N' for name in known) or 'no option'}, with N of at least 2, in {text}"
+        )
     if kind == "mcts":
         return SearchAgent(RandomRollouts(n_in_row, rng), PuctSettings(numbers["playouts"]), rng)
     evaluate = load_evaluator(weights, width, height, batch_size)
@@ -283,10 +302,10 @@ def parse_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np
 # ----------------------------------------------------------------------------------------------------- command
 
 
-def describe(result: MatchResult) -> str:
-    """What the match, of one game at least, says about the first agent."""
+def describe_match(result: PlayedMatch) -> str:
+    """The result of a match of at least one game for the first agent, in two lines."""
     seen = result.statistics
-    assert seen.elo is not None  # only without a game
+    assert seen.elo is not None  # it is None only without a game
     low, high = seen.interval_95
     return (
         f"{seen.games} games, {seen.distinct_games} distinct: {seen.wins} won, {seen.draws} drawn, {seen.losses} lost\n"
@@ -296,7 +315,7 @@ def describe(result: MatchResult) -> str:
 
 
 def show_progress(games: int) -> Callable[[int, int], None]:
-    """A line on stderr now and then."""
+    """Make a progress function that prints a line on stderr from time to time."""
     start = reported = time.monotonic()
 
     def progress(ended: int, running: int) -> None:
@@ -309,8 +328,8 @@ def show_progress(games: int) -> Callable[[int, int], None]:
     return progress
 
 
-def parse_board(text: str) -> tuple[int, int, int]:
-    """WIDTHxHEIGHTxN_IN_ROW."""
+def board_size(text: str) -> tuple[int, int, int]:
+    """Parse WIDTHxHEIGHTxN_IN_ROW."""
     width, height, n_in_row = (int(number) for number in text.split("x"))
     if not 1 <= n_in_row <= min(width, height):
         raise ValueError
@@ -322,47 +341,41 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="training.matches", description="Games side by side (docs/training.md, Matches).")
     parser.add_argument("first", metavar="FIRST", help="such as alphazero:model/11_11_5.pt?playouts=400")
     parser.add_argument("second", metavar="SECOND", help="such as mcts:playouts=1000")
-    parser.add_argument("--board", type=parse_board, default=(11, 11, 5), metavar="WxHxN", help="N in a row (default 11x11x5)")
+    parser.add_argument("--board", type=board_size, default=(11, 11, 5), metavar="WxHxN", help="N in a row (default 11x11x5)")
     parser.add_argument("--games", type=int, default=40, metavar="N", help="an even number (default 40)")
-    parser.add_argument("--opening-stones", type=int, default=2, metavar="N", help="set at random before (default 2)")
+    parser.add_argument(
+        "--opening-stones", type=int, default=2, metavar="N", help="placed at random before the agents play (default 2)"
+    )
     parser.add_argument("--side-by-side", type=int, default=64, metavar="N", help="games at once (default 64)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of openings and agents (default 1)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="for the games and statistics, JSON")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of openings and agents (default 1)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write games and statistics there as JSON")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     try:
         rngs = np.random.default_rng(options.seed).spawn(3)
         batch_size = max(1, min(options.games, options.side_by_side) // 2)
-        first, second = (
-            parse_agent(text, options.board, batch_size, rng)
-            for text, rng in zip((options.first, options.second), rngs[1:], strict=True)
+        agents = (
+            make_agent(options.first, options.board, batch_size, rngs[1]),
+            make_agent(options.second, options.board, batch_size, rngs[2]),
         )
+        settings = MatchSettings(options.board, options.games, options.opening_stones, options.side_by_side)
         start = time.monotonic()
-        result = play_match(
-            first,
-            second,
-            options.board,
-            options.games,
-            rngs[0],
-            opening_stones=options.opening_stones,
-            side_by_side=options.side_by_side,
-            progress=show_progress(options.games),
-        )
+        result = play_lockstep_match(agents, settings, rngs[0], progress=show_progress(options.games))
     except (UsageError, NotImplementedError) as error:
         print(f"training.matches: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Interrupted; a match that is not over says nothing yet.", file=sys.stderr)
+        print("Interrupted; an unfinished match has no result.", file=sys.stderr)
         return 130
     print(f"{options.first} against {options.second}, seed {options.seed}, {time.monotonic() - start:.0f} s")
-    print(describe(result))
+    print(describe_match(result))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps(match_json(options, result)) + "\n", encoding="utf-8")
     return 0
 
 
-def match_json(options: argparse.Namespace, result: MatchResult) -> dict[str, Any]:
+def match_json(options: argparse.Namespace, result: PlayedMatch) -> dict[str, Any]:
     """The call, the statistics and the games as plain values."""
     return {
         "first": options.first,

@@ -1,4 +1,4 @@
-"""Runs of self-play: everything that one is told, and what is usual for each board. The command line follows from it."""
+"""Settings of self-play runs, with presets for several boards. The command line is derived from them."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from common.errors import UsageError
 from training.gumbel import GumbelSettings
-from training.search import PuctSettings
+from training.puct import PuctSettings
 from training.selfplay import SelfPlaySettings
 
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A run of self-play; docs/training.md says what for.
+    """Settings of a self-play run (docs/training.md, Self-play runs).
 
     Attributes:
         board_width, board_height, n_in_row: of the board.
         blocks: residual blocks of the network.
-        search: how moves are found, in self-play and in matches.
+        search: the search that chooses moves, in self-play and in matches.
         playouts: of a move in self-play.
         considered: moves that Gumbel search considers at the root.
-        c_puct: exploration of PUCT.
-        first_n_moves: moves of a self-play game that PUCT draws at temperature 1.
+        c_puct: exploration constant of PUCT.
+        first_n_moves: moves at the start of a self-play game that PUCT draws at temperature 1.
         games_at_once: games side by side in each worker.
-        games: of the whole run.
-        buffer_positions: latest positions to learn from.
-        start_positions: positions before the first step.
-        batch_size: samples a step.
-        reuse: samples drawn for each new position, on average.
-        learn_rate: at the start; it falls linearly to a tenth over `games`.
-        gate: whether self-play waits for a network that beats the best one so far; otherwise it takes the latest.
-        gate_games: of such a match, at most.
-        gate_score: score rate that a match which the sequential test left undecided must reach.
-        check_every: games of self-play between two evaluations.
-        rating_games: of the latest network against pure MCTS, and without a gate against the one before, in each evaluation.
-        mcts_playouts: of pure MCTS.
-        match_playouts: of the networks in matches.
+        games: number of games in the whole run.
+        buffer_positions: the number of latest positions to learn from.
+        start_positions: positions before the first training step.
+        batch_size: samples per training step.
+        reuse: average number of samples drawn for each new position.
+        learning_rate: at the start; it falls linearly to a tenth over `games`.
+        gate: whether self-play only changes to networks that beat the best one so far; otherwise it always uses the latest.
+        gate_games: the largest number of games in such a match.
+        gate_score: the score rate that accepts a network if the sequential test has not decided the match.
+        check_every: self-play games between two evaluations.
+        rating_games: in each evaluation, games of the latest network against pure MCTS and, without a gate, against the
+            network before it.
+        mcts_playouts: of a move of pure MCTS.
+        match_playouts: of a move of the networks in matches.
         save_every_s: seconds between two checkpoints.
-        seed: of everything that is drawn.
-        init_model: weights to start from, of which blocks that change nothing are left out where `blocks` are fewer; without
-            any, from nothing.
+        seed: of all random numbers.
+        init_model: weights to start from, without their idle blocks if they have more blocks than `blocks`; an empty string
+            for new random weights.
     """
 
     board_width: int
@@ -59,7 +60,7 @@ class RunConfig:
     start_positions: int = 2000
     batch_size: int = 256
     reuse: float = 6.0
-    learn_rate: float = 1e-3
+    learning_rate: float = 1e-3
     gate: bool = True
     gate_games: int = 400
     gate_score: float = 0.55
@@ -72,18 +73,18 @@ class RunConfig:
     init_model: str = ""
 
     def search_settings(self, playouts: int) -> PuctSettings | GumbelSettings:
-        """Of a search with so many playouts."""
+        """The settings of a search with this number of playouts."""
         if self.search == "gumbel":
             return GumbelSettings(playouts, self.considered)
         return PuctSettings(playouts, self.c_puct, self.first_n_moves)
 
     def selfplay_settings(self) -> SelfPlaySettings:
-        """Board, games and search of a worker."""
+        """The settings of a worker."""
         search = self.search_settings(self.playouts)
         return SelfPlaySettings(self.board_width, self.board_height, self.n_in_row, self.games_at_once, search)
 
     def check(self) -> None:
-        """Raises UsageError for settings with which nothing can be done."""
+        """Raises UsageError for settings that cannot work."""
         for name, value in asdict(self).items():
             least = {"seed": 0, "playouts": 2, "match_playouts": 2, "mcts_playouts": 2}.get(name, 1)
             if isinstance(value, bool | str):
@@ -104,12 +105,12 @@ class RunConfig:
             )
         if self.start_positions > self.buffer_positions:
             raise UsageError(
-                f"expected --start-positions within the buffer's {self.buffer_positions}; got {self.start_positions}"
+                f"expected --start-positions of at most --buffer-positions, {self.buffer_positions}; got {self.start_positions}"
             )
 
 
-# Perfect play draws tic-tac-toe, and two good networks draw nearly every game of it: no match would ever tell them apart.
-PRESETS = {
+# Tic-tac-toe has no gate: two good networks draw nearly every game of it, so no match could tell them apart.
+RUN_PRESETS = {
     "tictactoe": RunConfig(
         3, 3, 3, 1, playouts=16, considered=9, first_n_moves=4, games_at_once=32, games=1500, buffer_positions=5000,
         start_positions=500, batch_size=64, reuse=20, gate=False, check_every=250, mcts_playouts=100, match_playouts=16,
@@ -127,17 +128,17 @@ PRESETS = {
     ),
 }  # fmt: skip
 
-# What the files of a run were made for.
+# The files of a run depend on these settings, so they cannot change.
 LASTING = ("board_width", "board_height", "n_in_row", "blocks", "buffer_positions", "mcts_playouts", "seed", "init_model")
 
 
 def option(name: str) -> str:
-    """The command line's name of a setting."""
+    """The command-line option of a setting."""
     return "--" + name.replace("_", "-")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """An option for each setting; what is not given is not in the result."""
+    """Add an option for each setting; an option that is not given does not appear in the namespace."""
     group = parser.add_argument_group("settings (default: the preset's; see RunConfig in training/presets.py)")
     hints = get_type_hints(RunConfig)
     for field in fields(RunConfig):
@@ -151,10 +152,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def changed(config: RunConfig, options: argparse.Namespace) -> RunConfig:
-    """The settings with those that the command line gives.
+    """The settings, overridden by those that the command line gives.
 
     Raises:
-        UsageError: they do not go together.
+        UsageError: together they cannot work.
     """
     given = {field.name: getattr(options, field.name) for field in fields(RunConfig) if hasattr(options, field.name)}
     config = replace(config, **given)

@@ -1,7 +1,8 @@
-"""Elo of all players of a pool from their matches: the maximum of the likelihood of Bradley and Terry (1952).
+"""Elo ratings of several players from their matches, by maximum likelihood (Bradley and Terry 1952).
 
-Each match is weighed by its effective games (arena.statistics.estimates), with one drawn game added to each pair, so that a
-match without a point lost has a finite answer. Errors follow from the inverse of the observed information. Player 0 is at 0.
+Each match is weighted by its effective games (arena.statistics.estimates). One drawn game is added to each pair, so that a
+player who has lost no point gets a finite rating. Errors come from the inverse of the observed information matrix. Player 0
+has rating 0.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ ELO_PER_NAT = 400 / log(10)
 
 
 @dataclass(frozen=True)
-class Pair:
-    """What a match says: the stronger's points among the effective games, by the order of the ladder."""
+class RatedPair:
+    """The result of a match: the points of the player `stronger` in the effective games. The names need not be right."""
 
     weaker: int
     stronger: int
@@ -25,11 +26,15 @@ class Pair:
     games: float
 
 
-def ratings(count: int, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
-    """Elo [count] with the first at 0, and its covariance [count, count], by Newton's method.
+def elo_ratings(count: int, pairs: Sequence[RatedPair]) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the ratings by Newton's method.
 
     Args:
-        pairs: must connect all engines.
+        count: number of players.
+        pairs: matches, which must connect all players.
+
+    Returns:
+        Elo [count] with player 0 at 0, and its covariance [count, count].
     """
     strength = np.zeros(count)
     for _ in range(100):

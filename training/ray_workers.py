@@ -1,7 +1,7 @@
-"""The members of a run as Ray actors, on the machines of a cluster; the learner stays where the run was started.
+"""The members of a run as Ray actors on the machines of a cluster; the learner stays where the run was started.
 
 The framework with the student's network must lie under the same paths on every node. An actor that is lost with its node is
-replaced by another one with a number of its own: games in flight there are lost, none is played twice.
+replaced by a new one with a new number. Its games in flight are lost, and no game is played twice.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from common.errors import UsageError
 from training.presets import RunConfig
 from training.workers import Seeds, make_member
 
-LOSSES = 3  # of actors without an answer in between, after which a run ends
+LOSSES = 3  # a run ends if it loses more actors than this without any result in between
 
 
 class RayCrew:
     """See Crew.
 
     Args:
-        config: of the run.
-        seeds: of all draws.
-        workers: for self-play; the evaluator is one more actor.
-        address: HOST:PORT of the cluster's head, or "auto" for one that was started on this machine.
+        config: settings of the run.
+        seeds: seeds of the run.
+        workers: the number of workers for self-play; the evaluator is one more actor.
+        address: HOST:PORT of the cluster's head, or "auto" for a cluster that was started on this machine.
 
     Raises:
         UsageError: ray is not installed, nothing answers at the address, or the cluster has too few CPUs.
@@ -38,7 +38,7 @@ class RayCrew:
         self.workers = workers
         cpus = int(self._ray.cluster_resources().get("CPU", 0))
         if cpus < workers + 1:
-            raise UsageError(f"expected a CPU for each of {workers + 1} processes in the cluster; it has {cpus}: use --workers")
+            raise UsageError(f"expected a CPU for each of {workers + 1} processes in the cluster; it has {cpus}: set --workers")
         self._config, self._seeds = config, seeds
         self._numbers = self._lost = 0
         self._actors = [self._make(member) for member in range(workers + 1)]
@@ -52,31 +52,31 @@ class RayCrew:
         number, self._numbers = self._numbers, self._numbers + 1
         return actor.remote(path, self._config, self._seeds, number, member < self.workers)
 
-    def ask(self, member: int, method: str, *arguments: Any) -> None:
+    def start(self, member: int, method: str, *arguments: Any) -> None:
         """See Crew."""
         if method == "play":
             self._weights[member] = arguments[0] or self._weights[member]
         self._waiting[self._actors[member].call.remote(method, arguments)] = member, method, arguments
 
-    def answer(self) -> tuple[int, Any]:
+    def next_result(self) -> tuple[int, Any]:
         """See Crew."""
         while True:
             ready, _ = self._ray.wait(list(self._waiting), num_returns=1)
             member, method, arguments = self._waiting.pop(ready[0])
             try:
-                answer = self._ray.get(ready[0])
+                result = self._ray.get(ready[0])
             except self._ray.exceptions.RayActorError as error:
                 self._lost += 1
                 if self._lost > LOSSES:
                     raise UsageError(
                         f"expected the Ray cluster to keep its actors; it lost {self._lost} of them one after another "
-                        f"({str(error).strip().splitlines()[0]}): --resume goes on"
+                        f"({str(error).strip().splitlines()[0]}). Continue with --resume"
                     ) from error
                 self._actors[member] = self._make(member)
-                self.ask(member, method, *((self._weights[member],) if method == "play" else arguments))
+                self.start(member, method, *((self._weights[member],) if method == "play" else arguments))
                 continue
             self._lost = 0
-            return member, answer
+            return member, result
 
     def close(self) -> None:
         """See Crew."""
@@ -86,12 +86,12 @@ class RayCrew:
 
 
 class _Member:
-    """An actor, which finds the student's network where the learner does."""
+    """An actor, which imports the student's network from the same path as the learner."""
 
     def __init__(self, path: list[str], config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> None:
         sys.path[:0] = path  # Ray puts the folder of the learner's process before PYTHONPATH
         self._member = make_member(config, seeds, number, is_worker)
 
     def call(self, method: str, arguments: tuple[Any, ...]) -> Any:
-        """Do what was asked."""
+        """Do a task."""
         return getattr(self._member, method)(*arguments)

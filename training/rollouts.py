@@ -1,11 +1,11 @@
-"""Random games to the end as an evaluator: what pure Monte Carlo tree search judges its leaves by (handout section 5.1).
+"""Random rollouts as an evaluator, as pure Monte Carlo tree search evaluates its leaves (handout section 5.1).
 
-An evaluator as those of `inference.py`: the same probability for every empty point, and the result of one game played from
-the state with random moves, 1, 0 or -1 for the side to move. With `PuctSearch` it makes the search of `AlphaZero.mcts_pure`,
-of many games at once.
+It has the form of the evaluators in `inference.py`. The policy is uniform over the empty points, and the value is the result
+of one game played from the state with random moves: 1, 0 or -1 for the side to move. Together with `PuctSearch` it is the
+search of `AlphaZero.mcts_pure` for many games at once.
 
-A random game needs no loop over its moves. All empty points are filled in a random order; a window of n_in_row points that
-have one colour in the end was completed when its last point was filled, and the first window that was completed won.
+A random game needs no loop over its moves. All empty points are filled in random order. A window of n_in_row points that end
+up in one colour was completed when its last point was filled, and the window that was completed first has won.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ NEVER = np.int16(np.iinfo(np.int16).max)
 
 
 class RandomRollouts:
-    """One random game from each state.
+    """Plays one random game from each state.
 
     Args:
         n_in_row: of the board.
-        rng: draws the games.
+        rng: draws the moves.
     """
 
     def __init__(self, n_in_row: int, rng: np.random.Generator) -> None:
@@ -28,7 +28,7 @@ class RandomRollouts:
         self._rng = rng
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Evaluator; the states [N, 9, H, W] are those of games that are not over."""
+        """See StateEvaluator; the games with these states [N, 9, H, W] are not over."""
         count, _, height, width = states.shape
         # Row 0 is the top row here; a game is the same either way up.
         stones = states[:, [1, 0]].reshape(count, 2, -1).astype(bool)  # own, opponent's
@@ -46,18 +46,18 @@ class RandomRollouts:
         return probs.astype(np.float32), values.astype(np.float32)
 
     def _first_completed(self, times: np.ndarray) -> np.ndarray:
-        """When each side completes its first window.
+        """The time at which each side completes its first window.
 
         Args:
-            times: [N, 2, H, W] when each side fills a point, NEVER where it does not.
+            times: [N, 2, H, W] the time at which each side fills a point, NEVER where it does not.
 
         Returns:
-            [N, 2] int32, NEVER where a side completes none.
+            [N, 2] int32, NEVER where a side completes no window.
         """
         last, (height, width) = self._n_in_row - 1, times.shape[2:]
         firsts = []
         for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
-            # Of a window its points, one after the other; all windows of the direction side by side.
+            # Take the points of a window one after the other, for all windows of this direction at once.
             rows, columns = height - last * down, width - last * abs(right)
             left = last if right < 0 else 0
             window = times[:, :, :rows, left : left + columns]

@@ -1,6 +1,6 @@
-"""What is kept of a game for learning, small: bit-packed states, policies in half precision, results.
+"""Games of self-play in a compact form for learning: bit-packed states, policies in half precision, results.
 
-A position of a 9x9 board takes 92 + 162 + 1 bytes. Arrays begin with T, the positions of a game in order.
+A position of a 9x9 board takes 92 + 162 + 1 bytes. The first axis of the arrays is T, the positions of a game in order.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from training.boards import NOBODY, PLANES
 
 
 def pack_states(states: np.ndarray) -> np.ndarray:
-    """States [N, 9, H, W] of zeros and ones as bits [N, ceil(9 * H * W / 8)] uint8."""
+    """Pack states [N, 9, H, W] of zeros and ones into bits [N, ceil(9 * H * W / 8)] uint8."""
     return np.packbits(states.reshape(len(states), -1) != 0, axis=1)
 
 
 def unpack_states(packed: np.ndarray, width: int, height: int) -> np.ndarray:
-    """What `pack_states` has packed, as states [N, 9, H, W] float32."""
+    """Unpack the result of `pack_states` into states [N, 9, H, W] float32."""
     bits = np.unpackbits(packed, axis=1, count=PLANES * height * width)
     return bits.reshape(-1, PLANES, height, width).astype(np.float32)
 
@@ -29,10 +29,10 @@ class FinishedGame:
 
     Attributes:
         moves: [T] int16.
-        states: [T, ceil(9A / 8)] uint8, packed, each as it was before its move.
-        policies: [T, A] float16, what the search would have the network say.
-        winner: 1 (who began), 2 or -1 for a draw.
-        resigned: whether the loser gave up at the last of these positions; its move is then the one not played.
+        states: [T, ceil(9A / 8)] uint8, the packed position before each move.
+        policies: [T, A] float16, the policy of the search, which the network learns.
+        winner: 1 (the player who moved first), 2, or -1 for a draw.
+        resigned: whether the loser resigned in the last of these positions instead of playing its move.
     """
 
     moves: np.ndarray
@@ -43,7 +43,7 @@ class FinishedGame:
 
     @property
     def results(self) -> np.ndarray:
-        """[T] int8: z of each position for the side to move, 1, 0 or -1."""
+        """[T] int8: the result z of the game for the side to move in each position, 1, 0 or -1."""
         if self.winner == NOBODY:
             return np.zeros(len(self.moves), dtype=np.int8)
         mover = 1 + np.arange(len(self.moves)) % 2
@@ -51,5 +51,5 @@ class FinishedGame:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is learnt from: states, policies and results."""
+        """Bytes of the samples: states, policies and results."""
         return self.states.nbytes + self.policies.nbytes + self.results.nbytes

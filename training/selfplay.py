@@ -1,9 +1,9 @@
-"""Games of a network against itself, many side by side; a finished one makes room for a new one at once.
+"""Games of a network against itself, many side by side; a new game starts as soon as one has ended.
 
     boards, search -> decide -> record -> play -> finished games
 
-Since a new game begins where one ends, games in flight are of all ages, and no game waits for a longer one. The first games
-to arrive are the short ones: a share of wins among few games says little.
+So the games in flight are at different moves, and no game waits for a longer one. Short games end first: the share of wins
+among the first few games says little.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 
 from training.boards import PLANES, Boards
 from training.gumbel import GumbelSearch, GumbelSettings
-from training.inference import Evaluator
+from training.inference import StateEvaluator
+from training.puct import LockstepSearch, PuctSearch, PuctSettings
 from training.samples import FinishedGame, pack_states
-from training.search import PuctSearch, PuctSettings, Search
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class SelfPlaySettings:
     """
     Attributes:
         board_width, board_height, n_in_row: of the board.
-        games: G, games side by side, and the states in a batch of the network.
+        games: G, the games side by side, and so the states in a batch of the network.
         search: settings of PUCT or Gumbel search.
-        resign_below: a side whose position is worth less by the search gives up; None: all games are played to their end.
-        play_on_share: of games in which nobody gives up all the same, so that one can see who would have been wrong to.
+        resign_below: a side resigns if its value by the search is lower; None to play all games to their end.
+        play_on_share: the share of games in which nobody resigns, which shows how many resignations would be mistakes.
     """
 
     board_width: int = 3
@@ -40,8 +40,8 @@ class SelfPlaySettings:
     play_on_share: float = 0.1
 
 
-def make_search(settings: SelfPlaySettings, evaluate: Evaluator, rng: np.random.Generator) -> Search:
-    """The search that the settings name, for all their games."""
+def make_search(settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.random.Generator) -> LockstepSearch:
+    """The search of the settings, for all games side by side."""
     points = settings.board_width * settings.board_height
     if isinstance(settings.search, GumbelSettings):
         return GumbelSearch(settings.games, points, evaluate, settings.search, rng)
@@ -53,15 +53,15 @@ class SelfPlay:
 
     Args:
         settings: of board, games and search.
-        evaluate: the network; it is asked through `RandomSymmetry` or not, as the caller has put it together.
-        rng: draws all that the search draws, and in which games nobody gives up.
+        evaluate: the network, with or without `RandomSymmetry`.
+        rng: draws all random numbers of the search, and the games in which nobody resigns.
 
     Attributes:
         boards: the games in flight.
         moves_played: in all games so far.
     """
 
-    def __init__(self, settings: SelfPlaySettings, evaluate: Evaluator, rng: np.random.Generator) -> None:
+    def __init__(self, settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.random.Generator) -> None:
         self.settings = settings
         games = settings.games
         self.boards = Boards(games, settings.board_width, settings.board_height, settings.n_in_row)
@@ -82,7 +82,7 @@ class SelfPlay:
             self._may_resign[games] = self._rng.random(len(games)) >= self.settings.play_on_share
 
     def step(self) -> list[FinishedGame]:
-        """One move in every game; those that have ended are returned and begun anew."""
+        """Play one move in every game, restart the games that have ended, and return them."""
         boards, games = self.boards, np.arange(self.settings.games)
         decisions = self._search.decide(boards, is_selfplay=True)
         at = games, boards.length
@@ -105,12 +105,12 @@ class SelfPlay:
             moves=self._moves[game, :length].copy(),
             states=self._states[game, :length].copy(),
             policies=self._policies[game, :length].copy(),
-            # Who gave up was to move before the last move, so the other one is now.
+            # The side that resigned was to move before the last move, so the other side is to move now.
             winner=int(boards.winner[game] if over else boards.side_to_move[game]),
             resigned=not over,
         )
 
     def finished_games(self) -> Iterator[FinishedGame]:
-        """Finished games without end, as they come."""
+        """Play without end, and yield each game when it has ended."""
         while True:
             yield from self.step()

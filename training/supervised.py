@@ -1,19 +1,19 @@
 """Supervised training of the policy-value network: python -m training.supervised CONFIG --games FILE... --run FOLDER [--resume]
 
-and, with --evaluate WEIGHTS in place of --run, how weights from anywhere do on the games that a training would hold back.
+With --evaluate WEIGHTS instead of --run, it measures any weights on the games that a training would hold back.
 
-After Silver et al. 2016, section "Supervised learning of policy networks", with both heads at once: on random positions, each
-through a random symmetry, the step descends
+The method follows Silver et al. 2016, section "Supervised learning of policy networks", but trains both heads at once. On
+random positions, each under a random symmetry, a step descends the gradient of
 
     mean (-log p(engine's move))  +  value_weight * mean (v - value)^2  +  weight_decay / 2 * ||w||^2      w: all but biases
 
-with `value` of training.dataset, for the side to move, by SGD with Nesterov momentum; the learning rate falls along a cosine.
-A network may begin with few residual blocks and be deepened by blocks that change nothing at first (Net2Net, Chen et al.
-2016): the last batch norm of a new block has scale 0, and relu(x + 0) = x where x is the output of a relu.
+by SGD with Nesterov momentum, where `value` comes from training.dataset and is seen by the side to move. The learning rate
+falls along a cosine. A network may start with few residual blocks and be deepened by blocks that change nothing at first
+(Net2Net, Chen et al. 2016): the last batch norm of a new block has scale 0, and relu(x + 0) = x if x is the output of a relu.
 
-FOLDER gets checkpoint.pt, which everything follows from (draws are made from the seed and the number of the step alone), and
-metrics.csv. Ctrl-C saves and ends; after a kill the latest minutes are trained again. The files of games may grow meanwhile:
-they are read again at every evaluation.
+The command writes checkpoint.pt and metrics.csv to FOLDER. The checkpoint determines the rest of the training, since random
+numbers depend only on the seed and the number of the step. Ctrl-C saves and ends; after a kill the last minutes are trained
+again. The files of games may grow during the training: they are read again at every evaluation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import argparse
 import copy
 import csv
 import math
-import os
 import sys
 import time
 import tomllib
@@ -36,43 +35,46 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from common.files import replacing
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
-from training.dataset import PLANES, GamesError, Positions, load_positions
+from training.boards import PLANES
+from training.dataset import GamesError, Positions, load_positions
+from training.old_settings import with_current_names
 
 SAVE_EVERY_S = 180.0
 REPORT_EVERY_S = 60.0
-EVALUATED = 2048  # positions of the held-back part
+EVALUATED = 2048  # positions of the held-back part in an evaluation
 TOP = 5
 MOMENTUM = 0.9
 WARM_UP_STEPS = 100  # from the start, and from each deepening
 TIMED_STEPS = 2
-PADDING = 2  # of the network's planes on each side
+PADDING = 2  # zero padding of the network's planes on each side
 
 
 class CallError(ValueError):
-    """A call that was wrong; the message is a sentence for whoever made it."""
+    """The call was wrong; the message is one sentence for the caller."""
 
 
 @dataclass(frozen=True)
-class Config:
-    """A training, as a file of training/configs describes it.
+class SupervisedConfig:
+    """Settings of a training, as in the files of training/configs.
 
     Attributes:
-        size: of the board.
-        depths: pairs (samples, blocks): from so many samples on the network has so many residual blocks.
+        size: of the square board.
+        depths: pairs (samples, blocks): after this number of samples the network has this number of residual blocks.
         samples: of the whole training.
-        batch_size: samples a step.
-        learn_rate: at its highest.
+        batch_size: samples per step.
+        learning_rate: the highest value of the schedule.
         weight_decay, value_weight, td_lambda, score_scale: see this module and training.dataset.
         check_every: samples between two evaluations on the held-back part.
-        seed: of the first weights and of all draws.
+        seed: of the initial weights and of all random numbers.
     """
 
     size: int
     depths: list[list[int]]
     samples: int
     batch_size: int
-    learn_rate: float
+    learning_rate: float
     weight_decay: float
     value_weight: float
     td_lambda: float
@@ -81,22 +83,22 @@ class Config:
     seed: int
 
     def blocks_at(self, samples: int) -> int:
-        """Residual blocks of the network after so many samples."""
+        """The number of residual blocks after this number of samples."""
         return [blocks for start, blocks in self.depths if start <= samples][-1]
 
     @staticmethod
-    def read(path: str) -> Config:
-        """Raises: CallError."""
+    def read(path: str) -> SupervisedConfig:
+        """Read a file of settings; raises CallError if it cannot be used."""
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CallError(f"expected a configuration in {path}; {error}") from error
-        names = {field.name for field in fields(Config)}
+        names = {field.name for field in fields(SupervisedConfig)}
         if set(table) != names:
             raise CallError(
                 f"expected {', '.join(sorted(names))} in {path}; differing: {', '.join(sorted(set(table) ^ names))}"
             )
-        config = Config(**table)
+        config = SupervisedConfig(**table)
         blocks = [depth[1] for depth in config.depths]
         if config.depths[0][0] != 0 or blocks != sorted(blocks) or config.depths != sorted(config.depths):
             raise CallError(f"expected depths from 0 samples on, growing, in {path}; got {config.depths}")
@@ -104,10 +106,10 @@ class Config:
 
 
 def make_model(size: int, blocks: int, seed: int) -> nn.Module:
-    """A network to begin with: its residual blocks change nothing yet, and its policy treats all points alike.
+    """Make an initial network: its residual blocks change nothing yet, and its policy treats all points alike.
 
-    The dense layer of the policy head would have to learn for each point anew what the tower says of it. It is begun as the
-    difference of the head's two planes at the move's own point and learns from there what else there is.
+    With ordinary random initialisation the dense layer of the policy head would have to learn separately for each point how to
+    read the tower's output there. Instead it starts as the difference of the head's two planes at the point of the move.
     """
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
 
@@ -129,40 +131,40 @@ def make_model(size: int, blocks: int, seed: int) -> nn.Module:
 
 
 def deepened(model: nn.Module, size: int, blocks: int, seed: int) -> nn.Module:
-    """A network of more residual blocks with the same outputs."""
+    """Make a network with more residual blocks and the same outputs."""
     deeper = make_model(size, blocks, seed)
     deeper.load_state_dict({**deeper.state_dict(), **model.state_dict()})
     return deeper
 
 
 def model_of(weights: dict[str, torch.Tensor], size: int) -> nn.Module:
-    """The network that has these weights."""
+    """Make a network with these weights."""
     model = make_model(size, read_sizes(weights)[2], seed=0)
     model.load_state_dict(weights)
     return model
 
 
 class Training:
-    """A training and all that it knows, in a folder.
+    """A supervised training and its state.
 
     Args:
-        config: what to do.
+        config: settings of the training.
         games: files of games.
-        run: the folder.
-        policy_weight: of the cross entropy in what is descended; 0 for a network of which the value alone is wanted.
+        run: the folder of the training.
+        policy_weight: of the cross entropy in the loss; 0 for a network of which only the value is needed.
 
     Attributes:
         model, optimizer: of the present depth.
         samples, steps: trained so far; deepened_at: the step of the last change of depth.
-        cpu_s: processor time spent, with earlier runs of the same training.
+        cpu_s: processor time so far, including earlier runs of the same training.
         latest: the latest evaluation.
-        history: the configurations that it was trained by, each with the samples that came before.
+        history: the settings that were used, each with the number of samples before it.
 
     Raises:
-        GamesError: the games do not fit.
+        GamesError: the games cannot be used.
     """
 
-    def __init__(self, config: Config, games: Sequence[str], run: Path, policy_weight: float = 1.0) -> None:
+    def __init__(self, config: SupervisedConfig, games: Sequence[str], run: Path, policy_weight: float = 1.0) -> None:
         self.config, self.games, self.run_folder = config, list(games), run
         self.policy_weight = policy_weight
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -177,7 +179,7 @@ class Training:
         self.dtype = self.faster_dtype()
 
     def read_games(self) -> None:
-        """Take what the files hold by now."""
+        """Read the files of games as they are now."""
         config = self.config
         self.train, self.held_back = load_positions(self.games, config.size, config.td_lambda, config.score_scale)
 
@@ -189,7 +191,7 @@ class Training:
         ]
         self.optimizer = torch.optim.SGD(
             groups,
-            lr=self.config.learn_rate,
+            lr=self.config.learning_rate,
             momentum=MOMENTUM,
             nesterov=True,
             weight_decay=self.config.weight_decay,
@@ -198,14 +200,14 @@ class Training:
     # --------------------------------------------------------------------------------------------- learning
 
     def faster_dtype(self) -> torch.dtype:
-        """bfloat16 where steps are faster in it than in float32, by a few of each."""
+        """bfloat16 if it makes steps faster than float32, timed by a few steps of each."""
         rng = np.random.default_rng(0)
         states, moves, values = self._tensors(self.train, rng.integers(len(self.train), size=self.config.batch_size), rng)
         seconds = {}
         for dtype in (torch.float32, torch.bfloat16):
             model = copy.deepcopy(self.model)
             times = []
-            for _ in range(TIMED_STEPS + 1):  # the first one also prepares
+            for _ in range(TIMED_STEPS + 1):  # the first step also prepares the computation
                 start = time.perf_counter()
                 policy_loss, value_loss = self._losses(model, dtype, states, moves, values)
                 (policy_loss + value_loss).backward()
@@ -216,7 +218,7 @@ class Training:
         return min(seconds, key=lambda dtype: seconds[dtype])
 
     def _tensors(self, part: Positions, indices: np.ndarray, rng: np.random.Generator | None) -> list[torch.Tensor]:
-        """States, moves and values of positions, through random symmetries or (None) as they are."""
+        """States, moves and values of positions, under random symmetries or, without `rng`, unchanged."""
         symmetries = np.zeros(len(indices), dtype=int) if rng is None else rng.integers(8, size=len(indices))
         states, moves, values = (torch.from_numpy(array).to(self.device) for array in part.batch(indices, symmetries))
         return [states.float().contiguous(memory_format=torch.channels_last), moves, values]
@@ -229,11 +231,11 @@ class Training:
             log_probs, predicted = model(states)
         return functional.nll_loss(log_probs.float(), moves), functional.mse_loss(predicted.float().reshape(-1), values)
 
-    def learn_rate(self) -> float:
-        """Of the next step."""
+    def learning_rate(self) -> float:
+        """The learning rate of the next step."""
         done = min(1.0, self.samples / self.config.samples)
         warm = min(1.0, (self.steps - self.deepened_at + 1) / WARM_UP_STEPS)
-        return self.config.learn_rate * warm * (1 + math.cos(math.pi * done)) / 2
+        return self.config.learning_rate * warm * (1 + math.cos(math.pi * done)) / 2
 
     def step(self) -> tuple[float, float]:
         """One step on a random batch; returns the cross entropy and the squared error."""
@@ -246,7 +248,7 @@ class Training:
         tensors = self._tensors(self.train, rng.integers(len(self.train), size=config.batch_size), rng)
         optimizer = self.optimizer
         for group in optimizer.param_groups:
-            group["lr"] = self.learn_rate()
+            group["lr"] = self.learning_rate()
         self.model.train()
         policy_loss, value_loss = self._losses(self.model, self.dtype, *tensors)
         optimizer.zero_grad()
@@ -257,7 +259,7 @@ class Training:
         return policy_loss.item(), value_loss.item()
 
     def evaluate(self) -> dict[str, float]:
-        """How the network does on the first of the held-back positions, as they are."""
+        """Measure the network on the first of the held-back positions, without symmetries."""
         self.model.eval()
         count = min(EVALUATED, len(self.held_back))
         sums = np.zeros(4)
@@ -278,7 +280,7 @@ class Training:
 
     @property
     def checkpoint(self) -> Path:
-        """The file that a training goes on from."""
+        """The file from which a training continues."""
         return self.run_folder / "checkpoint.pt"
 
     def save(self) -> None:
@@ -294,16 +296,16 @@ class Training:
             "positions": len(self.train),
             "held_back": self.latest,
         }
-        write_checkpoint(self.checkpoint, state)
+        save_checkpoint(self.checkpoint, state)
 
     def restore(self) -> None:
-        """Go on from the checkpoint, and forget what metrics.csv says of later steps.
+        """Continue from the checkpoint, and remove the later rows of metrics.csv.
 
         Raises:
-            CallError: there is none, or it is of another board.
+            CallError: there is no checkpoint, or it belongs to another board.
         """
-        state = read_checkpoint(self.checkpoint)
-        self.history = state["history"]
+        state = load_checkpoint(self.checkpoint)
+        self.history = [with_current_names(settings) for settings in state["history"]]
         if self.history[-1]["size"] != self.config.size:
             raise CallError(f"expected a training on {self.config.size}x{self.config.size} in {self.checkpoint}")
         self._use(model_of(state["model"], self.config.size))
@@ -330,7 +332,7 @@ class Training:
             writer.writerow(row)
 
     def run(self) -> None:
-        """Train to the end, with evaluations, checkpoints and a line of progress now and then."""
+        """Train to the end, with evaluations, checkpoints and a line of progress from time to time."""
         config = self.config
         losses: list[tuple[float, float]] = []
         start, first = time.monotonic(), self.samples
@@ -369,20 +371,17 @@ class Training:
                 )
 
 
-def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint, all of it or nothing."""
-    unfinished = path.with_suffix(".part")
-    with open(unfinished, "wb") as file:
-        torch.save(state, file)
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
+def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
+    """Write a checkpoint completely or not at all."""
+    with replacing(path, durable=True) as unfinished:
+        torch.save(state, unfinished)
 
 
-def read_checkpoint(path: Path) -> dict[str, Any]:
-    """What `write_checkpoint` wrote.
+def load_checkpoint(path: Path) -> dict[str, Any]:
+    """Read what `save_checkpoint` wrote.
 
     Raises:
-        CallError: there is none.
+        CallError: the file does not exist.
     """
     if not path.is_file():
         raise CallError(f"expected a checkpoint at {path}; nothing is there")
@@ -390,12 +389,12 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return state
 
 
-def evaluated(config: Config, games: Sequence[str], path: str) -> dict[str, float]:
-    """How weights, wherever they come from, do on the games held back.
+def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict[str, float]:
+    """Measure weights of any origin on the games held back.
 
     Raises:
-        CallError, WeightsError: they are none of this board.
-        GamesError: the games do not fit.
+        CallError, WeightsError: the file holds no weights for this board.
+        GamesError: the games cannot be used.
     """
     weights = without_idle_blocks(read_weights(path))
     width, height, _ = read_sizes(weights)
@@ -414,12 +413,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("config", help="such as training/configs/sl_15.toml")
     parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="games of the teacher")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--run", type=Path, metavar="FOLDER", help="train: for checkpoint.pt and metrics.csv")
-    what.add_argument("--evaluate", metavar="WEIGHTS", help="train nothing, but measure weights on the games held back")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    what.add_argument("--run", type=Path, metavar="FOLDER", help="train, and write checkpoint.pt and metrics.csv there")
+    what.add_argument("--evaluate", metavar="WEIGHTS", help="do not train, but measure these weights on the games held back")
+    parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     options = parser.parse_args(arguments)
     try:
-        config = Config.read(options.config)
+        config = SupervisedConfig.read(options.config)
         if options.evaluate:
             print(evaluated(config, options.games, options.evaluate))
             return 0
@@ -438,7 +437,7 @@ def main(arguments: list[str] | None = None) -> int:
             training.run()
         except KeyboardInterrupt:
             training.save()
-            print(f"Interrupted after {training.samples} samples; --resume goes on.", file=sys.stderr)
+            print(f"Interrupted after {training.samples} samples; continue with --resume.", file=sys.stderr)
     except (CallError, GamesError, WeightsError) as error:
         print(f"training.supervised: {error}", file=sys.stderr)
         return 2

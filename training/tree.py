@@ -1,16 +1,20 @@
-"""The search trees of G games as arrays, which all take one playout at a time together (as mctx does on an accelerator).
+"""The search trees of G games as arrays, all of which take their playouts together (as mctx does on an accelerator).
 
-A playout (Silver et al. 2017, Methods) walks from the root to an edge that has not been taken yet, plays the moves, lets the
-network judge the new position, expands it and backs its value up. Here each of these steps is done for all games at once, so
-that one batch of the network holds the new positions of all of them. How an edge is chosen is the search's matter
-(`search.py`, `gumbel.py`).
+A playout (Silver et al. 2017, Methods) has four steps, each done for all games at once (`Trees.playout`):
+
+    select      walk from the root to an edge that has not been taken yet
+    expand      add a node at its end
+    evaluate    the position there, by the network; the new positions of all games make one batch
+    backup      average the value into the edges of the walk
+
+Which edge is taken at a node is decided by the search (`puct.py`, `gumbel.py`).
 
 Whose view a value has. A node's own value is seen by the side to move there. The mean value of an edge is seen by the player
-who chooses it, the side to move at the node that it leaves. Between the two the sign turns, in `_backup` alone. A finished
-game is worth its result and the network is not asked: whoever is to move there has lost, unless it is a draw.
+who chooses it, the side to move at the node that it leaves. The sign changes between the two in `backup` alone. A finished
+game has the value of its result, and no network evaluates it: the side to move has lost, unless it is a draw.
 
-Of a node the arrays hold its edges side by side, in order of moves: choosing among them reads one row of each array. Rows of
-all games lie in one table, the node number n of game g in row g * capacity + n. The root of every game is its node 0, and a
+The arrays hold the edges of a node side by side, in order of moves, so that choosing among them reads one row of each array.
+The rows of all games form one table: node n of game g is in row g * capacity + n. The root of every game is its node 0, and a
 node has a larger number than its parent.
 """
 
@@ -21,14 +25,14 @@ from collections.abc import Callable
 import numpy as np
 
 from training.boards import Boards
-from training.inference import Evaluator
+from training.inference import StateEvaluator
 
 NO_NODE = -1
 ROOT = 0
 Choose = Callable[[np.ndarray], np.ndarray]
-"""rows [K] of expanded nodes -> the move to take from each [K]."""
+"""rows [W] of expanded nodes -> [W] the move to take from each."""
 
-# Array of the tree -> (type, whether it has an entry for each move of a node, what a fresh node holds).
+# Name of an array -> (dtype, whether it has an entry for each move of a node, the value in a new node).
 FIELDS = {
     "child": (np.int32, True, NO_NODE),
     "prior": (np.float32, True, 0),
@@ -47,17 +51,17 @@ class Trees:
     Args:
         games: G.
         points: A, the moves of a board.
-        capacity: nodes of one tree that there is room for; it grows when it is needed.
+        capacity: the number of nodes that each tree has room for; `make_room` lets it grow.
 
     Attributes (R = G * capacity rows):
         child: [R, A] the node that a move leads to, NO_NODE where it has not been taken.
-        prior: [R, A] the network's probability of each move, as it gave it (not made to sum to 1 over legal moves).
-        edge_visits, mean_value: [R, A] playouts through an edge and their mean, seen by the side to move at this node; the
-            mean value of a move that is not legal is -inf, so that it is never the largest.
-        parent: [R] the node above; NO_NODE for the root.
-        node_visits: [R] playouts through or ending at a node.
+        prior: [R, A] the network's probability of each move, not normalised over the legal moves.
+        edge_visits, mean_value: [R, A] playouts through an edge and the mean of their values, seen by the side to move at
+            this node; the mean value of an illegal move is -inf, so that it is never the largest.
+        parent: [R] the number of the node above; NO_NODE for the root.
+        node_visits: [R] playouts that pass through a node or end there.
         node_value: [R] the network's value or the result of a finished game, for the side to move.
-        finished: [R] whether the game is over here.
+        finished: [R] whether the game is over.
         size: [G] nodes of each tree.
     """
 
@@ -75,18 +79,18 @@ class Trees:
         self.capacity = capacity
         self.size = np.zeros(games, dtype=np.int64)
         for name, (dtype, of_moves, _) in FIELDS.items():
-            # Memory is taken up only when a row is first written.
+            # np.empty takes up memory only where a row is written.
             setattr(self, name, np.empty((games * capacity, points) if of_moves else games * capacity, dtype))
 
     def __len__(self) -> int:
         return len(self.size)
 
     def root_rows(self, games: np.ndarray) -> np.ndarray:
-        """The rows of these games' roots."""
+        """[K] the rows of the roots of these games [K]."""
         return games * self.capacity + ROOT
 
     def nbytes(self) -> int:
-        """Bytes of all arrays, with room that has not been used yet."""
+        """Bytes of all arrays, including the room that is not used yet."""
         return sum(getattr(self, name).nbytes for name in FIELDS)
 
     def clear(self, games: np.ndarray) -> None:
@@ -94,7 +98,7 @@ class Trees:
         self.size[games] = 0
 
     def make_room(self, nodes: int) -> None:
-        """Let every tree grow by `nodes` without further notice."""
+        """Make sure that every tree has room for this many more nodes."""
         needed = int(self.size.max(initial=0)) + nodes
         if needed <= self.capacity:
             return
@@ -109,98 +113,121 @@ class Trees:
 
     # ------------------------------------------------------------------------------------------------ one playout
 
-    def expand_roots(self, games: np.ndarray, boards: Boards, evaluate: Evaluator) -> None:
-        """Give empty trees a root, which counts as the root's first visit.
+    def playout(
+        self, games: np.ndarray, boards: Boards, network: StateEvaluator, choose: Choose, choose_at_root: Choose | None = None
+    ) -> None:
+        """One playout in each of K trees whose roots are expanded: select, expand, evaluate, backup.
+
+        Args:
+            games: [K] the trees.
+            boards: the positions at the roots of all G games; they are not changed.
+            network: evaluates the new positions of all K games in one batch.
+            choose: the move to take from each node, below the root; `choose_at_root` is the same for the roots, where None
+                means that they are treated like every other node.
+        """
+        paths = self.select(games, choose, choose_at_root or choose)
+        rows, positions = self.expand(games, paths, boards)
+        self.evaluate(rows, positions, network)
+        self.backup(paths)
+
+    def select(self, games: np.ndarray, choose: Choose, choose_at_root: Choose) -> Paths:
+        """Walk from the roots of K games down to edges that lead to no node yet, or to a finished game.
+
+        Returns:
+            The K paths; their `ends` are not known yet.
+        """
+        paths = Paths(len(games))
+        rows, walking = self.root_rows(games), np.arange(len(games))
+        while walking.size:
+            moves = choose_at_root(rows) if paths.depth == 0 else choose(rows)
+            paths.extend(walking, rows, moves)
+            children = self.child[rows, moves]
+            below = rows // self.capacity * self.capacity + children
+            onward = (children != NO_NODE) & ~self.finished[below]
+            walking, rows = walking[onward], below[onward]
+        return paths
+
+    def expand(self, games: np.ndarray, paths: Paths, boards: Boards) -> tuple[np.ndarray, Boards]:
+        """Add a node at the end of each of the K paths that leads to none yet, and fill in the `ends` of all paths.
+
+        Returns:
+            rows [M] of the new nodes and their M positions, M <= K.
+        """
+        rows, moves = paths.last_rows, paths.last_moves
+        new = np.flatnonzero(self.child[rows, moves] == NO_NODE)
+        new_rows = self._add_nodes(games[new], parents=rows[new] % self.capacity)
+        self.child[rows[new], moves[new]] = new_rows % self.capacity
+        paths.ends = games * self.capacity + self.child[rows, moves]
+        positions = boards.take(games[new])
+        positions.play_lines(paths.lines()[new], paths.lengths[new])
+        return new_rows, positions
+
+    def evaluate(self, rows: np.ndarray, positions: Boards, network: StateEvaluator) -> None:
+        """Give new nodes their values and priors: from the rules where the game is over, else from the network.
+
+        Args:
+            rows: [M] the nodes.
+            positions: their M positions.
+            network: evaluates those positions that are not over, all in one batch.
+        """
+        values = np.where(positions.winner > 0, -1.0, 0.0)  # [M]: whoever is to move after a winning move has lost
+        open_games = ~positions.over
+        if open_games.any():
+            leaves = positions if open_games.all() else positions.take(open_games)
+            probs, values[open_games] = network(leaves.feature_planes())
+            self.prior[rows[open_games]] = probs
+            self.mean_value[rows[open_games]] = np.where(leaves.legal, 0.0, -np.inf)
+        self.finished[rows] = positions.over
+        self.node_value[rows] = values
+
+    def backup(self, paths: Paths) -> None:
+        """Average the value at the end of each path into every edge of that path.
+
+        The last edge was chosen by the opponent of the side to move at the end, so its value has the opposite sign; the
+        edge before it has the same sign, and so on. All edges are updated at once, since no two of them are the same.
+        """
+        values = self.node_value[paths.ends].astype(np.float64)  # [K], for the side to move at each end
+        path, depth, rows, moves = paths.edges()  # [E] each
+        chooser_is_opponent = (paths.lengths[path] - depth) % 2 == 1
+        edge_values = np.where(chooser_is_opponent, -values[path], values[path])
+        visits = self.edge_visits[rows, moves] + 1
+        mean = self.mean_value[rows, moves]
+        self.edge_visits[rows, moves] = visits
+        self.mean_value[rows, moves] = mean + (edge_values - mean) / visits
+        self.node_visits[rows] += 1
+        self.node_visits[paths.ends] += 1
+
+    def expand_roots(self, games: np.ndarray, boards: Boards, network: StateEvaluator) -> None:
+        """Expand and evaluate the roots of empty trees; this counts as each root's first visit.
 
         Args:
             games: [K] the empty trees.
             boards: the positions of all G games; those of `games` are not over.
+            network: evaluates the K positions in one batch.
         """
-        self._add_nodes(games, np.full(len(games), NO_NODE), boards.take(games), evaluate)
-        self.node_visits[self.root_rows(games)] = 1
+        rows = self._add_nodes(games, parents=np.full(len(games), NO_NODE))
+        self.evaluate(rows, boards.take(games), network)
+        self.node_visits[rows] = 1
 
-    def playout(
-        self, games: np.ndarray, boards: Boards, evaluate: Evaluator, choose: Choose, choose_at_root: Choose | None = None
-    ) -> None:
-        """One playout in the trees of these games, whose roots are expanded.
-
-        Args:
-            games: [K].
-            boards: the positions at the roots of all G games, which are left as they are.
-            evaluate: asked once at most, for the new positions of all games.
-            choose: takes a move from each node; `choose_at_root` those from the roots, if they are chosen otherwise.
-        """
-        walk = _Walk(len(games))
-        rows, walking = self.root_rows(games), np.arange(len(games))
-        while walking.size:
-            moves = (choose_at_root or choose)(rows) if walk.depth == 0 else choose(rows)
-            walk.step(walking, rows, moves)
-            nodes = self.child[rows, moves]
-            below = rows // self.capacity * self.capacity + nodes
-            onward = (nodes != NO_NODE) & ~self.finished[below]
-            walking, rows = walking[onward], below[onward]
-        values = self._judge_ends(games, walk, boards, evaluate)
-        self._backup(walk, values)
-
-    def _judge_ends(self, games: np.ndarray, walk: _Walk, boards: Boards, evaluate: Evaluator) -> np.ndarray:
-        """Add the new nodes at the ends of the walks.
-
-        Returns:
-            [K] the value of every end for the side to move there.
-        """
-        rows, moves = walk.last_rows, walk.last_moves
-        new = np.flatnonzero(self.child[rows, moves] == NO_NODE)
-        if new.size:
-            numbers = self.size[games[new]]
-            leaves = boards.take(games[new])
-            leaves.play_lines(walk.lines()[new], walk.lengths[new])
-            self._add_nodes(games[new], rows[new] % self.capacity, leaves, evaluate)
-            self.child[rows[new], moves[new]] = numbers
-        ends = games * self.capacity + self.child[rows, moves]
-        self.node_visits[ends] += 1
-        return self.node_value[ends].astype(np.float64)
-
-    def _add_nodes(self, games: np.ndarray, parents: np.ndarray, leaves: Boards, evaluate: Evaluator) -> None:
-        """A node in each of these trees for these positions [K], without visits."""
+    def _add_nodes(self, games: np.ndarray, parents: np.ndarray) -> np.ndarray:
+        """Add a node without visits to each of these M trees, and return the rows [M] of the new nodes."""
         rows = games * self.capacity + self.size[games]
         self.size[games] += 1
         for name, (_, _, fresh) in FIELDS.items():
             getattr(self, name)[rows] = fresh
-        values = np.where(leaves.winner > 0, -1.0, 0.0)
-        going_on = ~leaves.over
-        if going_on.any():
-            asked = leaves if going_on.all() else leaves.take(going_on)
-            probs, values[going_on] = evaluate(asked.feature_planes())
-            self.prior[rows[going_on]] = probs
-            self.mean_value[rows[going_on]] = np.where(asked.legal, 0.0, -np.inf)
         self.parent[rows] = parents
-        self.finished[rows] = leaves.over
-        self.node_value[rows] = values
-
-    def _backup(self, walk: _Walk, values: np.ndarray) -> None:
-        """Take the values at the ends [K] into every edge of the walks, all at once: no two of them are the same edge.
-
-        The last edge was chosen by the opponent of the side to move at the end, so it sees the value with its sign turned,
-        the edge before as it is, and so on.
-        """
-        who, depth, rows, moves = walk.edges()
-        seen = np.where((walk.lengths[who] - depth) % 2 == 1, -values[who], values[who])
-        visits = self.edge_visits[rows, moves] + 1
-        mean = self.mean_value[rows, moves]
-        self.edge_visits[rows, moves] = visits
-        self.mean_value[rows, moves] = mean + (seen - mean) / visits
-        self.node_visits[rows] += 1
+        return rows
 
     # ------------------------------------------------------------------------------------------------ after a move
 
     def keep_subtrees(self, games: np.ndarray, moves: np.ndarray) -> None:
-        """Make the child that each game's move leads to its root, and forget all that is not below it.
+        """Make the child below each game's move the new root, and drop every node that is not below it.
 
-        Where the move has not been taken in the search, the tree is empty afterwards.
+        A tree in which the move has never been taken is empty afterwards.
 
         Args:
             games: [K] trees with a root.
-            moves: [K].
+            moves: [K] the moves that were played.
         """
         new_roots = self.child[self.root_rows(games), moves]
         self.clear(games[new_roots == NO_NODE])
@@ -230,14 +257,17 @@ class Trees:
         self.size[games] = kept.sum(axis=1)
 
 
-class _Walk:
-    """The ways from the roots to the ends of one playout in K trees.
+class Paths:
+    """The paths from the roots to the ends of one playout in K trees.
 
     Attributes:
-        depth: moves of the longest walk so far.
-        lengths: [K] moves of each walk.
-        last_rows, last_moves: [K] the last edge of each walk.
+        depth: moves of the longest path so far.
+        lengths: [K] moves of each path.
+        last_rows, last_moves: [K] the last edge of each path, as the row that it leaves and its move.
+        ends: [K] the row of the node at the end of each path, known once `Trees.expand` has filled it in.
     """
+
+    ends: np.ndarray
 
     def __init__(self, count: int) -> None:
         self.depth = 0
@@ -246,8 +276,8 @@ class _Walk:
         self.last_moves = np.zeros(count, dtype=np.int64)
         self._steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
-    def step(self, walking: np.ndarray, rows: np.ndarray, moves: np.ndarray) -> None:
-        """Walks number `walking` take `moves` from `rows`."""
+    def extend(self, walking: np.ndarray, rows: np.ndarray, moves: np.ndarray) -> None:
+        """Let the paths `walking` [W] go on from `rows` [W] by `moves` [W]."""
         self._steps.append((walking, rows, moves))
         self.depth += 1
         self.lengths[walking] += 1
@@ -255,13 +285,13 @@ class _Walk:
         self.last_moves[walking] = moves
 
     def lines(self) -> np.ndarray:
-        """[K, depth] the moves; after the end of a walk zeros."""
+        """[K, depth] the moves of each path, followed by zeros where a path is shorter than the longest."""
         lines = np.zeros((len(self.lengths), self.depth), dtype=np.int64)
         for depth, (walking, _, moves) in enumerate(self._steps):
             lines[walking, depth] = moves
         return lines
 
     def edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """All edges of all walks: the walk, how many moves from the root, the row, the move."""
-        who, rows, moves = (np.concatenate(parts) for parts in zip(*self._steps, strict=True))
-        return who, np.repeat(np.arange(self.depth), [len(step[0]) for step in self._steps]), rows, moves
+        """All E edges of all paths, four arrays [E]: number of the path, moves from the root, row, move."""
+        path, rows, moves = (np.concatenate(parts) for parts in zip(*self._steps, strict=True))
+        return path, np.repeat(np.arange(self.depth), [len(step[0]) for step in self._steps]), rows, moves

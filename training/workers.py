@@ -1,8 +1,8 @@
-"""Who plays the games of a run: workers for self-play and one evaluator, in this process or in processes of their own.
+"""The members of a run that play games: workers for self-play and one evaluator, in this process or in their own processes.
 
-A crew is asked (`ask`) and answers later, in any order (`answer`). A member does one thing at a time, and keeps what it has
-in between: a worker its games in flight. Weights travel as the bytes of a state_dict, so that it makes no difference on which
-machine a member is (`ray_workers.py`).
+A crew starts tasks (`start`) and returns their results later, in any order (`next_result`). A member does one task at a time
+and keeps its state between tasks; a worker keeps its games in flight. Weights are sent as the bytes of a state_dict, so that a
+member can run on any machine (`ray_workers.py`).
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from arena.statistics.stopping import Sprt
 from common.errors import UsageError
 from training.boards import PLANES
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
-from training.matches import MatchResult, PlayedGame, SearchAgent, play_match
+from training.matches import MatchSettings, PlayedGame, PlayedMatch, SearchAgent, play_lockstep_match
 from training.presets import RunConfig
+from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
 from training.samples import FinishedGame
-from training.search import PuctSettings
 from training.selfplay import SelfPlay
 
-END_S = 10.0  # for a killed process to be gone
+END_S = 10.0  # time that a killed process gets to end
 SIDE_BY_SIDE = 64  # games of a match at once
 
 Seeds = tuple[int, int]
-"""The run's seed and the number of its start."""
+"""The seed of the run and the number of its start."""
 
 
 def to_bytes(model: nn.Module) -> bytes:
-    """The weights, to travel."""
+    """The weights as bytes, to be sent to a member."""
     file = io.BytesIO()
     torch.save({name: tensor.cpu() for name, tensor in model.state_dict().items()}, file)
     return file.getvalue()
 
 
 def to_model(config: RunConfig, weights: bytes) -> nn.Module:
-    """The student's network with such weights."""
+    """The student's network with the weights that `to_bytes` wrote."""
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
 
     model: nn.Module = PolicyValueNetModel(config.board_width, config.board_height, config.blocks, PLANES)
@@ -58,13 +58,13 @@ def to_model(config: RunConfig, weights: bytes) -> nn.Module:
 
 @dataclass(frozen=True)
 class Played:
-    """What a worker has done since it was asked.
+    """The result of a worker's task.
 
     Attributes:
-        worker: its number.
-        games: those that have ended.
-        first: the number of the first of them, counted by this worker.
-        evaluations: positions that the network was asked for, in all its games.
+        worker: the number of the worker.
+        games: the games that have ended.
+        first: the number of the first of them, in the worker's own count.
+        evaluations: positions that the network evaluated, in all games of the worker.
     """
 
     worker: int
@@ -73,13 +73,13 @@ class Played:
     evaluations: int
 
 
-class Worker:
+class SelfPlayWorker:
     """Plays games of a network against itself, many side by side.
 
     Args:
-        config: of the run.
-        seeds: of all that it draws.
-        number: of the worker; it draws otherwise than others.
+        config: settings of the run.
+        seeds: seeds of the run.
+        number: of the worker; each worker has its own random generator.
     """
 
     def __init__(self, config: RunConfig, seeds: Seeds, number: int) -> None:
@@ -98,21 +98,21 @@ class Worker:
             dtype=self._network.dtype if self._network else None,
             batch_size=config.games_at_once,
         )
-        self._ask = RandomSymmetry(PositionCache(self._network), config.board_width, config.board_height, self._rng)
+        self._evaluator = RandomSymmetry(PositionCache(self._network), config.board_width, config.board_height, self._rng)
 
     def _evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The latest network: games in flight go on with it."""
-        return self._ask(states)
+        """By the latest network: games in flight change to it at once."""
+        return self._evaluator(states)
 
     def play(self, weights: bytes | None) -> Played:
-        """Go on until a game has ended.
+        """Play until at least one game has ended.
 
         Args:
-            weights: of a new network; None: the one before.
+            weights: of a new network; None to keep the present one.
         """
         if weights is not None:
             self._use(weights)
-        assert self._network is not None, "expected weights at first"
+        assert self._network is not None, "expected weights for the first task"
         selfplay, first = self._selfplay, self._games
         evaluations = self._network.evaluations
         games: list[FinishedGame] = []
@@ -127,11 +127,11 @@ class Worker:
 
 @dataclass(frozen=True)
 class Score:
-    """Of the network that is evaluated, in a match.
+    """The score of the evaluated network in a match.
 
     Attributes:
-        wins, draws, losses: in games.
-        effective_games: independent games that would tell as much (arena.statistics.estimates).
+        wins, draws, losses: numbers of games.
+        effective_games: the number of independent games with as much information (arena.statistics.estimates).
     """
 
     wins: int
@@ -141,24 +141,24 @@ class Score:
 
     @property
     def games(self) -> int:
-        """All of them."""
+        """The number of all games."""
         return self.wins + self.draws + self.losses
 
     @property
     def rate(self) -> float:
-        """Points a game, a draw counting half."""
+        """Points per game; a draw counts half."""
         return (self.wins + self.draws / 2) / self.games
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What an evaluation says.
+class CandidateResult:
+    """The result of an evaluation.
 
     Attributes:
-        accepted: whether the network takes the place of the one that it was compared with.
-        against_other: the match with that one, if there was one.
-        against_mcts: the match with pure MCTS.
-        sample: a game of the latter match.
+        accepted: whether the network replaces the one that it was compared with.
+        against_other: the match against that network, None if there was none.
+        against_mcts: the match against pure MCTS.
+        sample: a game of the match against pure MCTS.
     """
 
     accepted: bool
@@ -168,10 +168,10 @@ class Judgement:
 
 
 class Gate:
-    """The rule by which a network takes the place of the best one (Silver et al. 2017: more than 55 % of 400 games).
+    """Decides whether a network replaces the best one (Silver et al. 2017: it must score more than 55 % in 400 games).
 
-    Wald's test of equal strength against twice the margin above one half, so that in between lies `score`: it ends a match
-    as soon as that is clear, and the score rate decides one that it has not ended.
+    Wald's sequential test compares equal strength with a score rate twice as far above one half as `score`. It ends a match as
+    soon as one of the two is clear; a match that it does not end is decided by the score rate.
     """
 
     def __init__(self, score: float) -> None:
@@ -179,32 +179,32 @@ class Gate:
         self._sprt = Sprt(0.0, elo(2 * score - 0.5))
 
     def add(self, game: GameResult) -> str | None:
-        """See arena.statistics.stopping.Rule."""
+        """See arena.statistics.stopping.StoppingRule."""
         return self._sprt.add(game)
 
     def accepts(self, rate: float) -> bool:
-        """Whether the network is better, after its last game."""
+        """Whether the network is accepted, once the match is over."""
         return self._sprt.verdict == "accept_h1" or (self._sprt.verdict == "undecided" and rate >= self.score)
 
 
-class Evaluator:
-    """Plays matches of networks, games side by side.
+class CandidateEvaluator:
+    """Plays matches between networks, with games side by side.
 
     Args:
-        config: of the run.
-        seeds, number: of all that it draws.
+        config: settings of the run.
+        seeds, number: seeds of its random generator.
     """
 
     def __init__(self, config: RunConfig, seeds: Seeds, number: int) -> None:
         self._config = config
         self._rng = np.random.default_rng([*seeds, number])
 
-    def judge(self, candidate: bytes, other: bytes | None) -> Judgement:
+    def evaluate(self, candidate: bytes, other: bytes | None) -> CandidateResult:
         """Measure a network.
 
         Args:
-            candidate: its weights.
-            other: those of the best one (with a gate) or of the one evaluated before; None: there is none.
+            candidate: the weights of the network.
+            other: the weights of the best network (with a gate) or of the one evaluated before; None if there is none.
         """
         config = self._config
         agent, gate = self._agent(candidate), Gate(config.gate_score) if config.gate else None
@@ -216,7 +216,7 @@ class Evaluator:
         rollouts = RandomRollouts(config.n_in_row, self._rng)
         mcts = SearchAgent(rollouts, PuctSettings(config.mcts_playouts), self._rng)
         result = self._match(agent, mcts, config.rating_games, None)
-        return Judgement(accepted, against_other, _score(result), result.games[0])
+        return CandidateResult(accepted, against_other, _score(result), result.games[0])
 
     def _agent(self, weights: bytes) -> SearchAgent:
         config = self._config
@@ -225,13 +225,14 @@ class Evaluator:
         )
         return SearchAgent(PositionCache(network), config.search_settings(config.match_playouts), self._rng)
 
-    def _match(self, first: SearchAgent, second: SearchAgent, games: int, stop: Gate | None) -> MatchResult:
+    def _match(self, first: SearchAgent, second: SearchAgent, games: int, stop: Gate | None) -> PlayedMatch:
         config = self._config
         board = config.board_width, config.board_height, config.n_in_row
-        return play_match(first, second, board, games, self._rng, side_by_side=min(SIDE_BY_SIDE, games), stop=stop)
+        settings = MatchSettings(board, games, side_by_side=min(SIDE_BY_SIDE, games))
+        return play_lockstep_match((first, second), settings, self._rng, stop=stop)
 
 
-def _score(result: MatchResult) -> Score:
+def _score(result: PlayedMatch) -> Score:
     seen = result.statistics
     return Score(seen.wins, seen.draws, seen.losses, seen.effective_games)
 
@@ -240,57 +241,59 @@ def _score(result: MatchResult) -> Score:
 
 
 class Crew(Protocol):
-    """The members of a run: workers 0 to N - 1 and an evaluator, number N."""
+    """The members of a run: workers 0 to N - 1 and an evaluator, member N."""
 
     workers: int
 
-    def ask(self, member: int, method: str, *arguments: Any) -> None:
-        """Have a member, which must be idle, do something."""
+    def start(self, member: int, method: str, *arguments: Any) -> None:
+        """Start a task of a member, which must be idle: one of its methods with these arguments."""
 
-    def answer(self) -> tuple[int, Any]:
-        """Wait until somebody is ready: who, and what came of it."""
+    def next_result(self) -> tuple[int, Any]:
+        """Wait until a task is done; returns the member and the result."""
 
     def close(self) -> None:
-        """End all members, with whatever they are doing."""
+        """End all members, also those that are at work."""
 
 
-def make_member(config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> Worker | Evaluator:
-    """A member of a crew, wherever it is."""
-    torch.set_num_threads(1)  # several only wait for each other on batches of this size, and there are other members
-    return (Worker if is_worker else Evaluator)(config, seeds, number)
+def make_member(config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> SelfPlayWorker | CandidateEvaluator:
+    """Make a member of a crew, in the process in which it will work."""
+    torch.set_num_threads(1)  # more threads slow down batches of this size, and the other members need the cores
+    return (SelfPlayWorker if is_worker else CandidateEvaluator)(config, seeds, number)
 
 
 class InlineCrew:
-    """One worker and the evaluator in this process: whoever was asked first works when an answer is waited for."""
+    """One worker and the evaluator in this process; `next_result` does the task that was started first."""
 
     workers = 1
 
     def __init__(self, config: RunConfig, seeds: Seeds) -> None:
         self._members = [make_member(config, seeds, number, number == 0) for number in (0, 1)]
-        self._asked: deque[tuple[int, str, tuple[Any, ...]]] = deque()
+        self._waiting: deque[tuple[int, str, tuple[Any, ...]]] = deque()
 
-    def ask(self, member: int, method: str, *arguments: Any) -> None:
+    def start(self, member: int, method: str, *arguments: Any) -> None:
         """See Crew."""
-        self._asked.append((member, method, arguments))
+        self._waiting.append((member, method, arguments))
 
-    def answer(self) -> tuple[int, Any]:
+    def next_result(self) -> tuple[int, Any]:
         """See Crew."""
-        member, method, arguments = self._asked.popleft()
+        member, method, arguments = self._waiting.popleft()
         return member, getattr(self._members[member], method)(*arguments)
 
     def close(self) -> None:
         """See Crew."""
-        self._asked.clear()
+        self._waiting.clear()
 
 
 class ProcessCrew:
-    """Each member in a process of its own on this machine."""
+    """Each member in its own process on this machine."""
 
     def __init__(self, config: RunConfig, seeds: Seeds, workers: int) -> None:
         self.workers = workers
-        context = multiprocessing.get_context("spawn")  # torch and its threads do not outlive a fork
+        context = multiprocessing.get_context("spawn")  # torch and its threads do not survive a fork
         self._processes, self._connections = [], []
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # they inherit it: Ctrl-C goes to all, and who asks decides
+        before = signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # inherited by the members: Ctrl-C reaches all processes, and the learner handles it
         for number in range(workers + 1):
             here, there = context.Pipe()
             process = context.Process(target=_serve, args=(there, config, seeds, number, number < workers), daemon=True)
@@ -300,14 +303,14 @@ class ProcessCrew:
             self._connections.append(here)
         signal.signal(signal.SIGINT, before)
 
-    def ask(self, member: int, method: str, *arguments: Any) -> None:
+    def start(self, member: int, method: str, *arguments: Any) -> None:
         """See Crew."""
         try:
             self._connections[member].send((method, arguments))
         except OSError:
             raise self._ended(member) from None
 
-    def answer(self) -> tuple[int, Any]:
+    def next_result(self) -> tuple[int, Any]:
         """See Crew."""
         ready = wait(self._connections)[0]
         member = self._connections.index(ready)  # type: ignore[arg-type]
@@ -320,21 +323,22 @@ class ProcessCrew:
         process = self._processes[member]
         process.join(END_S)
         return UsageError(
-            f"expected all {self.workers + 1} processes to go on; number {member} ended with exit code {process.exitcode} (a "
-            "negative one is the signal that killed it, as where memory is short; else its words are above): --resume goes on"
+            f"expected all {self.workers + 1} processes to go on; number {member} ended with exit code {process.exitcode} "
+            "(a negative code is the signal that killed it, for example when memory runs out; any other error is printed "
+            "above). Continue with --resume"
         )
 
     def close(self) -> None:
         """See Crew."""
         for process, connection in zip(self._processes, self._connections, strict=True):
-            process.kill()  # it writes no file
+            process.kill()  # safe, since members write no files
             connection.close()
         for process in self._processes:
             process.join(END_S)
 
 
 def _serve(connection: Connection, config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> None:
-    """A member in a process of its own, which ends with the one that started it."""
+    """Run a member in its own process, which ends when the process that started it ends."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     member = make_member(config, seeds, number, is_worker)
     while True:
@@ -343,7 +347,7 @@ def _serve(connection: Connection, config: RunConfig, seeds: Seeds, number: int,
 
 
 def _end_with_parent() -> None:
-    """Games may go on for long before anybody looks at the pipe."""
+    """Exit when the parent has ended; a member at work would notice the closed pipe much later."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

@@ -1,8 +1,8 @@
-"""How fast this machine is, by the time of a search that is always the same.
+"""How fast this machine is, measured by the time of a search that is always the same.
 
-The baseline searches to a fixed depth, so with one seed and the same replies it does the same work everywhere. A game of it
-was recorded with the CPU time it took on the machine of the recorded figure; here it is asked the same again. Its answers
-are the signature: where they differ, it is not the engine that was recorded.
+The baseline searches to a fixed depth, so with the same seed and the same replies it does the same work everywhere. One of its
+games was recorded together with the CPU time it took on a reference machine; here it is asked the same questions again. Its
+answers are the signature: if they differ, this is not the engine that was recorded.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from pathlib import Path
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
 from arena.match.records import machine
 from arena.match.referee import play_game
+from arena.match.rules import OPEN
+from arena.match.setup import GameTask
 from common.errors import UsageError
 
 RECORD = Path(__file__).with_name("reference_speed.json")
 SEED = 1
-ANSWERS = 8  # timed ones; about two seconds
+ANSWERS = 8  # that are timed; they take about two seconds
 ROUNDS = 3
 
 
 @dataclass(frozen=True)
 class Speed:
-    """CPU seconds of the recorded work here and there; `factor` is above 1 on a machine that is faster than that one."""
+    """CPU seconds of the recorded work here and on the reference machine; `factor` is above 1 if this machine is faster."""
 
     cpu_s: float
     recorded_s: float
@@ -35,11 +37,11 @@ class Speed:
 
 
 def _work(engine: EngineSpec, game: list[list[int]]) -> float:
-    """CPU seconds of the engine as black over the game's first answers."""
+    """CPU seconds that the engine, as black, needs for the first answers of the game."""
     actions = [(x, y) for x, y in game]
     with EngineProcess(engine, Limits(move_s=60), GameOffer(seed=2 * SEED)) as process:
         process.start(0)
-        used, last = 0.0, (-1, -1)
+        used, last = 0.0, OPEN
         for index in range(0, 2 * ANSWERS, 2):
             answer = process.ask(last)
             used += process.spent.cpu_s
@@ -53,7 +55,7 @@ def _work(engine: EngineSpec, game: list[list[int]]) -> float:
 
 
 def measure(engine: EngineSpec) -> Speed:
-    """Time the recorded work, the quickest of three rounds.
+    """Time the recorded work; the fastest of three rounds counts.
 
     Raises:
         UsageError: the engine is not the recorded one.
@@ -66,8 +68,8 @@ def measure(engine: EngineSpec) -> Speed:
 
 
 def record(engine: EngineSpec) -> Speed:
-    """Make this machine the one of the recorded figure, with a game of this engine against itself."""
-    game = play_game(engine, engine, Limits(move_s=60), seed=SEED)
+    """Make this machine the reference machine, with a game of this engine against itself."""
+    game = play_game(GameTask(engine, engine, Limits(move_s=60), seed=SEED))
     moves = [list(move) for move in game.moves]
     if len(moves) < 2 * ANSWERS:
         raise UsageError(f"expected a game of at least {2 * ANSWERS} plies to record; got {len(moves)}: choose another seed")

@@ -1,4 +1,4 @@
-"""Cores for games: how many there are for this process, and one of them for each game."""
+"""The cores on which games run: how many this process may use, and one of them for each game."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from math import ceil
 from pathlib import Path
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
-LOCKS = Path("/tmp")  # whatever TMPDIR says: the grader gives each run one of its own
+LOCKS = Path("/tmp")  # not TMPDIR, since the grader gives each run its own, and all runs must see the same locks
 
 
 def available_cores() -> int:
-    """Cores that this process may use: those of its affinity, or fewer by the quota of its container."""
+    """How many cores this process may use: those of its affinity, or fewer if its container has a quota."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
@@ -26,12 +26,12 @@ def available_cores() -> int:
 
 @contextlib.contextmanager
 def one_core() -> Iterator[int | None]:
-    """Keep the calling thread, and what it starts, on one core that no other game on this machine was given.
+    """Keep the calling thread, and whatever it starts, on one core that no other game on this machine uses.
 
-    Where all are taken, the choice is the system's: the core is shared and a game's clock (CPU time) stays fair.
+    If all cores are taken, the operating system chooses. The game then shares a core, but its clock (CPU time) stays fair.
 
     Yields:
-        The core's number, or None.
+        The number of the core, or None if all are taken.
     """
     if not hasattr(os, "sched_setaffinity"):
         yield None
@@ -50,12 +50,12 @@ def one_core() -> Iterator[int | None]:
 
 
 def _take(core: int, stack: contextlib.ExitStack) -> bool:
-    """Lock the core for as long as the stack is open; the lock of a killed process is free."""
-    import fcntl  # absent where there is no affinity either
+    """Lock the core until the stack is closed. The lock of a killed process is released by the system."""
+    import fcntl  # not on every system, but wherever there is affinity
 
     path = LOCKS / f"gomoku-arena-core-{core}.lock"
     try:
-        # Opened first without O_CREAT: another user's file in a sticky folder may be opened but not "created".
+        # Try without O_CREAT first: in a sticky folder another user's file may be opened but not "created".
         try:
             handle = os.open(path, os.O_RDONLY)
         except FileNotFoundError:

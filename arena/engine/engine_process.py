@@ -1,10 +1,10 @@
-"""An engine's process: the line protocol of the course, by a clock.
+"""An engine's process: the line protocol of the course, timed by a clock.
 
-Every read has a deadline and a size cap. The engine runs only while it is asked: before and after it is stopped, so nobody
-thinks on the opponent's time. The clock counts the CPU time of everything the engine started, so that an answer is not late
-because another program had the core; a cap of wall-clock time ends one that sleeps or hangs, and does not count what other
-programs withheld (`arena.engine.stopwatch`). Where the core was so busy that nothing can be said, the answer is doubtful:
-`UNDECIDED`, which is no fault.
+Every read has a deadline and a size limit. The engine runs only while it owes an answer; at all other times it is stopped, so
+that nobody thinks on the opponent's time. The clock counts the CPU time of everything the engine started, so an answer is not
+late because another program had the core. A limit on wall-clock time ends an engine that sleeps or hangs; it does not count
+time that other programs withheld (`arena.engine.stopwatch`). If the core was so busy that nobody can tell whether the answer
+was late, the result is `UNDECIDED`, which is nobody's fault.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from arena.match.rules import SIZE, Action, Termination, from_line, to_line
 
 LINE_CAP = 4096
 STDERR_TAIL = 2048
-TOLD_WITHHELD_S = 0.1  # from which on a sentence speaks of it
-# What an engine that stands in the position of GOMOKU_POSITION says behind its name.
+WITHHELD_WORTH_TELLING_S = 0.1  # a sentence mentions withheld time above this
+# What an engine appends to its name if it has set up the position of GOMOKU_POSITION.
 POSITION_TAKEN = "+position"
 
 
 class MatchStopped(Exception):
-    """The match is being ended from outside; nobody's fault."""
+    """The match is being ended from outside, which is nobody's fault."""
 
 
 class EngineFailure(Exception):
-    """The engine did not answer as the protocol asks: a termination, a sentence, and what it wrote in place of an answer."""
+    """The engine did not answer by the protocol: a termination, a sentence, and what it wrote instead of an answer."""
 
     def __init__(self, termination: Termination, sentence: str, answer: str = "") -> None:
         super().__init__(sentence)
@@ -54,14 +54,14 @@ class Limits:
     """What a seat may use.
 
     Attributes:
-        move_s: an answer that takes longer loses.
-        init_s: from start to name.
-        told_move_s: what engines read in GOMOKU_MOVE_TIME_S; `move_s` if None.
-        clock: what `move_s` and `init_s` count. CPU time of all the engine's processes; where the system does not show
-            it, and with WALL, seconds of wall clock.
-        wall_cap_s: wall-clock seconds an answer, with the CPU clock, less what other programs withheld; twice the limit and
-            a second if None.
-        memory_mib: address space of each of the engine's processes, unlimited if None.
+        move_s: seconds for an answer; an engine that takes longer loses.
+        init_s: seconds from the start of the program to its name.
+        told_move_s: seconds that engines read in GOMOKU_MOVE_TIME_S; `move_s` if None.
+        clock: what `move_s` and `init_s` count: with CPU, the CPU time of all processes of the engine, or wall-clock time if
+            the system does not show CPU time; with WALL, always wall-clock time.
+        wall_cap_s: with the CPU clock, wall-clock seconds for an answer, not counting time that other programs withheld; None
+            stands for twice the limit plus one second.
+        memory_mib: address space of each process of the engine in MiB; None for no limit.
     """
 
     move_s: float = 5.0
@@ -73,7 +73,7 @@ class Limits:
 
     @property
     def told_s(self) -> float:
-        """Seconds a move that engines are told to plan with."""
+        """Seconds for each move that engines are told to plan with."""
         return self.move_s if self.told_move_s is None else self.told_move_s
 
     def allowance(self, limit_s: float) -> Allowance:
@@ -82,6 +82,7 @@ class Limits:
 
     @property
     def counts_cpu(self) -> bool:
+        """Whether the limits count CPU time on this system."""
         return self.clock == Clock.CPU and has_cpu_clock()
 
 
@@ -90,12 +91,12 @@ class EngineSpec:
     """How a seat's program is started.
 
     Attributes:
-        path: as the user named it.
-        command: program and arguments (a confining prefix among them); the path itself if empty.
-        env: what the program finds in its environment beside PATH, LANG and GOMOKU_*.
+        path: the words by which the user named it.
+        command: program and arguments, including any prefix that confines it; empty for the path alone.
+        env: the program's environment in addition to PATH, LANG and GOMOKU_*.
         cwd: its working folder.
         protocol: "course", or "gomocup" for the Piskvork pipe protocol.
-        any_size: whether it plays on other boards than 15x15.
+        any_size: whether it plays on boards other than 15x15.
     """
 
     path: str
@@ -107,19 +108,20 @@ class EngineSpec:
 
     @property
     def argv(self) -> list[str]:
+        """Program and arguments."""
         return list(self.command) or [os.path.abspath(self.path)]
 
 
 @dataclass(frozen=True)
 class GameOffer:
-    """What engines are told of a game in their environment; those of ours heed it.
+    """What an engine's environment says about a game; the engines of this repository follow it.
 
     Attributes:
-        seed: GOMOKU_SEED, from which all its choices follow.
+        seed: GOMOKU_SEED, which determines all random choices.
         opening: GOMOKU_OPENING, `x y` of black's first stone.
         size: GOMOKU_BOARD_SIZE.
-        position: GOMOKU_POSITION, stones that lie already when the engine is asked first, black's first and no swap among
-            them; the engine says POSITION_TAKEN behind its name if it has set them.
+        position: GOMOKU_POSITION, the stones that are on the board before the first question, in the order of play, starting
+            with black and without a swap. An engine that has set them appends POSITION_TAKEN to its name.
     """
 
     seed: int | None = None
@@ -129,29 +131,29 @@ class GameOffer:
 
     def environment(self) -> dict[str, str]:
         """Name -> value."""
-        found = {"GOMOKU_BOARD_SIZE": str(self.size)}
+        variables = {"GOMOKU_BOARD_SIZE": str(self.size)}
         if self.seed is not None:
-            found["GOMOKU_SEED"] = str(self.seed)
+            variables["GOMOKU_SEED"] = str(self.seed)
         if self.opening is not None:
-            found["GOMOKU_OPENING"] = to_line(self.opening).strip()
+            variables["GOMOKU_OPENING"] = to_line(self.opening).strip()
         if self.position:
-            found["GOMOKU_POSITION"] = "".join(map(to_line, self.position)).replace("\n", " ").strip()
-        return found
+            variables["GOMOKU_POSITION"] = "".join(map(to_line, self.position)).replace("\n", " ").strip()
+        return variables
 
 
 class EngineProcess:
-    """One running engine that speaks the course's protocol; use as a context manager.
+    """One running engine that speaks the course's protocol; use it as a context manager.
 
     Args:
         spec: how to start it.
-        limits: of its answers.
-        offer: of the game.
-        stopping: when set, a wait for an answer ends with MatchStopped.
+        limits: what it may use.
+        offer: what it is told about the game.
+        stopping: when set, waiting for an answer ends with MatchStopped.
 
     Attributes:
-        name: as it called itself, empty before.
+        name: the name that the engine gave; empty before `start`.
         took_position: whether it said that it has set the stones of the offered position.
-        spent: on its last answer, also on one that was no answer.
+        spent: the time it took for its last answer, even if that was a fault.
     """
 
     def __init__(
@@ -181,10 +183,10 @@ class EngineProcess:
         self.close()
 
     def start(self, side: int) -> str:
-        """Start the program, tell it its side (0 black, 1 white), return its name.
+        """Start the program, tell it its side (0 black, 1 white) and return its name.
 
         Raises:
-            EngineFailure: with INIT_FAILED, whatever went wrong, but for UNDECIDED.
+            EngineFailure: INIT_FAILED whatever went wrong, except UNDECIDED if the core was too busy to tell.
         """
         clock = Clock.CPU if self.limits.counts_cpu else Clock.WALL
         told = {"GOMOKU_MOVE_TIME_S": f"{self.limits.told_s:g}", "GOMOKU_CLOCK": clock.value}
@@ -194,7 +196,7 @@ class EngineProcess:
             self._tree = ProcessTree(self.spec.argv, env=environment, cwd=self.spec.cwd, memory_mib=self.limits.memory_mib)
         except OSError as error:
             raise EngineFailure(Termination.INIT_FAILED, f"could not be started: {error.strerror}") from error
-        self._selector = selectors.PollSelector()  # a program that is started again has other pipes
+        self._selector = selectors.PollSelector()  # each start has new pipes
         for stream in (self._tree.stdout, self._tree.stderr):
             self._selector.register(stream, selectors.EVENT_READ)
         try:
@@ -215,16 +217,16 @@ class EngineProcess:
         return self._exchange(f"{side}\n", self.limits.init_s)
 
     def ask(self, action: Action) -> Action:
-        """Send the opponent's action and return the engine's; see `arena.match.rules` for what (-1, -1) means.
+        """Send the opponent's action and return the engine's; `arena.match.rules` says what (-1, -1) means.
 
         Raises:
-            EngineFailure: TIMEOUT, CRASH or MALFORMED; UNDECIDED where the core was too busy to tell.
+            EngineFailure: TIMEOUT, CRASH or MALFORMED; UNDECIDED if the core was too busy to tell.
         """
         line = self._exchange(to_line(action), self.limits.move_s)
         try:
             return from_line(line)
         except ValueError:
-            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} in place of two numbers", line) from None
+            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} instead of two numbers", line) from None
 
     def close(self) -> None:
         """End the program and everything it started."""
@@ -234,7 +236,7 @@ class EngineProcess:
             tree.kill()
 
     def _exchange(self, text: str, limit_s: float) -> str:
-        """Send a text, read one line, by one deadline; before and after, the engine is stopped."""
+        """Send a text and read one line before a single deadline; the engine runs only in between."""
         tree = self._tree
         if tree is None:
             raise EngineFailure(Termination.CRASH, "is not running")
@@ -242,7 +244,7 @@ class EngineProcess:
         if unasked := self._unasked():
             unasked_text = unasked.decode("utf-8", "replace")
             raise EngineFailure(Termination.MALFORMED, f"spoke before it was asked: {unasked_text[:60]!r}", unasked_text)
-        # It has been stopped since it was charged last, so what came on top since then is this answer's.
+        # It has been stopped since its last answer, so all CPU time used from now on belongs to this one.
         watch = Stopwatch(tree, self.limits.allowance(limit_s), self._charged_s)
         tree.resume()
         try:
@@ -262,17 +264,17 @@ class EngineProcess:
         return line
 
     def _is_answer(self, line: str) -> bool:
-        """Whether a line is an answer, and not a comment to be passed over within the same deadline."""
+        """Whether a line is an answer, rather than a comment, which is skipped within the same deadline."""
         return True
 
     def _unasked(self) -> bytes:
-        """What lies read and is a fault before a question is asked; a protocol with comments takes those away."""
+        """Output that came without a question and is a fault; a protocol with comments removes those first."""
         return bytes(self._output)
 
     def _read_line(self, tree: ProcessTree, watch: Stopwatch) -> str:
-        """One line of its output before its time is over; standard error is drained meanwhile.
+        """One line of its output, read before its time is up; standard error is drained meanwhile.
 
-        A line that is there counts, however late this process came to read it.
+        A line that has arrived counts, no matter how late this process gets to read it.
         """
         while True:
             line, newline, rest = self._output.partition(b"\n")
@@ -287,7 +289,7 @@ class EngineProcess:
             ready = self._selector.select(watch.pause_s)
             if self._stopping.is_set():
                 raise MatchStopped
-            if not ready and tree.popen.poll() is not None:  # a child of its may still hold its output open
+            if not ready and tree.popen.poll() is not None:  # one of its children may still hold its output open
                 raise EngineFailure(Termination.CRASH, self._ending(tree))
             for key, _ in ready:
                 data = os.read(key.fd, LINE_CAP)
@@ -307,20 +309,20 @@ class EngineProcess:
             return f"gave no answer within {allowance.wall_s:g} s"
         if doubtful:
             return (
-                f"gave no answer within {allowance.longest_s:g} s of wall clock, of which it was computing for "
-                f"{spent.cpu_s:.2f} s and waiting for a core, which other programs had, for {spent.withheld_s:.1f} s: too long "
-                "to tell whether it would have been in time"
+                f"gave no answer within {allowance.longest_s:g} s of wall clock, of which it computed for "
+                f"{spent.cpu_s:.2f} s and waited {spent.withheld_s:.1f} s for a core that other programs had: too long to tell "
+                "whether it would have been in time"
             )
         if spent.cpu_s > allowance.cpu_s:
             return f"gave no answer within {allowance.cpu_s:g} s of CPU time ({spent.wall_s:.1f} s of wall clock had passed)"
-        busy = f", besides {spent.withheld_s:.1f} s in which other programs had the core"
+        busy = f", not counting {spent.withheld_s:.1f} s in which other programs had the core"
         return (
-            f"gave no answer within {allowance.wall_s:g} s of wall clock, of which it was computing for {spent.cpu_s:.2f} s"
-            + busy * (spent.withheld_s > TOLD_WITHHELD_S)
+            f"gave no answer within {allowance.wall_s:g} s of wall clock, of which it computed for {spent.cpu_s:.2f} s"
+            + busy * (spent.withheld_s > WITHHELD_WORTH_TELLING_S)
         )
 
     def _read_now(self, tree: ProcessTree) -> None:
-        """Take what lies in the pipe unasked."""
+        """Read what is in the pipe already."""
         with contextlib.suppress(BlockingIOError):
             self._output += os.read(tree.stdout.fileno(), LINE_CAP)
 
@@ -331,6 +333,6 @@ class EngineProcess:
             return "closed its output without an answer"
         with contextlib.suppress(BlockingIOError, ValueError):
             self._stderr = (self._stderr + os.read(tree.stderr.fileno(), STDERR_TAIL))[-STDERR_TAIL:]
-        how = f"was ended by signal {signal_name(-code)}" if code < 0 else f"ended itself with exit code {code}"
+        how = f"was ended by signal {signal_name(-code)}" if code < 0 else f"exited with exit code {code}"
         words = self._stderr.decode("utf-8", "replace").strip().splitlines()
         return f"{how}, saying {words[-1][:160]!r}" if words else how

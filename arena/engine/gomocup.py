@@ -1,21 +1,21 @@
 """A course engine at a Gomocup (Piskvork) manager: `python -m arena.engine.gomocup ENGINE [ARGUMENT...]`.
 
-The manager talks to this program by the Gomocup pipe protocol, this program to the engine by the course's. What follows from
-the two protocols' differences:
+The manager speaks the Gomocup pipe protocol with this program, and this program speaks the course's protocol with the engine.
+The two protocols differ, with these consequences:
 
 - The engine learns its colour when it starts, so it starts at BEGIN (black), at the first TURN (white), or at a BOARD with at
-  most one stone; its start counts in that move's time. It is told the last `INFO timeout_turn` before that
-  (GOMOKU_MOVE_TIME_S; 5 s, or what is in this program's environment, if there was none); all other INFO is ignored, so a turn
-  must be short enough for the match's time.
-- The course's protocol cannot put stones of the engine's own on its board. A BOARD is followed where it is
+  most one stone; the time for starting counts towards that move. As its time for a move (GOMOKU_MOVE_TIME_S) it is told the
+  last `INFO timeout_turn` before its start; if there was none, the value in this program's environment, or 5 s. All other INFO
+  is ignored, so the time for a turn must be short enough for the time of the match.
+- The course's protocol cannot place the engine's own stones on its board. A BOARD is accepted if it is
     an empty board, or one with a single stone of the opponent: a new game;
-    the game so far and one more stone of the opponent, RESTART or not before it;
-    the opponent's swap: the first three stones of a game in which the engine is black, each with the other colour.
-  For every other BOARD the answer is ERROR and a sentence, and the game so far stays.
-- Gomocup has no swap. The engine finds GOMOKU_NO_SWAP=1 in its environment; one that answers -1 -1 all the same has changed
-  the colours in its head and cannot be played on with: ERROR, a sentence, the end.
+    the game so far and one more stone of the opponent, with or without a RESTART before it;
+    the opponent's swap: the first three stones of a game in which the engine is black, each in the other colour.
+  The answer to every other BOARD is ERROR and a sentence, and the game so far continues.
+- Gomocup has no swap. The engine finds GOMOKU_NO_SWAP=1 in its environment. If it answers -1 -1 anyway, it has changed the
+  colours on its own board, so the game cannot continue: the answer is ERROR and a sentence, and this program ends.
 
-GOMOKU_SEED and GOMOKU_OPENING are handed on. Exit codes: 0 END or the end of the input, 1 the engine failed (the sentence was
+GOMOKU_SEED and GOMOKU_OPENING are passed on. Exit codes: 0 END or the end of the input, 1 the engine failed (the sentence was
 written as ERROR), 2 the call was wrong.
 """
 
@@ -31,21 +31,21 @@ from itertools import takewhile
 from arena.engine.engine_process import Clock, EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
 from arena.engine.protocols import open_engine
 from arena.engine.specs import check_size, engine_at, parse_agent
-from arena.match.rules import SIZE, SWAP, SWAP_PLY, Action, Termination, from_line
+from arena.match.rules import OPEN, SIZE, SWAP, SWAP_PLY, Action, Termination, from_line
 from common.errors import UsageError
 
 VERSION = "1.0"
 OWN, OPPONENT = "1", "2"
-HANDED_ON = ("GOMOKU_SEED", "GOMOKU_OPENING")
+PASSED_ON = ("GOMOKU_SEED", "GOMOKU_OPENING")
 DEFAULT_TOLD_S = 5.0
 LEAST_TOLD_S = 0.01
-# The manager judges the time; this ends an engine that hangs under a manager that does not.
+# Timing is up to the manager; these limits end an engine that hangs under a manager that does not time it.
 PATIENCE = 10
 PATIENCE_S = 60.0
 
 
 class Refusal(Exception):
-    """A command that cannot be followed; the sentence for the manager. Nothing has changed."""
+    """A command that cannot be carried out, with a sentence for the manager. Nothing has changed."""
 
 
 class Adapter:
@@ -53,18 +53,18 @@ class Adapter:
 
     Args:
         spec: how the engine is started.
-        told_s: seconds a move that it is told where the manager says nothing.
+        told_s: seconds for each move that it is told if the manager gives no time.
     """
 
     def __init__(self, spec: EngineSpec, told_s: float) -> None:
-        handed_on = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
-        self.spec = replace(spec, env={**handed_on, "GOMOKU_NO_SWAP": "1", **spec.env})
+        passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        self.spec = replace(spec, env={**passed_on, "GOMOKU_NO_SWAP": "1", **spec.env})
         self._told_s = told_s
         self._size: int | None = None
         self._engine: EngineProcess | None = None
         self._side = 0
-        self._moves: dict[Action, int] = {}  # the game so far, in its order: point -> side
-        self._is_cleared = True  # the manager has asked for an empty board; a BOARD may still go on with the game so far
+        self._moves: dict[Action, int] = {}  # the game so far, in the order of play: point -> side
+        self._is_cleared = True  # the manager wants an empty board; a BOARD may still continue the game so far
 
     def close(self) -> None:
         """End the engine."""
@@ -73,13 +73,13 @@ class Adapter:
             engine.close()
 
     def about(self) -> str:
-        """What this program is, by the engine's name."""
+        """The answer to ABOUT, which gives the engine's name."""
         name = os.path.basename(self.spec.path) if self._engine is None else self._engine.name
         name = name.replace('"', "'")
         return f'name="{name}", version="{VERSION}", author="a course engine behind arena.engine.gomocup"'
 
     def information(self, words: list[str]) -> None:
-        """INFO: the time for a turn counts from the engine's next start on."""
+        """INFO: a new time for a turn takes effect when the engine starts next."""
         if len(words) == 2 and words[0].lower() == "timeout_turn" and words[1].isdecimal():
             self._told_s = max(LEAST_TOLD_S, int(words[1]) / 1000)
 
@@ -98,13 +98,13 @@ class Adapter:
         return "OK"
 
     def restart(self) -> str:
-        """RESTART: an empty board of the size before."""
+        """RESTART: an empty board of the same size."""
         self._started()
         self._is_cleared = True
         return "OK"
 
     def begin(self) -> str:
-        """BEGIN: the engine is black and opens."""
+        """BEGIN: the engine is black and opens the game."""
         self._started()
         if not self._is_cleared:
             raise Refusal("expected BEGIN on an empty board; send RESTART before it")
@@ -120,7 +120,7 @@ class Adapter:
         return self._answer(point)
 
     def board(self, lines: list[str]) -> str:
-        """BOARD: a whole position, as far as the course's protocol can follow it."""
+        """BOARD: a whole position, if the course's protocol can express it."""
         stones: dict[Action, int] = {}
         for line in lines:
             where, _, owner = line.rpartition(",")
@@ -141,8 +141,8 @@ class Adapter:
         if len(stones) == 1 and stones[new[0] if new else next(iter(old))] != self._side:
             return self._new_game(next(iter(stones)))
         raise Refusal(
-            "expected a BOARD that goes on with the game so far by one stone of the opponent, or begins a new game with one at "
-            "most; the engine's protocol has no way to set up another position"
+            "expected a BOARD that adds one stone of the opponent to the game so far, or that begins a new game with at most "
+            "one stone; the engine's protocol cannot set up any other position"
         )
 
     def _started(self) -> int:
@@ -166,7 +166,7 @@ class Adapter:
         self._moves, self._is_cleared = {}, True
 
     def _new_game(self, first: Action | None) -> str:
-        """Start the engine, black without a first stone of the opponent, and return its move."""
+        """Start the engine, as black if the opponent has not opened, and return its move."""
         self._forget()
         limits = Limits(
             move_s=PATIENCE * self._told_s + PATIENCE_S, init_s=PATIENCE_S, told_move_s=self._told_s, clock=Clock.WALL
@@ -174,10 +174,10 @@ class Adapter:
         self._side = 0 if first is None else 1
         self._engine = open_engine(self.spec, limits, GameOffer(size=self._started()))
         self._engine.start(self._side)
-        return self._answer(SWAP if first is None else first)
+        return self._answer(OPEN if first is None else first)
 
     def _answer(self, action: Action) -> str:
-        """Tell the engine the opponent's action; its answer as the manager reads it."""
+        """Send the engine the opponent's action; returns its answer in the manager's form."""
         assert self._engine is not None
         self._is_cleared = False
         if action != SWAP:
@@ -185,18 +185,18 @@ class Adapter:
         answer = self._engine.ask(action)
         if answer == SWAP:
             raise EngineFailure(
-                Termination.ILLEGAL_SWAP, "answered with a swap, which Gomocup does not have; it does not heed GOMOKU_NO_SWAP"
+                Termination.ILLEGAL_SWAP, "answered with a swap, which Gomocup does not have; it ignores GOMOKU_NO_SWAP"
             )
         self._moves[answer] = self._side
         return f"{answer[0]},{answer[1]}"
 
 
 def converse(adapter: Adapter, lines: Iterator[str], say: Callable[[str], None]) -> int:
-    """Follow a manager's commands to END or the end of the input.
+    """Carry out a manager's commands until END or the end of the input.
 
     Args:
-        lines: the manager's.
-        say: writes one line to it.
+        lines: from the manager.
+        say: sends one line to the manager.
 
     Returns:
         The exit code: 0, or 1 if the engine failed.
@@ -246,7 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m arena.engine.gomocup", description="Let a course engine play under a Gomocup manager."
     )
     parser.add_argument("engine", metavar="ENGINE", help="a program, or alphazero:FILE?playouts=N, or mcts:playouts=N")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="of the program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="for the program")
     options = parser.parse_args(arguments)
     try:
         if options.arguments:
@@ -268,7 +268,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         return converse(adapter, iter(sys.stdin), say)
-    except BrokenPipeError:  # the manager is gone; nothing may be left in the buffer to be written at the end
+    except BrokenPipeError:  # the manager is gone; what is left in the buffer must not be written at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

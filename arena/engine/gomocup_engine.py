@@ -1,13 +1,13 @@
-"""An engine that speaks the Gomocup (Piskvork) pipe protocol, at a seat of a game of this course.
+"""An engine that speaks the Gomocup (Piskvork) pipe protocol, as a player in a game of this course.
 
-The protocol is line by line: START n, BEGIN, TURN x,y, BOARD .. DONE, INFO, ABOUT, RESTART, END. Coordinates are the course's
-x y. Beside its answers an engine may say MESSAGE, DEBUG, ERROR, UNKNOWN and SUGGEST at any time; such lines, and empty ones,
-are passed over within the deadline of the question, and are no fault when nobody has asked.
+The protocol consists of lines: START n, BEGIN, TURN x,y, BOARD .. DONE, INFO, ABOUT, RESTART, END. Its coordinates are the
+course's x y. Besides its answers an engine may send MESSAGE, DEBUG, ERROR, UNKNOWN and SUGGEST at any time. Such lines, and
+empty ones, are skipped within the deadline of the question, and they are no fault if no question was asked.
 
-What such an engine does not know:
-- The swap. It never swaps as white. When its opponent swaps, it is told RESTART (or START, if it does not know RESTART) and
-  then the whole position by BOARD, its own stones as 1; what it answers to that is its move.
-- The central 7x7. It opens where it likes, and loses by illegal_opening if that is elsewhere.
+Such an engine does not know two rules of the course:
+- The swap. It never swaps as white. If its opponent swaps, it is sent RESTART (or START, if it does not know RESTART) and then
+  the whole position by BOARD, with its own stones as 1; its answer is its move.
+- The central 7x7. It opens where it likes, and loses by illegal_opening if that is outside.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ COMMENTS = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN", "SUGGEST")
 REFUSALS = ("ERROR", "UNKNOWN")
 READS = 64  # of 4096 bytes; more than a pipe holds
 END_WAIT_S = 0.2
-# Engines read numbers as 32 bits; the largest stands for no limit.
+# Engines read 32-bit numbers; the largest one stands for no limit.
 LARGEST = 2**31 - 1
 RULE_FREESTYLE = 0
 GAME_TYPE_ENGINE = 1
 
 
 class GomocupEngine(EngineProcess):
-    """One running engine of the Gomocup protocol; used like any other, see EngineProcess."""
+    """One running engine that speaks the Gomocup protocol; used like any other, see EngineProcess."""
 
     def __init__(
         self,
@@ -45,8 +45,8 @@ class GomocupEngine(EngineProcess):
         super().__init__(spec, limits, offer, stopping)
         self._side = 0
         self._position = Position(size=self.offer.size)
-        self._heralds = ""  # lines without an answer that go before the next question
-        self._answers: Collection[str] = ()  # first words that would be a comment elsewhere
+        self._preamble = ""  # lines that need no answer, sent before the next question
+        self._answers: Collection[str] = ()  # first words of comments that count as answers to the current question
         self._comment = ""
 
     def _introduce(self, side: int) -> str:
@@ -54,19 +54,19 @@ class GomocupEngine(EngineProcess):
         self._start_board(f"START {self.offer.size}")
         used_s = self.spent.cpu_s if self.limits.counts_cpu else self.spent.wall_s
         about = self._say("ABOUT\n", max(0.1, self.limits.init_s - used_s), REFUSALS)
-        self._heralds = self._information()
+        self._preamble = self._information()
         for move in self.offer.position:
             self._position.play(move)
         named = re.search(r'name\s*=\s*"([^"]*)"', about, re.IGNORECASE)
         name = (named[1].strip() if named else "") or os.path.basename(self.spec.path.rpartition(":")[2])
-        # BOARD is part of the protocol: it will be told the position with its first question.
+        # BOARD is part of the protocol: the first question will contain the position.
         return f"{name} {POSITION_TAKEN}" if self.offer.position else name
 
     def _start_board(self, command: str) -> None:
-        """An empty board; START and RESTART are answered by OK, maybe with words behind it."""
+        """Ask for an empty board. The answer to START and RESTART is OK, possibly followed by other words."""
         answer = self._say(f"{command}\n", self.limits.init_s, REFUSALS)
         if answer.split()[:1] != ["OK"]:
-            raise EngineFailure(Termination.MALFORMED, f"answered {answer[:60]!r} in place of OK to {command}")
+            raise EngineFailure(Termination.MALFORMED, f"answered {answer[:60]!r} instead of OK to {command}")
 
     def _information(self) -> str:
         turn_ms = min(LARGEST, max(1, round(1000 * self.limits.told_s)))
@@ -85,35 +85,35 @@ class GomocupEngine(EngineProcess):
         """Send the opponent's action and return the engine's; see EngineProcess.
 
         Raises:
-            EngineFailure: TIMEOUT, CRASH, MALFORMED; ILLEGAL_MOVE for -1,-1, which is a swap to the course and to such an
-                engine a point off the board.
+            EngineFailure: TIMEOUT, CRASH, MALFORMED; ILLEGAL_MOVE for -1,-1, which means a swap in the course's protocol but
+                a point off the board in this one.
         """
         if action != SWAP:
-            given = self._position.actions == list(self.offer.position) != []
+            is_offered = self._position.actions == list(self.offer.position) != []
             self._position.play(action)
-            question = self._board() if given else f"TURN {action[0]},{action[1]}\n"
+            question = self._board() if is_offered else f"TURN {action[0]},{action[1]}\n"
         elif not self._position.actions:
             question = "BEGIN\n"
         else:
             self._position.play(SWAP)
             self._restart()
             question = self._board()
-        line = self._say(self._heralds + question, self.limits.move_s)
-        self._heralds = ""
+        line = self._say(self._preamble + question, self.limits.move_s)
+        self._preamble = ""
         answer = self._point(line)
-        with contextlib.suppress(IllegalAction):  # the referee sees it too and ends the game
+        with contextlib.suppress(IllegalAction):  # the referee notices too and ends the game
             self._position.play(answer)
         return answer
 
     def _restart(self) -> None:
-        """Clear the board before a new one is told, in the time for a start; RESTART is optional, START is not."""
+        """Clear the board within the init limit, before a new position is sent. RESTART is optional, START is not."""
         try:
             self._start_board("RESTART")
         except EngineFailure as failure:
             if failure.termination != Termination.MALFORMED:
                 raise
             self._start_board(f"START {self.offer.size}")
-            self._heralds = self._information()
+            self._preamble = self._information()
 
     def _board(self) -> str:
         lines = [f"{x},{y},{1 if owner == self._side else 2}\n" for (x, y), owner in self._position.stones.items()]
@@ -124,13 +124,13 @@ class GomocupEngine(EngineProcess):
             x, y = line.split(",")
             answer = from_line(f"{x} {y}")
         except ValueError:
-            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} in place of x,y", line) from None
+            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} instead of x,y", line) from None
         if answer == SWAP:
             raise EngineFailure(Termination.ILLEGAL_MOVE, f'answered "{line.strip()}", which is off the board', line)
         return answer
 
     def close(self) -> None:
-        """Say END, give the engine a moment to go, then end it and everything it started."""
+        """Send END, give the engine a moment to exit, then end it and everything it started."""
         tree = self._tree
         if tree is not None and tree.popen.poll() is None:
             with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
@@ -140,7 +140,7 @@ class GomocupEngine(EngineProcess):
         super().close()
 
     def _say(self, text: str, limit_s: float, answers: Collection[str] = ()) -> str:
-        """One question and its answer; a failure tells what the engine said last."""
+        """Ask one question and return the answer; the sentence of a failure includes the engine's last comment."""
         self._answers, self._comment = answers, ""
         try:
             return self._exchange(text, limit_s)
@@ -158,7 +158,7 @@ class GomocupEngine(EngineProcess):
         return False
 
     def _unasked(self) -> bytes:
-        """The first thing said that is no comment; comments are taken away, the beginning of one stays to be completed."""
+        """The first output that is no comment. Comments are removed, except an incomplete one at the end."""
         assert self._tree is not None
         for _ in range(READS):
             *lines, rest = bytes(self._output).split(b"\n")
@@ -177,5 +177,5 @@ class GomocupEngine(EngineProcess):
 
 
 def _first_word(line: str) -> str:
-    """In capitals; empty for an empty line."""
+    """The first word of a line in capitals; empty for an empty line."""
     return line.split(maxsplit=1)[0].upper() if line.strip() else ""

@@ -1,7 +1,7 @@
-"""Ends the engines of a match whose process is gone, kill -9 included: `python -I -S guardian.py PREFIX`.
+"""Ends the engines of a match after its process has ended, even by kill -9: `python -I -S guardian.py PREFIX`.
 
-It waits for the end of its input, which the match's process holds open, and then kills every process whose mark begins
-with PREFIX. A stopped engine would otherwise stay for ever, since it cannot see that nobody asks it any more.
+It waits for the end of its input, which the process of the match keeps open, and then kills every process whose mark begins
+with PREFIX. Otherwise a stopped engine would stay forever, since it cannot notice that the match is over.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLEAN_LOOKS = 10
 
 
 def read_file(path: str) -> bytes:
-    """All of a file of the system's, several times as fast as by a file object; this is done for each move of a game."""
+    """The content of a system file. This is several times as fast as a file object and happens at every move of a game."""
     handle = os.open(path, os.O_RDONLY)
     try:
         parts = []
@@ -31,7 +31,7 @@ def read_file(path: str) -> bytes:
 
 
 def process_ids() -> set[int]:
-    """All processes that the system shows, none where it shows none."""
+    """The ids of all processes that the system shows; empty if it shows none."""
     try:
         return {int(name) for name in os.listdir(PROC) if name.isdigit()}
     except OSError:
@@ -39,21 +39,21 @@ def process_ids() -> set[int]:
 
 
 def environment_mark(pid: int) -> str | None:
-    """The mark in a process's environment, empty without one or where it may not be read.
+    """The mark in the environment of a process; empty if there is none or the environment may not be read.
 
-    None for an environment with nothing in it: that of a program which is just being loaded looks so for a moment.
+    The result is None for an empty environment, since that of a program that is just being loaded is empty for a moment.
     """
     try:
         text = read_file(f"{PROC}/{pid}/environ")
     except OSError:
         return ""
     wanted = MARK.encode() + b"="
-    found = (v[len(wanted) :].decode("ascii", "replace") for v in text.split(b"\0") if v.startswith(wanted))
-    return next(found, "") if text else None
+    marks = (v[len(wanted) :].decode("ascii", "replace") for v in text.split(b"\0") if v.startswith(wanted))
+    return next(marks, "") if text else None
 
 
 def children(pid: int) -> list[int]:
-    """Children of all threads of a process."""
+    """Process ids of the children of all threads of a process."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"{PROC}/{pid}/task"):
@@ -62,7 +62,7 @@ def children(pid: int) -> list[int]:
 
 
 def main() -> None:
-    """Wait, then kill until none has been left for a while: a program that is just being loaded shows no mark."""
+    """Wait, then kill until none has appeared for a while, since a program that is just being loaded shows no mark."""
     while os.read(0, 1):
         pass
     clean = 0

@@ -1,9 +1,9 @@
-"""A program and everything that it starts, as one thing: its CPU time, stopping and resuming it, ending it whole.
+"""A program and everything it starts, treated as one unit: its CPU time, how it is stopped, resumed and ended.
 
-Processes are found by a mark in their environment, which children inherit, and by parentage, so that one that leaves its
-session or wipes its environment is still seen. One that does both and outlives its parent is held only by a process
-namespace, such as the grader's. Linux shows both under /proc; elsewhere the program's own session is all that is known,
-and there is no CPU time.
+Processes are found by a mark in their environment, which children inherit, and by their parents, so a process that leaves its
+session or clears its environment is still found. One that does both and outlives its parent is contained only by a process
+namespace such as the grader's. Linux shows marks and parents under /proc. On other systems only the program's own session is
+known, and there is no CPU time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from arena.engine.withheld import Withheld
 
 KILL_WAIT_S = 1.0
 RESCAN_S = 0.02
-LOADING_S = 0.25  # a process without any environment for longer is not one of ours that is just being loaded
+LOADING_S = 0.25  # a process whose environment stays empty for longer is not a program of ours that is being loaded
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _numbers = itertools.count()
 
@@ -39,9 +39,9 @@ def has_cpu_clock() -> bool:
 
 
 def _newest() -> bytes:
-    """A word that changes whenever a process or thread is created; empty where the system does not tell.
+    """A word that changes whenever a process or thread is created; empty if the system offers none.
 
-    Linux: the last field of /proc/loadavg, the number given last in this process's namespace and those below it.
+    On Linux it is the last field of /proc/loadavg: the id most recently assigned in this process's namespace or one below.
     """
     handle = _loadavg()
     return os.pread(handle, 128, 0).rsplit(b" ", 1)[-1] if handle >= 0 else b""
@@ -53,7 +53,7 @@ def _loadavg() -> int:
 
 
 def _open(path: str) -> int:
-    """A file of the system's, kept open since it is read at each move; -1 where there is none."""
+    """Open a system file, which stays open since it is read at every move; -1 if there is none."""
     try:
         return os.open(path, os.O_RDONLY)
     except OSError:
@@ -62,11 +62,11 @@ def _open(path: str) -> int:
 
 @cache
 def _guarded_prefix(pid: int) -> str:
-    """What the marks of this process begin with; a guardian ends all that carry it when this process is gone."""
+    """The beginning of all marks of this process. When it ends, a guardian kills every process with such a mark."""
     prefix = f"{pid}-{secrets.token_hex(4)}-"
     script = str(Path(__file__).with_name("guardian.py"))
     null = subprocess.DEVNULL
-    # Its standard input is never written: it ends with this process, however that ends.
+    # Nothing is ever written to its standard input, which is closed when this process ends, however that happens.
     guardian = subprocess.Popen(
         [sys.executable, "-I", "-S", script, prefix],
         stdin=subprocess.PIPE,
@@ -79,20 +79,20 @@ def _guarded_prefix(pid: int) -> str:
     return prefix
 
 
-_guardians: list[subprocess.Popen[bytes]] = []  # kept, since collecting one would close its input
+_guardians: list[subprocess.Popen[bytes]] = []  # kept alive, since garbage collection would close their inputs
 
 
 class ProcessTree:
-    """A started program with three unblocked pipes.
+    """A running program with three non-blocking pipes.
 
     Args:
         argv: program and arguments.
-        env: its whole environment but for the mark.
+        env: its whole environment except for the mark.
         cwd: its working folder.
-        memory_mib: address space a process, unlimited if None.
+        memory_mib: address space of each process in MiB; None for no limit.
 
     Attributes:
-        withheld: the time that other programs withhold from it.
+        withheld: measures the time that other programs withhold from it.
 
     Raises:
         OSError: it cannot be started.
@@ -103,8 +103,8 @@ class ProcessTree:
     ) -> None:
         self.mark = f"{_guarded_prefix(os.getpid())}{next(_numbers)}"
         self._own: set[int] = set()
-        self._foreign = process_ids()  # before it is started none is its own
-        self._unclear: dict[int, float] = {}  # first seen when
+        self._foreign = process_ids()  # none of these belongs to it, since it has not started yet
+        self._unclear: dict[int, float] = {}  # process id -> when it was first seen
         self._stopped: set[int] = set()
         self.withheld = Withheld(self.members)
         self._seen, self._settled, self._scanned_s = b"", False, -math.inf
@@ -114,7 +114,7 @@ class ProcessTree:
             argv, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, cwd=cwd, env={**env, MARK: self.mark}, start_new_session=True
         )
         assert self.popen.stdin is not None and self.popen.stdout is not None and self.popen.stderr is not None
-        self._counted = _newest() != before  # not so where /proc is an imitation
+        self._counted = _newest() != before  # false if /proc is an imitation
         self._own.add(self.popen.pid)
         self.stdin, self.stdout, self.stderr = self.popen.stdin, self.popen.stdout, self.popen.stderr
         self._stat = _open(f"{PROC}/{self.popen.pid}/stat")
@@ -126,20 +126,20 @@ class ProcessTree:
 
     @property
     def known(self) -> set[int]:
-        """The members as they were found last, without a search."""
+        """The members found by the last search."""
         return self._own
 
-    def members(self, anew: bool = False) -> set[int]:
-        """Process ids of the program and what it started, the dead that nobody has waited for among them.
+    def members(self, search: bool = False) -> set[int]:
+        """Process ids of the program and everything it started, including dead processes that nobody has waited for.
 
         Args:
-            anew: look at every process even if none was created since the last look.
+            search: examine every process even if none was created since the last search.
         """
         newest, now = _newest(), time.monotonic()
         unchanged = self._counted and newest == self._seen
-        # Two looks in a row, since a number is given out a moment before its process shows. The numbers go round, but not
-        # within RESCAN_S.
-        if anew or self._unclear or not (unchanged and self._settled and now - self._scanned_s < RESCAN_S):
+        # Two searches in a row must agree, since an id is assigned a moment before its process is visible. Ids are reused,
+        # but not within RESCAN_S.
+        if search or self._unclear or not (unchanged and self._settled and now - self._scanned_s < RESCAN_S):
             self._scan()
             self._seen, self._settled, self._scanned_s = newest, unchanged, now
         return set(self._own)
@@ -165,14 +165,14 @@ class ProcessTree:
         self._unclear = {pid: since for pid, since in unclear.items() if pid not in self._own}
 
     def cpu_s(self) -> float:
-        """CPU seconds used so far by all of them, 0 where the system does not tell."""
+        """CPU seconds used so far by all of them; 0 if the system does not show it."""
         if not has_cpu_clock():
             return 0.0
         first = self.popen.pid
         return sum(_cpu_s(pid, self._stat if pid == first else -1) for pid in self.members())
 
     def stop(self) -> None:
-        """Let none of them run until `resume`."""
+        """Stop all of them until `resume`."""
         while (new := self.members() - self._stopped) or self._unclear:
             for pid in new:
                 _signal(pid, signal.SIGSTOP)
@@ -186,7 +186,7 @@ class ProcessTree:
 
     def kill(self) -> None:
         """End all of them and wait until they are gone."""
-        self.stop()  # now, while parents still tell of their children; the end of its input may end the first
+        self.stop()  # now, while parents still show their children; closing its input may end the program
         for stream in (self.stdin, self.stdout, self.stderr):
             with contextlib.suppress(OSError):
                 stream.close()
@@ -200,7 +200,7 @@ class ProcessTree:
         while time.monotonic() < until:
             for pid in self.members():
                 _signal(pid, signal.SIGKILL)
-            if self.popen.poll() is not None and all(is_dead(pid) for pid in self.members(anew=True)) and not self._unclear:
+            if self.popen.poll() is not None and all(is_dead(pid) for pid in self.members(search=True)) and not self._unclear:
                 return
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, 0.002)
@@ -212,7 +212,7 @@ def _signal(pid: int, number: int) -> None:
 
 
 def is_dead(pid: int) -> bool:
-    """Gone, or only not yet waited for by its parent."""
+    """Whether a process has ended, even if its parent has not waited for it yet."""
     try:
         return _fields(read_file(f"{PROC}/{pid}/stat"))[0] in (b"Z", b"X")
     except OSError:
@@ -220,7 +220,7 @@ def is_dead(pid: int) -> bool:
 
 
 class Descendants:
-    """A process that was started elsewhere, and all its descendants, for a `arena.engine.stopwatch.Stopwatch`."""
+    """A process that was started elsewhere, with all its descendants, for an `arena.engine.stopwatch.Stopwatch`."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -228,28 +228,28 @@ class Descendants:
 
     @property
     def known(self) -> set[int]:
-        """The same as `members`, which takes no search of the whole system here."""
+        """The same as `members`, which does not have to search the whole system here."""
         return self.members()
 
     def members(self) -> set[int]:
-        """Process ids, where the system shows them."""
-        found, waiting = set[int](), [self._pid]
+        """Process ids; only the first one if the system does not show children."""
+        members, waiting = set[int](), [self._pid]
         while waiting:
-            new = {waiting.pop()} - found
-            found |= new
+            new = {waiting.pop()} - members
+            members |= new
             waiting += [child for pid in new for child in children(pid)]
-        return found
+        return members
 
     def cpu_s(self) -> float:
-        """CPU seconds used so far by all of them, 0 where the system does not tell."""
+        """CPU seconds used so far by all of them; 0 if the system does not show it."""
         return sum(map(_cpu_s, self.members())) if has_cpu_clock() else 0.0
 
 
 def _cpu_s(pid: int, stat: int = -1) -> float:
-    """CPU seconds of a process, all its threads, and of those children that it has waited for.
+    """CPU seconds of all threads of a process and of the children that it has waited for.
 
     Args:
-        stat: its /proc/PID/stat, if that is open.
+        stat: its open /proc/PID/stat, or -1.
     """
     try:
         # The kernel's number for "CPU clock of process pid" (Linux, posix-timers.h: ~pid << 3 | CPUCLOCK_SCHED).
@@ -261,7 +261,7 @@ def _cpu_s(pid: int, stat: int = -1) -> float:
 
 
 def _fields(stat: bytes) -> list[bytes]:
-    """What stands after the program's name in /proc/PID/stat: from the state on, the third field by proc(5)."""
+    """The fields after the program's name in /proc/PID/stat, beginning with the state, which proc(5) counts as the third."""
     return stat.rsplit(b")", 1)[1].split(maxsplit=15)
 
 

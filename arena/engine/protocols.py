@@ -1,4 +1,4 @@
-"""Which class speaks a seat's protocol."""
+"""Which class speaks which protocol."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import threading
 from arena.engine.engine_process import EngineProcess, EngineSpec, GameOffer, Limits
 from arena.engine.gomocup_engine import GomocupEngine
 
-SPEAKERS: dict[str, type[EngineProcess]] = {"course": EngineProcess, "gomocup": GomocupEngine}
+BY_PROTOCOL: dict[str, type[EngineProcess]] = {"course": EngineProcess, "gomocup": GomocupEngine}
 
 
 def open_engine(
     spec: EngineSpec, limits: Limits, offer: GameOffer | None = None, stopping: threading.Event | None = None
 ) -> EngineProcess:
-    """The engine of a seat, not started yet."""
-    return SPEAKERS[spec.protocol](spec, limits, offer, stopping)
+    """The engine for a seat, not yet started."""
+    return BY_PROTOCOL[spec.protocol](spec, limits, offer, stopping)

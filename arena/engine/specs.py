@@ -1,9 +1,9 @@
-"""How a user names an agent: a program, or a word before a colon for other protocols and for players of ours in Python.
+"""How a user names an agent: a program, or a word and a colon for other protocols and for the Python players.
 
 build/my_engine                                 a program that speaks the course's protocol
 gomocup:./pbrain-name                           a program that speaks the Gomocup (Piskvork) pipe protocol
-alphazero:model/15_15_5.pt?playouts=400         the AlphaZero/ of this folder with these weights
-mcts:playouts=1000                              the pure MCTS of this folder
+alphazero:model/15_15_5.pt?playouts=400         AlphaZero/ of the current folder with these weights
+mcts:playouts=1000                              pure MCTS of the current folder
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ PYTHON_PLAYER = Path(__file__).resolve().parents[2] / "Minimax" / "python_player
 
 
 def parse_agent(text: str) -> EngineSpec:
-    """The agent of these words.
+    """The agent that the text names.
 
     Raises:
-        UsageError: there is no such program, or an option that there is not.
+        UsageError: there is no such program, or an option is unknown.
     """
     kind, colon, rest = text.partition(":")
     if colon and kind == "gomocup":
@@ -53,15 +53,14 @@ def _python_player(text: str, kind: str, rest: str) -> EngineSpec:
 
 
 def engine_at(path: str) -> EngineSpec:
-    """The program at a path, which speaks the course's protocol.
+    """The engine at a path, a program that speaks the course's protocol.
 
     Raises:
-        UsageError: there is no program there.
+        UsageError: there is no program at the path.
     """
     if not os.path.exists(path):
         raise UsageError(
-            f"expected an engine at {path}; nothing is there (section 2 of docs/handout.md tells how ours are built, and "
-            f"make engines does)"
+            f"expected an engine at {path}; nothing is there (make engines builds ours; see section 2 of docs/handout.md)"
         )
     if path.endswith((".cpp", ".cc")):
         raise UsageError(
@@ -73,14 +72,14 @@ def engine_at(path: str) -> EngineSpec:
 
 
 def check_size(agents: Iterable[EngineSpec], size: int, course_size: int) -> None:
-    """Whether all agents play on a board of this size.
+    """Check that all agents can play on a board of this size.
 
     Raises:
-        UsageError: one plays on the course's board alone.
+        UsageError: one of them can only play on the course's board.
     """
     for agent in agents:
         if size != course_size and not agent.any_size:
             raise UsageError(
-                f"expected a board of {course_size}x{course_size}, the only one that {agent.path} knows by the course's "
-                f"protocol; got {size}x{size}"
+                f"expected a board of {course_size}x{course_size}, the only size that {agent.path} can play in the "
+                f"course's protocol; got {size}x{size}"
             )

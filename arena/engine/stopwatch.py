@@ -1,10 +1,10 @@
-"""What an answer is charged, and when it is no longer waited for: the one place that decides this.
+"""How much time an answer is charged and how long it is waited for; nothing else decides this.
 
-An answer has three limits (`Allowance`). CPU time is the first, and nobody but the program itself can use that up. The second
-ends a program that sleeps or hangs: wall-clock time, less what other programs withheld (`arena.engine.withheld`), so that a
-busy machine makes no answer late. The third is wall-clock time without any reduction, so that nothing waits for ever. Where
-an answer reaches the third one and neither of the others, nobody can tell whether it would have been in time: that is doubtful
-and nobody's fault.
+An answer has three limits (`Allowance`). The first is CPU time, which only the program itself can use up. The second ends a
+program that sleeps or hangs: it is wall-clock time without the time that other programs withheld (`arena.engine.withheld`), so
+a busy machine makes no answer late. The third is plain wall-clock time, so that nothing waits forever. If an answer reaches
+the third limit but neither of the others, nobody can tell whether it would have been in time: it is doubtful, and nobody is to
+blame.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from arena.engine.withheld import Withheld
 
 LOOK_S = 0.2
 SHORTEST_PAUSE_S = 0.01
-# Times the second limit: the third. Nine other programs that want the core leave a tenth of it.
+# The third limit is this many times the second. Nine other programs that want the core leave a tenth of it.
 PATIENCE = 10
 
 
-class Timed(Protocol):
+class TimedProgram(Protocol):
     """A running program whose answers are timed."""
 
     withheld: Withheld
 
     @property
     def known(self) -> set[int]:
-        """Its process ids as far as they are known without a search."""
+        """Those of its process ids that are known without a search."""
 
     def cpu_s(self) -> float:
         """CPU seconds used so far by all its processes."""
@@ -41,9 +41,9 @@ class Allowance:
     """What one answer may take.
 
     Attributes:
-        cpu_s: seconds of CPU time; None where wall-clock time is what counts, and then none of it is taken off.
-        wall_s: seconds of wall clock without those that other programs withheld.
-        longest_s: seconds of wall clock in all.
+        cpu_s: seconds of CPU time; None if only wall-clock time counts, and then withheld time counts too.
+        wall_s: wall-clock seconds, without those that other programs withheld.
+        longest_s: wall-clock seconds in total.
     """
 
     cpu_s: float | None
@@ -53,9 +53,9 @@ class Allowance:
 
 @cache
 def cpu_allowance(cpu_s: float, wall_s: float | None = None) -> Allowance:
-    """An answer of so many CPU seconds; of wall clock twice as many and a second, or `wall_s`.
+    """An answer may take `cpu_s` CPU seconds, and `wall_s` wall-clock seconds (by default twice `cpu_s` plus one).
 
-    Where the system does not show CPU time, so many seconds by the wall clock.
+    If the system does not show CPU time, it may take `cpu_s` wall-clock seconds.
     """
     if not has_cpu_clock():
         return wall_allowance(cpu_s)
@@ -64,18 +64,18 @@ def cpu_allowance(cpu_s: float, wall_s: float | None = None) -> Allowance:
 
 
 def wall_allowance(wall_s: float) -> Allowance:
-    """An answer of so many seconds by the wall clock alone."""
+    """An answer may take `wall_s` wall-clock seconds; CPU time does not matter."""
     return Allowance(None, wall_s, wall_s)
 
 
 @dataclass(frozen=True)
 class Spent:
-    """Seconds that one answer took; the last two are 0 where the system does not tell.
+    """Seconds that one answer took; `cpu_s` and `withheld_s` are 0 if the system does not show them.
 
     Attributes:
         wall_s: from the question to the answer.
-        cpu_s: CPU time of all the program's processes.
-        withheld_s: of `wall_s`, the time in which the program wanted a core and other programs had it.
+        cpu_s: CPU time of all processes of the program.
+        withheld_s: the part of `wall_s` in which the program wanted a core that other programs had.
     """
 
     wall_s: float = 0.0
@@ -84,10 +84,10 @@ class Spent:
 
 
 class OutOfTime(Exception):
-    """An answer is no longer waited for.
+    """An answer has used up its time.
 
     Attributes:
-        spent: on waiting for it.
+        spent: the time until then.
         doubtful: whether other programs may be to blame.
     """
 
@@ -97,18 +97,18 @@ class OutOfTime(Exception):
 
 
 class Stopwatch:
-    """Times one answer; it runs from the moment it is made.
+    """Times one answer; it starts when it is created.
 
     Args:
         tree: the program.
-        allowance: of the answer.
-        charged_s: CPU seconds of the program that are not this answer's; those that it has used by now if None.
+        allowance: what the answer may take.
+        charged_s: CPU seconds that the program has already been charged for; None for all it has used so far.
 
     Attributes:
-        charged_s: the same, `stop` adding this answer's.
+        charged_s: the same; `stop` adds the CPU seconds of this answer.
     """
 
-    def __init__(self, tree: Timed, allowance: Allowance, charged_s: float | None = None) -> None:
+    def __init__(self, tree: TimedProgram, allowance: Allowance, charged_s: float | None = None) -> None:
         self.allowance = allowance
         self.charged_s = tree.cpu_s() if charged_s is None else charged_s
         self._tree = tree
@@ -119,22 +119,22 @@ class Stopwatch:
 
     @property
     def passed_s(self) -> float:
-        """Seconds of wall clock since it was made."""
+        """Wall-clock seconds since the start."""
         return monotonic() - self._started_s
 
     @property
     def pause_s(self) -> float:
-        """Seconds until the next look is due; 0 if it is."""
+        """Seconds until the next look is due; 0 if it is due now."""
         return max(0.0, self._due_s - self.passed_s)
 
     def look(self) -> None:
-        """See whether there is time left for the answer, if it is due to be seen again.
+        """If a look is due, check whether the answer has time left.
 
-        Read what has come between two looks. This process may itself have waited for a core while the answer came in time, so
-        that the first look for which there is no wall clock left lets it be read.
+        Read the program's output between two looks. This process may itself have waited for a core while the answer came in
+        time, so the first look that finds no wall-clock time left does not raise yet.
 
         Raises:
-            OutOfTime: there is none.
+            OutOfTime: no time is left.
         """
         if self.pause_s > 0:
             return
@@ -156,7 +156,7 @@ class Stopwatch:
         self._due_s = spent.wall_s + max(SHORTEST_PAUSE_S, min(left_s))
 
     def stop(self) -> Spent:
-        """What the answer took; the program rests from now on."""
+        """End the timing, once the program has been stopped; returns what the answer took."""
         cpu_s = self._cpu_s
         self._tree.withheld.glance(cpu_s)
         spent = self._spent(cpu_s, exact=self._looked)

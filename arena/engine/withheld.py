@@ -1,16 +1,16 @@
 """How long other programs kept a program from running.
 
-Linux counts for each thread how long it was ready to run and waited for a core: its run delay, the second number of
-/proc/PID/task/TID/schedstat. A thread that sleeps or is stopped does not wait, so this number tells a starved program from
-one that does nothing. It is gone when the thread ends, and is therefore read several times a second during a question.
+For each thread, Linux counts how long it was ready to run but waited for a core: its run delay, the second number in
+/proc/PID/task/TID/schedstat. A thread that sleeps or is stopped does not wait, so this number distinguishes a starved program
+from an idle one. It disappears when the thread ends, and is therefore read several times a second during a question.
 
-Of the threads that waited at the same time the one that waited longest counts, never their sum: a hundred threads that wait
-for one core have waited once. Nor does it count while another thread of the program ran: threads that wait for each other have
-themselves to blame, so that nobody earns time to sleep by starting many.
+If several threads waited at the same time, only the longest wait counts, never the sum: a hundred threads that wait for one
+core have waited once. Waiting does not count while another thread of the program ran, either. Threads that compete with each
+other have only themselves to blame, so a program cannot gain time to sleep by starting many.
 
-Where the system does not count run delays, /proc/stat bounds them from above: a program can only have waited while other
-programs had the cores. Where that file tells nothing either, all of the time may have been withheld. Time that a hypervisor
-took from the cores (steal) is withheld too; no run delay shows it.
+If the system does not count run delays, /proc/stat gives an upper bound: a program can only have waited while other programs
+had the cores. If that file says nothing either, all of the time may have been withheld. Time that a hypervisor took from the
+cores (steal) is withheld as well; run delays do not show it.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from typing import NamedTuple
 
 from arena.engine.guardian import PROC, read_file
 
-OPEN_FILES = 8  # processes whose number is read at each question; of larger trees the rest is read in longer questions alone
+OPEN_FILES = 8  # processes whose delay is read at every question; the rest of a larger tree is read only in longer questions
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-# A core in /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
+# The columns of a core in /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
 _CORE = re.compile(rb"cpu(\d+)((?: \d+){8})")
 _BUSY, _STEAL = (0, 1, 2, 5, 6, 7), 7
 
 
 @cache
 def has_run_delays() -> bool:
-    """Whether this system counts how long threads wait for a core; one that does not has no file, or zeros in it."""
+    """Whether this system counts how long threads wait for a core. Otherwise the file is missing or contains zeros."""
     try:
         return int(read_file(f"{PROC}/self/schedstat").split()[0]) > 0
     except (OSError, ValueError, IndexError):
@@ -46,9 +46,9 @@ class _Step:
     """The time from one look to the next.
 
     Attributes:
-        length_s: of wall clock.
-        idle_s: of it, when no thread of the program ran.
-        waits: thread -> how long it waited in this time, as far as that is known by now.
+        length_s: wall-clock seconds.
+        idle_s: the part of it in which no thread of the program ran.
+        waits: thread -> seconds that it waited in this time, as far as is known so far.
     """
 
     length_s: float
@@ -57,30 +57,31 @@ class _Step:
 
     @property
     def withheld_s(self) -> float:
+        """The part of it that other programs withheld."""
         return min(self.idle_s, max(self.waits.values(), default=0.0))
 
 
 class Withheld:
-    """The time withheld from a program during one question after the other.
+    """Measures the time withheld from a program, one question at a time.
 
     Args:
-        members: the process ids of the program, looked up when it is called.
+        members: finds the process ids of the program when called.
     """
 
     def __init__(self, members: Callable[[], Collection[int]]) -> None:
         self._members = members
-        self._files: dict[int, int] = {}  # process -> its open schedstat, since it is read at each question
-        self._delays: dict[int, float] = {}  # thread -> its run delay when it was read last during this question
-        self._earlier: dict[int, float] = {}  # and before it
+        self._files: dict[int, int] = {}  # process -> its open schedstat, which is read at every question
+        self._delays: dict[int, float] = {}  # thread -> its run delay when last read during this question
+        self._earlier: dict[int, float] = {}  # the same before this question
         self._steps: list[_Step] = []  # of this question
         self._begun_s = self._looked_s = self._looked_cpu_s = self._waited_s = 0.0
-        self._cores: dict[int, Core] | None = None  # at the first look
+        self._cores: dict[int, Core] | None = None  # as read at the first look
 
     def begin(self, known: Iterable[int]) -> None:
         """A question begins.
 
         Args:
-            known: process ids of the program as far as they are known without a search.
+            known: those process ids of the program that are known without a search.
         """
         self._begun_s = self._looked_s = monotonic()
         self._looked_cpu_s = self._waited_s = 0.0
@@ -97,16 +98,16 @@ class Withheld:
         self._delays = self._first_threads()
 
     def glance(self, cpu_s: float) -> None:
-        """Take in how long the first threads of the processes known at the beginning have waited since; cheap.
+        """Record how long the first threads of the processes known at the beginning have waited since; this is cheap.
 
         Args:
-            cpu_s: CPU time that the program has used since the beginning; so below.
+            cpu_s: CPU seconds that the program has used since the question began, here and below.
         """
         if self._files:
             self._take(self._first_threads(), cpu_s)
 
     def look(self, cpu_s: float) -> None:
-        """Take in how long any thread of the program has waited since the last look."""
+        """Record how long each thread of the program has waited since the last look."""
         if self._cores is None:
             self._cores = core_times()
         if has_run_delays():
@@ -121,15 +122,15 @@ class Withheld:
         self._looked_s, self._looked_cpu_s = now, cpu_s
         for thread, delay in delays.items():
             before = self._delays.get(thread)
-            if before is None or before > delay:  # not read at the last look; since then it has waited no longer than that
+            if before is None or before > delay:  # not read at the last look, and it cannot have waited longer than since then
                 before = max(self._earlier.get(thread, 0.0), delay - length_s)
             self._spread(thread, delay - before)
         self._delays.update(delays)
 
     def _spread(self, thread: int, wait_s: float) -> None:
-        """Count a thread's wait, of which nothing was known at the last look, where it must have been: in the latest time.
+        """Assign a wait that was unknown at the last look to the most recent steps, where it must have happened.
 
-        A wait is counted when it ends, so it may have begun before the last look.
+        The system counts a wait when it ends, so it may have begun before the last look.
         """
         for step in reversed(self._steps):
             if wait_s <= 0:
@@ -140,27 +141,28 @@ class Withheld:
             self._waited_s += step.withheld_s - before_s
 
     def seconds(self, cpu_s: float, exact: bool) -> float:
-        """Seconds that may have been withheld since the beginning.
+        """Seconds that may have been withheld since the question began.
 
         Args:
-            exact: read /proc/stat too; without it the figure may be too small.
+            exact: also read /proc/stat; otherwise the result may be too small.
         """
         waited_s = self._waited_s
         if self._cores is None or (has_run_delays() and not exact):  # None: the answer came before the first look
             return waited_s
         passed_s, now = monotonic() - self._begun_s, core_times()
         used = [Core(*(b - a for a, b in zip(self._cores[i], now[i], strict=True))) for i in self._cores if i in now]
-        tells = sum(core.all_s for core in used) > passed_s / 2  # not so of an imitation whose numbers stand still
+        is_real = sum(core.all_s for core in used) > passed_s / 2  # the numbers of an imitation stand still
         if has_run_delays():
-            return waited_s + (sum(core.stolen_s for core in used) / len(used) if tells else 0.0)
-        if not tells:
+            return waited_s + (sum(core.stolen_s for core in used) / len(used) if is_real else 0.0)
+        if not is_real:
             return passed_s
-        # It waits only while every core is taken: no longer than others had them all, or than the freest one was busy.
+        # It waits only while all cores are taken: no longer than other programs had all of them, and no longer than the
+        # least busy one was busy.
         others_s = (sum(core.busy_s for core in used) - cpu_s) / len(used)
         return max(0.0, others_s if len(used) == 1 else min(others_s, *(core.busy_s for core in used)))
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self._files.values():
             os.close(file)
         self._files.clear()
@@ -177,7 +179,7 @@ class Withheld:
 
 
 def run_delays(pids: Iterable[int]) -> Iterator[tuple[int, float]]:
-    """Each thread of these processes that has not ended, with its run delay in seconds."""
+    """The running threads of these processes, each with its run delay in seconds."""
     for pid in pids:
         try:
             threads = os.listdir(f"{PROC}/{pid}/task")
@@ -195,7 +197,7 @@ def _run_delay_s(schedstat: bytes) -> float:
 
 
 class Core(NamedTuple):
-    """Seconds of a core since the system was started."""
+    """Seconds of one core since the system started."""
 
     busy_s: float
     stolen_s: float
@@ -203,17 +205,17 @@ class Core(NamedTuple):
 
 
 def core_times() -> dict[int, Core]:
-    """The cores that this thread and what it starts may use, by number; empty where the system does not tell."""
+    """The times of the cores that this thread may use, by number; empty if the system does not show them."""
     try:
         lines = read_file(f"{PROC}/stat").split(b"\n")
         own = os.sched_getaffinity(0)
     except (OSError, AttributeError):
         return {}
-    found = {}
+    times = {}
     for line in lines:
         match = _CORE.match(line)
         if match and int(match[1]) in own:
             ticks = [int(word) for word in match[2].split()]
             busy = sum(ticks[column] for column in _BUSY)
-            found[int(match[1])] = Core(busy * _TICK_S, ticks[_STEAL] * _TICK_S, (busy + sum(ticks[3:5])) * _TICK_S)
-    return found
+            times[int(match[1])] = Core(busy * _TICK_S, ticks[_STEAL] * _TICK_S, (busy + sum(ticks[3:5])) * _TICK_S)
+    return times

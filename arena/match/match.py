@@ -1,7 +1,7 @@
-"""Many games between two agents, several at once, each recorded the moment it ends.
+"""A match: many games between two agents, several at once, each recorded as soon as it ends.
 
-A game that cannot be decided stands in the records and in the result, but counts neither as played nor as won or lost. Each
-such game has taken very long; when MOST_UNDECIDED of them have come, the match ends.
+A game that cannot be decided is in the records and in the result, but it counts neither as played nor as won or lost. Such a
+game takes very long, so the match ends after MOST_UNDECIDED of them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from arena.match.records import Records, machine
 from arena.match.referee import GameRecord, play_game
 from arena.match.setup import GameTask, MatchSetup
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics, move_times, wilson_95
-from arena.statistics.stopping import InOrder, Rule
+from arena.statistics.stopping import InOrder, StoppingRule
 
 MOST_UNDECIDED = 3
-# From which on a game was played on a busy machine: of its time, and in seconds.
+# A game was played on a busy machine if other programs withheld at least this share of its time, and so many seconds.
 BUSY_SHARE, BUSY_S = 0.05, 0.5
 OnGame = Callable[[GameRecord], None]
-# Plays tasks, yields each game as it ends; closed early, it ends the games in progress.
+# Plays the tasks and yields each game as it ends; if it is closed early, it ends the games in progress.
 Runner = Callable[[Iterable[GameTask]], Generator[GameRecord, None, None]]
 
 
@@ -35,10 +35,9 @@ class Load:
     """What other programs took from the games of a match.
 
     Attributes:
-        games: looked at.
-        busy_games: those that were played while the machine was busy.
-        withheld_share: of the time in which the engines of the busy games were to answer, the part in which other programs
-            had the core.
+        games: number of games.
+        busy_games: number of those that were played while the machine was busy.
+        withheld_share: the share of the engines' answer times in the busy games in which other programs had the core.
     """
 
     games: int = 0
@@ -49,13 +48,13 @@ class Load:
     def of(cls, games: Sequence[GameRecord]) -> Load:
         """The load under these games."""
         times = [(sum(game.move_s), sum(game.withheld_s)) for game in games]
-        busy = [(asked_s, withheld_s) for asked_s, withheld_s in times if withheld_s >= max(BUSY_S, BUSY_SHARE * asked_s)]
-        share = sum(withheld_s for _, withheld_s in busy) / sum(asked_s for asked_s, _ in busy) if busy else 0.0
+        busy = [(move_s, withheld_s) for move_s, withheld_s in times if withheld_s >= max(BUSY_S, BUSY_SHARE * move_s)]
+        share = sum(withheld_s for _, withheld_s in busy) / sum(move_s for move_s, _ in busy) if busy else 0.0
         return cls(len(games), len(busy), round(share, 3))
 
     @property
     def sentence(self) -> str:
-        """For a person; empty where the machine was free."""
+        """The load in words; empty if the machine was free."""
         if not self.busy_games:
             return ""
         share = f"{100 * self.withheld_share:.0f} %"
@@ -64,10 +63,12 @@ class Load:
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The games of a match, in order, and what they were played under.
+    """The games of a match.
 
     Attributes:
-        stopped: why it ended before its last game, empty if it did not.
+        setup: the match.
+        games: in the order of their numbers.
+        stopped: why the match ended before its last game; empty if it did not.
     """
 
     setup: MatchSetup
@@ -94,7 +95,7 @@ class MatchResult:
 
     @property
     def distinct_games(self) -> int:
-        """Games that differ in their moves, in a refused answer or in who was black; repeated games are one observation."""
+        """Number of games that differ in a move, a refused answer or the colours; a repeated game is the same observation."""
         return self.statistics(0).distinct_games
 
     def statistics(self, agent: int) -> MatchStatistics:
@@ -145,7 +146,7 @@ class MatchResult:
 
 
 def result_for(game: GameRecord, agent: int, setup: MatchSetup) -> GameResult:
-    """A game as statistics see it. Where openings are imposed, games 2 k and 2 k + 1 are a pair."""
+    """A game from the point of view of an agent. With imposed openings, games 2 k and 2 k + 1 are a pair."""
     value = 0.5 if game.winner is None else float(game.winner == agent)
     pair = game.index // 2 if setup.openings != "free" else None
     return GameResult(value, pair=pair, identity=(game.black, game.moves, game.refused))
@@ -154,11 +155,11 @@ def result_for(game: GameRecord, agent: int, setup: MatchSetup) -> GameResult:
 class ThreadRunner:
     """Plays games side by side on this machine.
 
-    Threads, since a game's work is done by its engines, which are processes of their own: the referee's part is less than
+    Threads suffice, since the work of a game is done by its engines, which are separate processes. The referee takes less than
     a millisecond a move.
 
     Args:
-        workers: games at once; lowered to the cores there are, since engines that share a core take each other's time.
+        workers: games at once; at most one for each core, since engines that share a core slow each other down.
     """
 
     def __init__(self, workers: int) -> None:
@@ -172,7 +173,7 @@ class ThreadRunner:
                 if stopping.is_set():
                     return None
                 with one_core():
-                    return play_task(task, stopping)
+                    return play_game(task, stopping=stopping)
             except MatchStopped:
                 return None
 
@@ -188,52 +189,39 @@ class ThreadRunner:
                     future.cancel()
 
 
-def play_task(task: GameTask, stopping: threading.Event | None = None) -> GameRecord:
-    """Play one game of a match."""
-    return play_game(
-        task.black,
-        task.white,
-        task.limits,
-        seed=task.seed,
-        opening=task.opening,
-        size=task.size,
-        index=task.index,
-        black_agent=task.black_agent,
-        stopping=stopping,
-    )
-
-
 def play_match(
     setup: MatchSetup,
     runner: Runner,
     *,
     on_game: OnGame | None = None,
     records: Records | None = None,
-    rule: Rule | None = None,
+    rule: StoppingRule | None = None,
 ) -> MatchResult:
     """Play a match to its end, or until the rule ends it.
 
     Args:
-        runner: what plays the games.
-        on_game: is called with each game, also with those of the records.
-        records: of this match; its games are not played again but for those that could not be decided, new ones are appended.
-        rule: is told agent 0's results in the order of the games' numbers; when it ends the match, the games up to there
-            are the match.
+        setup: the match.
+        runner: plays the games.
+        on_game: is called with each game, including those read from the records.
+        records: of this match. Recorded games are not played again, except those that could not be decided; new ones are
+            appended.
+        rule: receives agent 0's results in the order of the games' numbers. When it ends the match, only the games up to
+            that number count.
 
     Raises:
-        KeyboardInterrupt: after the games in progress were ended; finished ones are in the records.
+        KeyboardInterrupt: raised again after the games in progress have been ended; finished games are in the records.
     """
     recorded = records.games.values() if records else ()
     done = {game.index: game for game in recorded if game.index < setup.plays and game.is_decided}
     for index in sorted(done):
         if on_game is not None:
             on_game(done[index])
-    judged = _Judged(setup, rule)
+    progress = _Progress(setup, rule)
     for index in sorted(done):
-        judged.look_at(done[index])
+        progress.look_at(done[index])
     missing = [setup.task(index) for index in range(setup.plays) if index not in done]
-    if missing and not judged.reason:
-        # Closed at once, not when collected: the games in progress end here.
+    if missing and not progress.reason:
+        # Closed here, rather than by the garbage collector, so that the games in progress end now.
         with closing(runner(missing)) as games:
             for game in games:
                 done[game.index] = game
@@ -241,16 +229,21 @@ def play_match(
                     records.append(game)
                 if on_game is not None:
                     on_game(game)
-                judged.look_at(game)
-                if judged.reason:
+                progress.look_at(game)
+                if progress.reason:
                     break
-    return MatchResult(setup, tuple(done[index] for index in sorted(done) if index < judged.counted), judged.reason)
+    return MatchResult(setup, tuple(done[index] for index in sorted(done) if index < progress.counted), progress.reason)
 
 
-class _Judged:
-    """What a rule makes of the games so far, and what is left of the match if too many cannot be decided."""
+class _Progress:
+    """Whether a match goes on: it ends when its rule says so, or after too many games that could not be decided.
 
-    def __init__(self, setup: MatchSetup, rule: Rule | None) -> None:
+    Attributes:
+        reason: why the match ended early; empty while it goes on.
+        counted: the games with numbers below this one count.
+    """
+
+    def __init__(self, setup: MatchSetup, rule: StoppingRule | None) -> None:
         self._setup = setup
         self._rule = None if rule is None else InOrder(rule)
         self._undecided = 0
@@ -260,7 +253,7 @@ class _Judged:
     def look_at(self, game: GameRecord) -> None:
         if self.reason:
             return
-        if not game.is_decided:  # the rule waits for it, and so never sees a later game
+        if not game.is_decided:  # the rule sees games in order, so it will see no later one
             self._undecided += 1
             if self._undecided == MOST_UNDECIDED:
                 self.reason = f"Ended early: the machine was so busy that {MOST_UNDECIDED} games could not be decided."

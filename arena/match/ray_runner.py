@@ -1,12 +1,12 @@
-"""Games as Ray tasks: the same games as `ThreadRunner` plays, on the machines of a Ray cluster.
+"""Games as Ray tasks: the same games as those of `ThreadRunner`, on the machines of a Ray cluster.
 
-Each game is one task of one CPU and is played whole in a Ray worker, a process of its own: if that is killed, its guardian
-ends its engines. A task whose worker or node dies is given to another one by Ray (`max_retries`), from its first move and with
-the same seeds. Who is answered is this process: it takes one record for each game, so a game that was played twice counts
-once, and what it has taken stays whatever happens to a node.
+Each game is one task for one CPU and is played from beginning to end in one Ray worker, which is a separate process: if it is
+killed, its guardian ends its engines. If the worker or node of a task dies, Ray gives the task to another one (`max_retries`),
+which plays the game from its first move with the same seeds. Records come back to this process. It takes one for each game, so
+a game that was played twice counts once, and a node that dies later does not matter.
 
-The framework, the engines and the folder that the match is started in must lie under the same paths on every node, and the
-engines must be the same files there; a node without them ends the match with a sentence, since it is nobody's loss.
+The framework, the engines and the folder in which the match was started must have the same paths on every node, and the
+engines must be the same files. If they are missing on a node, no agent is to blame, so the match ends with a sentence.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ from typing import Any
 
 from arena.engine.cores import available_cores, one_core
 from arena.engine.engine_process import EngineSpec
-from arena.match.match import play_task
 from arena.match.records import digest
-from arena.match.referee import GameRecord
+from arena.match.referee import GameRecord, play_game
 from arena.match.setup import GameTask
 from common.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 RETRIES = 3  # Ray's, for a task whose worker or node died
-HANDED_OVER = 1000  # tasks at once, where the number of games at once is the cluster's own matter
+TASKS_AT_ONCE = 1000  # tasks at once, if the cluster decides how many games are played at once
 ANSWER_S = 5.0
 END_S = 10.0
 POLL_S = 0.2
-# HTTP/2, which gRPC and so Ray speaks (RFC 9113, sections 3.4 and 6.5): the client's preface with an empty SETTINGS frame,
-# which is answered by one.
+# Ray speaks gRPC and so HTTP/2 (RFC 9113, sections 3.4 and 6.5). The client sends its preface with an empty SETTINGS frame, and
+# the server answers with a SETTINGS frame.
 SETTINGS = b"\x04"
 GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + SETTINGS + b"\0\0\0\0\0"
 
@@ -50,11 +49,11 @@ class RayRunner:
 
     Args:
         workers: games at once; as many as the cluster has CPUs if None.
-        address: HOST:PORT of the cluster's head, or "auto" for one that was started on this machine. If None, a cluster is
-            started on this machine for the match, of `workers` CPUs but at most its cores.
+        address: HOST:PORT of the cluster's head, or "auto" for a cluster that was started on this machine. If None, a cluster
+            with `workers` CPUs, but at most the number of cores, is started on this machine for the match.
 
     Raises:
-        UsageError: ray is not installed, or nothing answers at the address.
+        UsageError: ray is not installed, or no cluster answers at the address.
     """
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
@@ -68,13 +67,13 @@ class RayRunner:
     def __call__(self, tasks: Iterable[GameTask]) -> Generator[GameRecord, None, None]:
         ray = load_ray()
         connected_here = connect(self.address, self.workers)
-        there = {"PYTHONPATH": str(ROOT), "RAY_kill_child_processes_on_worker_exit": "0"}  # the guardian ends them all
+        there = {"PYTHONPATH": str(ROOT), "RAY_kill_child_processes_on_worker_exit": "0"}  # the guardian ends them
         play = ray.remote(num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": there})(_play)
         left = iter(tasks)
         waiting: dict[Any, GameTask] = {}
         try:
             while True:
-                for task in islice(left, (self.workers or HANDED_OVER) - len(waiting)):
+                for task in islice(left, (self.workers or TASKS_AT_ONCE) - len(waiting)):
                     waiting[play.remote(*_parcel(task))] = task
                 if not waiting:
                     return
@@ -88,13 +87,13 @@ class RayRunner:
 
 
 def connect(address: str | None, cpus: int | None) -> bool:
-    """Connect to the cluster at an address or, if it is None, to one of so many CPUs that is started on this machine.
+    """Connect to the cluster at an address or, if it is None, start one with `cpus` CPUs on this machine.
 
     Returns:
-        Whether there was no connection to a cluster before.
+        Whether the connection is new.
 
     Raises:
-        UsageError: there is none, or none can be started.
+        UsageError: there is no cluster at the address, or none can be started.
     """
     ray = load_ray()
     if ray.is_initialized():
@@ -110,7 +109,7 @@ def connect(address: str | None, cpus: int | None) -> bool:
 
 
 def load_ray() -> Any:
-    """The package, which only who asks for a cluster needs.
+    """The package ray, which is only needed for matches on a cluster.
 
     Raises:
         UsageError: it is not installed.
@@ -124,10 +123,10 @@ def load_ray() -> Any:
 
 
 def check_address(address: str) -> None:
-    """See that something that may be Ray listens there; Ray itself would try for minutes and log each time.
+    """Check that a server that may be Ray listens at the address; Ray itself would retry for minutes and log every attempt.
 
     Raises:
-        UsageError: nothing does, or the address is none.
+        UsageError: no such server answers, or the address is malformed.
     """
     if address == "auto":
         return
@@ -143,7 +142,7 @@ def check_address(address: str) -> None:
             f"expected a Ray cluster at {address}; nothing answers there ({error.strerror or error}): run ray start --head"
         ) from error
     if answer[3:4] != SETTINGS and os.environ.get("RAY_USE_TLS", "0") == "0":
-        raise UsageError(f"expected a Ray cluster at {address}; what answers there is none: run ray start --head")
+        raise UsageError(f"expected a Ray cluster at {address}; another program answers there: run ray start --head")
 
 
 def _record(ray: Any, reference: Any, task: GameTask) -> GameRecord:
@@ -157,8 +156,8 @@ def _record(ray: Any, reference: Any, task: GameTask) -> GameRecord:
         raise
     except ray.exceptions.RayError as error:
         raise UsageError(
-            f"game {task.index} could not be played: Ray lost each worker that it was given to, {RETRIES + 1} at most "
-            f"({type(error).__name__}); look at the memory of its nodes"
+            f"game {task.index} could not be played: Ray lost every worker that it was given to, up to {RETRIES + 1} "
+            f"({type(error).__name__}); check the memory of the nodes"
         ) from error
 
 
@@ -173,23 +172,23 @@ def _cancel(ray: Any, references: Sequence[Any]) -> None:
                 ray.cancel(reference, force=True)
 
 
-# ------------------------------------------------------------------------------------------ what travels, and there
+# ------------------------------------------------------------------------------------------ sent to and run on a node
 
 
 def _parcel(task: GameTask) -> tuple[GameTask, dict[str, str]]:
-    """The task in words that mean the same in another folder, and the sha256 of the files that it needs."""
+    """The task with absolute paths, and the sha256 of the files that it needs."""
     seats = [replace(spec, command=tuple(spec.argv), cwd=spec.cwd or os.getcwd()) for spec in (task.black, task.white)]
     return replace(task, black=seats[0], white=seats[1]), {**_files(tuple(seats[0].argv)), **_files(tuple(seats[1].argv))}
 
 
 def _files(argv: tuple[str, ...]) -> dict[str, str]:
-    """Path -> sha256 of the files that a command names, but for Python itself, which may differ in a patch level."""
+    """Path -> sha256 of the files that a command names, except Python itself, whose patch level may differ."""
     named = [part for part in argv if os.path.isabs(part) and os.path.isfile(part) and part != sys.executable]
     return {path: found for path in named if (found := digest(path)) is not None}
 
 
 def _check(specs: Sequence[EngineSpec], files: Mapping[str, str]) -> None:
-    """Whether this node has what the game needs."""
+    """Check that this node has what the game needs."""
     node = f"the Ray node {platform.node()}"
     for spec in specs:
         if not os.path.exists(spec.command[0]):
@@ -202,19 +201,19 @@ def _check(specs: Sequence[EngineSpec], files: Mapping[str, str]) -> None:
 
 
 def _play(task: GameTask, files: Mapping[str, str]) -> GameRecord:
-    """One game, in a Ray worker; a cancelled task is interrupted here, and the game ends as one of a stopped match."""
+    """Play one game in a Ray worker. If the task is cancelled, it is interrupted here and the game ends without a record."""
     _check((task.black, task.white), files)
     stopping = threading.Event()
 
     def play() -> GameRecord:
         with one_core():
-            return play_task(task, stopping)
+            return play_game(task, stopping=stopping)
 
     with ThreadPoolExecutor(1) as pool:
         game = pool.submit(play)
         try:
             while not game.done():
-                wait([game], POLL_S)  # an interrupt from within the process wakes nobody
+                wait([game], POLL_S)  # an interrupt from within the process does not end a wait
             return game.result()
         finally:
             stopping.set()

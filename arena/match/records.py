@@ -1,6 +1,6 @@
-"""A match on disk: a heading, then a line of JSON for each game, appended the moment it ends.
+"""A match on disk: a heading, then one line of JSON for each game, appended as soon as the game ends.
 
-A match that was killed goes on where it stopped; games that stand here are not played again.
+A match that was killed continues where it stopped; recorded games are not played again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMAT = 3
 
 
 def digest(path: str) -> str | None:
-    """sha256 of an engine's program; None for what is no single file."""
+    """sha256 of an engine's program; None if it is not a single file."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
@@ -33,7 +33,7 @@ def digest(path: str) -> str | None:
 
 @cache
 def machine() -> dict[str, Any]:
-    """What a time on this machine means something by."""
+    """The machine, without which a time means nothing."""
     processor = platform.processor()
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -49,13 +49,14 @@ def machine() -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Heading:
+class RecordsHeading:
     """The first line of a file of records.
 
     Attributes:
         setup: the match.
-        digests: sha256 of both programs, None where there is no single file.
-        machine: that the file was begun on, with the speed factor of `arena.engine.calibrate` if it was measured.
+        digests: sha256 of both programs; None for one that is not a single file.
+        machine: the machine on which the file was begun, with the speed factor of `arena.engine.calibrate` if it was
+            measured.
     """
 
     setup: MatchSetup
@@ -73,10 +74,10 @@ class Heading:
 
 
 def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
-    """The heading as plain values, and games by index; a last line that a kill cut off is left out.
+    """The heading as plain values, and the games by index. A last line that a kill cut off is ignored.
 
     Raises:
-        UsageError: there is no such file, or it is none of records of this version.
+        UsageError: there is no such file, or it does not contain records of this version.
     """
     try:
         lines = path.read_bytes().split(b"\n")[:-1]
@@ -89,7 +90,7 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
         raise UsageError(f"expected records of a match in {path}; its first line is not their heading") from None
     if written != FORMAT:
         raise UsageError(
-            f"expected records of format {FORMAT} in {path}; they are of format {written}, of another version of this program: "
+            f"expected records of format {FORMAT} in {path}; they have format {written}, from another version of this program: "
             "begin the match again with a new file"
         )
     games: dict[int, GameRecord] = {}
@@ -97,40 +98,42 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
         try:
             game = GameRecord.from_json(json.loads(line))
         except (ValueError, TypeError, KeyError) as error:
-            raise UsageError(f"expected one game a line in {path}; a line is none: {line[:60]!r}") from error
+            raise UsageError(f"expected one game in each line of {path}; got {line[:60]!r}") from error
         games[game.index] = game
     return heading, games
 
 
 class Records:
-    """The file of one match, begun or continued.
+    """The file of one match, which is begun or continued.
 
     Args:
-        path: of the file.
+        path: the file.
         setup: the match.
-        speed: factor of the machine, for a file that is begun.
+        speed: speed factor of the machine, written into a new file.
 
     Raises:
-        UsageError: the file holds another match, one of other programs, or none; or it cannot be written.
+        UsageError: the file contains another match, a match of other programs or no match; or it cannot be written.
     """
 
     def __init__(self, path: Path, setup: MatchSetup, speed: float | None = None) -> None:
         self.path = path
         self.games: dict[int, GameRecord] = {}
         digests = (digest(setup.agents[0].path), digest(setup.agents[1].path))
-        heading = Heading(setup, digests, {**machine(), "speed": speed})
+        heading = RecordsHeading(setup, digests, {**machine(), "speed": speed})
         if path.exists() and b"\n" in path.read_bytes():
             found, self.games = read_records(path)
             if setup.identity(found["match"]) != setup.identity(setup.to_json()):
-                raise UsageError(f"expected records of this match in {path}; they belong to another one: use a new file")
+                raise UsageError(f"expected records of this match in {path}; they belong to another match: use a new file")
             if found["digests"] != list(digests):
-                raise UsageError(f"expected the programs that {path} was begun with; one was built anew since: use a new file")
+                raise UsageError(
+                    f"expected the programs that {path} was begun with; one has been rebuilt since: use a new file"
+                )
             self._cut_torn_line()
         else:
             self._write(json.dumps(heading.to_json()), "w")
 
     def append(self, game: GameRecord) -> None:
-        """Write one game through to the disk."""
+        """Append one game and make sure that it is on the disk."""
         self.games[game.index] = game
         self._write(json.dumps(game.to_json()), "a")
 
@@ -144,6 +147,6 @@ class Records:
             raise UsageError(f"the records {self.path} cannot be written: {error.strerror}") from error
 
     def _cut_torn_line(self) -> None:
-        """Or the next record would be glued to it."""
+        """Remove an incomplete last line, to which the next record would be appended otherwise."""
         content = self.path.read_bytes()
         os.truncate(self.path, content.rfind(b"\n") + 1)

@@ -1,7 +1,7 @@
-"""One game under the rules of a match: asks the seats in turn, judges every answer, names the end.
+"""One game under the rules of a match: asks the two seats in turn, checks every answer and names the way the game ended.
 
-A game that cannot be decided, because the machine was too busy to tell whether an answer would have been in time, is played
-again from its first move with the same seed and opening, REPEATS times at most.
+A game cannot be decided if the machine was too busy to tell whether an answer would have been in time. It is then played again
+from its first move, with the same seed and opening, at most REPEATS times.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
+from arena.engine.engine_process import EngineFailure, GameOffer
 from arena.engine.protocols import open_engine
 from arena.engine.stopwatch import Spent
-from arena.match.rules import SIZE, SWAP, Action, IllegalAction, Position, Termination, to_line
+from arena.match.rules import OPEN, Action, IllegalAction, Position, Termination, to_line
+from arena.match.setup import GameTask
 
 REPEATS = 2
 REFUSED_CAP = 200
@@ -24,24 +25,27 @@ REFUSED_CAP = 200
 
 @dataclass(frozen=True)
 class GameRecord:
-    """What happened in one game. Agents are 0 and 1 as given to the match; alone, agent 0 is black.
+    """What happened in one game. Agents are numbered 0 and 1 as in the match; in a single game, agent 0 is black.
 
     Attributes:
         index: number of the game in its match, from 0.
         black: the agent that was told `0`.
-        winner: agent, or None for a draw and for a game that could not be decided.
+        winner: the agent that won, or None for a draw and for a game that could not be decided.
+        termination: why the game ended.
         faulty: the agent that lost by a fault, or None.
-        detail: the fault, or why the game could not be decided, as a sentence, else empty.
-        moves: all actions as (x, y), the swap as (-1, -1); black's first.
-        move_s: wall-clock seconds each action took; the last one's too if it was a fault.
-        move_cpu_s: the same in CPU seconds of all the engine's processes, zeros where the system does not tell.
-        withheld_s: of each action's `move_s`, the seconds in which other programs had the core that the engine wanted.
-        names: of the agents.
+        detail: the fault, or why the game could not be decided, as a sentence; otherwise empty.
+        moves: all actions as (x, y), the swap as (-1, -1), starting with black's first stone.
+        move_s: wall-clock seconds of each action, including one that was a fault.
+        move_cpu_s: the same in CPU seconds of all processes of the engine; zeros if the system does not show CPU time.
+        withheld_s: how many seconds of each `move_s` the engine wanted a core that other programs had.
+        names: the names by which the agents introduced themselves.
         seed: the game's seed.
         opening: black's first stone as it was offered to the engines, or None.
-        size: of the board.
-        repeats: how often the game had been begun before without coming to a decision.
-        refused: the beginning of the answer that lost the game, which is no part of `moves`; empty if there was none.
+        size: rows and columns of the board.
+        swapped: whether white swapped.
+        seconds: wall-clock seconds of the whole game.
+        repeats: how many earlier attempts at this game could not be decided.
+        refused: the beginning of the answer that lost the game, which is not part of `moves`; empty if there was none.
     """
 
     index: int
@@ -74,7 +78,11 @@ class GameRecord:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> GameRecord:
-        """Raises TypeError, KeyError or ValueError for what is no record."""
+        """The record of these plain values.
+
+        Raises:
+            TypeError, KeyError, ValueError: the values are not those of a record.
+        """
         return cls(
             **{
                 **data,
@@ -89,119 +97,147 @@ class GameRecord:
         )
 
 
+@dataclass(frozen=True)
+class GameEnd:
+    """How a game ended, by seats.
+
+    Attributes:
+        termination: why it ended.
+        winner: the seat that won, or None.
+        faulty: the seat that lost by a fault, or None.
+        detail, refused: see GameRecord.
+    """
+
+    termination: Termination
+    winner: int | None = None
+    faulty: int | None = None
+    detail: str = ""
+    refused: str = ""
+
+
 class SeatFault(Exception):
-    """A game ended by what a seat did: a fault, or, with UNDECIDED, an answer that nobody can say was late."""
+    """A seat's answer ended the game: it was a fault or, if UNDECIDED, nobody can say whether it was late."""
 
     def __init__(self, seat: int, termination: Termination, sentence: str, refused: str = "") -> None:
         super().__init__(sentence)
         self.seat, self.termination, self.refused = seat, termination, refused.strip()[:REFUSED_CAP]
 
+    @property
+    def end(self) -> GameEnd:
+        """What it means for the game: the other seat wins, or nobody."""
+        if self.termination == Termination.UNDECIDED:
+            return GameEnd(self.termination, detail=f"{('black', 'white')[self.seat]} {self}", refused=self.refused)
+        return GameEnd(self.termination, 1 - self.seat, self.seat, str(self), self.refused)
+
 
 def seat_seed(seed: int, seat: int) -> int:
-    """A seat's GOMOKU_SEED, from which the other's cannot be told."""
+    """A seat's GOMOKU_SEED. The seed of one seat does not reveal that of the other."""
     return random.Random(f"{seed}:{seat}").randrange(2**31)
 
 
 def play_game(
-    black: EngineSpec,
-    white: EngineSpec,
-    limits: Limits | None = None,
+    task: GameTask,
     *,
-    seed: int | None = None,
-    opening: Action | None = None,
-    size: int = SIZE,
-    index: int = 0,
-    black_agent: int = 0,
-    free_opening: bool = False,
     on_action: Callable[[Position, Action], None] | None = None,
     stopping: threading.Event | None = None,
 ) -> GameRecord:
-    """Play one game between two engines, once more where it cannot be decided.
+    """Play one game between two engines, and play it again if it cannot be decided.
 
     Args:
-        seed: each seat's GOMOKU_SEED is drawn from it, so that neither can tell the other's and foresee its choices.
-        opening: black's first stone, offered to both; one that plays another plays on.
-        size: of the board.
-        index, black_agent: for the record: the game's number in a match, and which agent sits at black.
-        free_opening: lets black's first stone lie anywhere.
-        on_action: is shown the position after each action.
-        stopping: when set, the game ends with MatchStopped and no record.
+        task: the game.
+        on_action: receives the position after each action, and the action.
+        stopping: when set, the game ends with MatchStopped and without a record.
     """
-    offers = [GameOffer(None if seed is None else seat_seed(seed, seat), opening, size) for seat in (0, 1)]
     for repeats in range(REPEATS + 1):
-        engines = [open_engine(spec, limits or Limits(), o, stopping) for spec, o in zip((black, white), offers, strict=True)]
-        position = Position(size=size, free_opening=free_opening)
-        record = replace(_play(engines, position, seed, opening, index, black_agent, on_action), repeats=repeats)
+        record = replace(_Game(task, on_action, stopping).play(), repeats=repeats)
         if record.is_decided:
             break
     return record
 
 
-def _play(
-    engines: list[EngineProcess],
-    position: Position,
-    seed: int | None,
-    opening: Action | None,
-    index: int,
-    black_agent: int,
-    on_action: Callable[[Position, Action], None] | None,
-) -> GameRecord:
-    """Play the game once, from this position."""
-    started = time.monotonic()
-    spent: list[Spent] = []
-    winner, termination, faulty, detail, refused = None, Termination.DRAW, None, "", ""
-    try:
-        for seat, engine in enumerate(engines):
+class _Game:
+    """One attempt at a game; see `play_game`."""
+
+    def __init__(
+        self,
+        task: GameTask,
+        on_action: Callable[[Position, Action], None] | None,
+        stopping: threading.Event | None,
+    ) -> None:
+        self._task, self._on_action = task, on_action
+        self._position = Position(size=task.size, free_opening=task.free_opening)
+        self._spent: list[Spent] = []
+        self._engines = []
+        for seat, spec in enumerate((task.black, task.white)):
+            seed = None if task.seed is None else seat_seed(task.seed, seat)
+            self._engines.append(open_engine(spec, task.limits, GameOffer(seed, task.opening, task.size), stopping))
+
+    def play(self) -> GameRecord:
+        """Play to the end; whatever happens, the engines are ended."""
+        started_s = time.monotonic()
+        try:
+            end = self._play_to_end()
+        finally:
+            for engine in self._engines:
+                engine.close()
+        return self._record(end, time.monotonic() - started_s)
+
+    def _play_to_end(self) -> GameEnd:
+        try:
+            self._start_engines()
+            self._play_actions()
+        except SeatFault as fault:
+            return fault.end
+        winner = self._position.winner
+        return GameEnd(Termination.DRAW) if winner is None else GameEnd(Termination.FIVE, winner)
+
+    def _start_engines(self) -> None:
+        for seat, engine in enumerate(self._engines):
             try:
                 engine.start(seat)
             except EngineFailure as failure:
                 raise SeatFault(seat, failure.termination, str(failure)) from failure
-        last: Action = SWAP
+
+    def _play_actions(self) -> None:
+        position, action = self._position, OPEN
         while not position.is_over:
             seat = position.turn
+            engine = self._engines[seat]
             try:
-                last = engines[seat].ask(last)
-                position.play(last)
-            except EngineFailure as fault:
-                raise SeatFault(seat, fault.termination, str(fault), fault.answer) from fault
+                action = engine.ask(action)
+                position.play(action)
+            except EngineFailure as failure:
+                raise SeatFault(seat, failure.termination, str(failure), failure.answer) from failure
             except IllegalAction as fault:
-                raise SeatFault(seat, fault.termination, str(fault), to_line(last)) from fault
+                raise SeatFault(seat, fault.termination, str(fault), to_line(action)) from fault
             finally:
-                spent.append(engines[seat].spent)
-            if on_action is not None:
-                on_action(position, last)
-        if position.winner is not None:
-            winner, termination = position.winner, Termination.FIVE
-    except SeatFault as fault:
-        termination, detail, refused = fault.termination, str(fault), fault.refused
-        if termination == Termination.UNDECIDED:
-            detail = f"{('black', 'white')[fault.seat]} {detail}"
-        else:
-            winner, faulty = 1 - fault.seat, fault.seat
-    finally:
-        for engine in engines:
-            engine.close()
+                self._spent.append(engine.spent)
+            if self._on_action is not None:
+                self._on_action(position, action)
 
-    def agent(seat: int | None) -> int | None:
-        return None if seat is None else (seat if black_agent == 0 else 1 - seat)
+    def _record(self, end: GameEnd, seconds: float) -> GameRecord:
+        task, position = self._task, self._position
+        names = (self._engines[0].name, self._engines[1].name)
+        return GameRecord(
+            index=task.index,
+            black=task.black_agent,
+            winner=self._agent(end.winner),
+            termination=end.termination,
+            faulty=self._agent(end.faulty),
+            detail=end.detail,
+            moves=tuple(position.actions),
+            move_s=tuple(round(spent.wall_s, 4) for spent in self._spent),
+            move_cpu_s=tuple(round(spent.cpu_s, 4) for spent in self._spent),
+            withheld_s=tuple(round(spent.withheld_s, 4) for spent in self._spent),
+            names=names if task.black_agent == 0 else (names[1], names[0]),
+            seed=task.seed,
+            opening=task.opening,
+            size=position.size,
+            swapped=position.swapped,
+            seconds=round(seconds, 3),
+            refused=end.refused,
+        )
 
-    names = (engines[0].name, engines[1].name)
-    return GameRecord(
-        index=index,
-        black=black_agent,
-        winner=agent(winner),
-        termination=termination,
-        faulty=agent(faulty),
-        detail=detail,
-        moves=tuple(position.actions),
-        move_s=tuple(round(s.wall_s, 4) for s in spent),
-        move_cpu_s=tuple(round(s.cpu_s, 4) for s in spent),
-        withheld_s=tuple(round(s.withheld_s, 4) for s in spent),
-        names=names if black_agent == 0 else (names[1], names[0]),
-        seed=seed,
-        opening=opening,
-        size=position.size,
-        swapped=position.swapped,
-        seconds=round(time.monotonic() - started, 3),
-        refused=refused,
-    )
+    def _agent(self, seat: int | None) -> int | None:
+        """The agent that sits at a seat; None for None."""
+        return None if seat is None else (seat + self._task.black_agent) % 2

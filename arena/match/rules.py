@@ -1,32 +1,36 @@
 """The rules of a match game and the one place that knows what `-1 -1` means (handout sections 1 and 4.2).
 
-Freestyle Gomoku: five or more in a row win. Black's first stone lies in the central 7x7. White may answer black's second
-stone (at the fourth ply) with a swap in place of a stone: every stone on the board changes its colour and black is to move
-again. Seats do not move: the process that was told `0` answers next and owns the single stone that had been white, which
-is now black. The course's board is 15x15; other sizes are for players that know them.
+Freestyle Gomoku: five or more in a row win. Black's first stone must lie in the central 7x7. White may answer black's second
+stone (at the fourth ply) with a swap instead of a stone: every stone on the board changes its colour, and black is to move
+again. The seats do not change: the process that was told `0` answers next, and it owns the single stone that was white until
+then. The course's board is 15x15; other sizes are for players that support them.
+
+`Board.game_board.Board` holds the stones and decides who has won. This module adds only what depends on the ply.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from Board.game_board import Board
 
 SIZE = 15
 FIVE = 5
 CENTRE_WIDTH = 7
 SWAP = (-1, -1)
+OPEN = SWAP  # sent as the first line, the same two numbers ask black for the first stone
 SWAP_PLY = 4
 Action = tuple[int, int]
 
 
 def centre(size: int = SIZE) -> range:
-    """Rows and columns of black's first stone: 4 to 10 on 15x15."""
+    """The rows and columns in which black's first stone may lie: 4 to 10 on 15x15."""
     first = max(0, (size - CENTRE_WIDTH) // 2)
     return range(first, min(size, first + CENTRE_WIDTH))
 
 
 class Termination(StrEnum):
-    """Why a game ended; who won is told apart from it. UNDECIDED is neither anyone's fault nor a draw: the game counts not."""
+    """Why a game ended; who won is a separate fact. An UNDECIDED game is nobody's fault and no draw: it does not count."""
 
     FIVE = "five"
     DRAW = "draw"
@@ -41,33 +45,48 @@ class Termination(StrEnum):
 
 
 class IllegalAction(Exception):
-    """An action against the rules: its termination and a sentence; the position is unchanged."""
+    """An action against the rules: its termination and a sentence. The position is unchanged."""
 
     def __init__(self, termination: Termination, sentence: str) -> None:
         super().__init__(sentence)
         self.termination = termination
 
 
-@dataclass
 class Position:
     """A game in progress, by seats: seat 0 is the process that was told `0`.
 
-    Attributes:
-        stones: (x, y) -> seat that owns the stone.
-        actions: all actions so far, the swap as (-1, -1).
-        turn: the seat that answers next.
-        winner: seat with five or more in a row, or None.
+    Args:
         size: rows and columns of the board.
         free_opening: whether black's first stone may lie anywhere.
+
+    Attributes:
+        size: see above.
+        actions: all actions so far, the swap as (-1, -1).
+        swapped: whether white has swapped.
     """
 
-    stones: dict[Action, int] = field(default_factory=dict)
-    actions: list[Action] = field(default_factory=list)
-    turn: int = 0
-    winner: int | None = None
-    swapped: bool = False
-    size: int = SIZE
-    free_opening: bool = False
+    def __init__(self, size: int = SIZE, free_opening: bool = False) -> None:
+        self.size = size
+        self.actions: list[Action] = []
+        self.swapped = False
+        self._free_opening = free_opening
+        self._board = Board(width=size, height=size, n_in_row=FIVE)
+
+    @property
+    def stones(self) -> dict[Action, int]:
+        """(x, y) -> seat that owns the stone, in the order of play; a copy."""
+        return {(move % self.size, move // self.size): _seat(player) for move, player in self._board.states.items()}
+
+    @property
+    def turn(self) -> int:
+        """The seat that answers next."""
+        return _seat(self._board.current_player)
+
+    @property
+    def winner(self) -> int | None:
+        """The seat with five or more in a row, or None."""
+        won, player = self._board.has_a_winner()
+        return _seat(player) if won else None
 
     @property
     def ply(self) -> int:
@@ -75,12 +94,9 @@ class Position:
         return len(self.actions) + 1
 
     @property
-    def is_full(self) -> bool:
-        return len(self.stones) == self.size**2
-
-    @property
     def is_over(self) -> bool:
-        return self.winner is not None or self.is_full
+        """Whether a seat has won or the board is full."""
+        return self._board.game_end()[0]
 
     def play(self, action: Action) -> None:
         """Carry out the action of the seat whose turn it is.
@@ -93,7 +109,6 @@ class Position:
         else:
             self._place(action)
         self.actions.append(action)
-        self.turn = 1 - self.turn
 
     def _swap(self) -> None:
         if self.ply != SWAP_PLY or self.turn != 1:
@@ -103,43 +118,34 @@ class Position:
                 f"{who} answered -1 -1 at ply {self.ply}; only white may swap, and only at ply {SWAP_PLY}",
             )
         # Colours change with the stones, so each seat keeps its colour and takes over the other's stones.
-        self.stones = {point: 1 - owner for point, owner in self.stones.items()}
+        self._board.swap_colours()
         self.swapped = True
 
     def _place(self, point: Action) -> None:
         x, y = point
-        size = self.size
-        if not (0 <= x < size and 0 <= y < size):
+        move = self._board.location_to_move([y, x])
+        if move < 0:
             raise IllegalAction(
-                Termination.ILLEGAL_MOVE, f'answered "{x} {y}" at ply {self.ply}, which is off the {size}x{size} board'
+                Termination.ILLEGAL_MOVE,
+                f'answered "{x} {y}" at ply {self.ply}, which is off the {self.size}x{self.size} board',
             )
-        if point in self.stones:
+        if move in self._board.states:
             raise IllegalAction(Termination.ILLEGAL_MOVE, f'answered "{x} {y}" at ply {self.ply}, a point already taken')
-        middle = centre(size)
-        if self.ply == 1 and not self.free_opening and not (x in middle and y in middle):
+        middle = centre(self.size)
+        if self.ply == 1 and not self._free_opening and not (x in middle and y in middle):
             raise IllegalAction(
                 Termination.ILLEGAL_OPENING, f'opened with "{x} {y}", outside the central 7x7 ({middle[0]} to {middle[-1]})'
             )
-        self.stones[point] = self.turn
-        if self._completes_five(point):
-            self.winner = self.turn
+        self._board.do_move(move)
 
-    def _completes_five(self, point: Action) -> bool:
-        owner = self.stones[point]
-        for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1)):
-            length = 1
-            for sign in (1, -1):
-                x, y = point[0] + sign * dx, point[1] + sign * dy
-                while self.stones.get((x, y)) == owner:
-                    length += 1
-                    x, y = x + sign * dx, y + sign * dy
-            if length >= FIVE:
-                return True
-        return False
+
+def _seat(player: int) -> int:
+    """The seat of a player of `Board`: player 1 moves first."""
+    return player - 1
 
 
 def to_line(action: Action) -> str:
-    """What an engine is sent for the opponent's action; (-1, -1) opens the game for black and tells of a swap."""
+    """What an engine is sent for the opponent's action; see SWAP and OPEN for (-1, -1)."""
     return f"{action[0]} {action[1]}\n"
 
 
@@ -147,7 +153,7 @@ def from_line(line: str) -> Action:
     """An engine's answer: exactly two integers.
 
     Raises:
-        ValueError: anything else.
+        ValueError: it is anything else.
     """
     x, y = line.split()
     if not all(part.lstrip("-").isascii() and part.lstrip("-").isdigit() and len(part) < 10 for part in (x, y)):

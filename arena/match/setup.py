@@ -1,4 +1,4 @@
-"""What a match is: two agents, how many games, and what each of them is given. A game follows from its number."""
+"""What a match consists of: two agents, the number of games and their terms. A game follows from its number."""
 
 from __future__ import annotations
 
@@ -16,16 +16,28 @@ OPENINGS = ("free", "all49")
 
 @dataclass(frozen=True)
 class GameTask:
-    """One game to be played; plain values, so that it can travel to another machine."""
+    """One game to be played; plain values, so that it can be sent to another machine.
 
-    index: int
-    black_agent: int
+    Attributes:
+        black, white: the engines by seat.
+        limits: of both seats.
+        seed: each seat's GOMOKU_SEED is derived from it, so that neither seat can infer the other's choices; None for no seed.
+        opening: black's first stone, offered to both seats. An engine that plays another stone plays on.
+        size: rows and columns of the board.
+        index: number of the game in its match, from 0.
+        black_agent: which agent of the match is black.
+        free_opening: whether black's first stone may lie anywhere.
+    """
+
     black: EngineSpec
     white: EngineSpec
-    limits: Limits
-    seed: int
-    opening: Action | None
-    size: int
+    limits: Limits = field(default_factory=Limits)
+    seed: int | None = None
+    opening: Action | None = None
+    size: int = SIZE
+    index: int = 0
+    black_agent: int = 0
+    free_opening: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,13 +45,14 @@ class MatchSetup:
     """A match between agents 0 and 1; agent 0 is black in games 0, 2, 4, ...
 
     Attributes:
-        plays: games planned.
-        seed: of the match; each game's seed is drawn from it by the game's number.
+        agents: the two engines.
+        plays: number of games planned.
+        seed: of the match; each game's seed is derived from it and the game's number.
         limits: of both seats.
-        openings: "free", or "all49": games 2 k and 2 k + 1 are a colour-reversed pair that is offered the same first stone,
-            one after the other of the central 7x7 in an order drawn from the seed.
-        size: of the board.
-        stop: the rule that may end it early, as typed; empty for none.
+        openings: "free", or "all49": games 2 k and 2 k + 1 are a colour-reversed pair that is offered the same first stone.
+            The pairs go through the points of the central 7x7 in an order drawn from the seed.
+        size: rows and columns of the board.
+        stop: the rule that may end the match early, as typed; empty for no rule.
     """
 
     agents: tuple[EngineSpec, EngineSpec]
@@ -51,7 +64,7 @@ class MatchSetup:
     stop: str = ""
 
     def task(self, index: int) -> GameTask:
-        """The game of this number, whatever was played before."""
+        """The game with this number; it does not depend on games played before."""
         black = index % 2
         return GameTask(
             index=index,
@@ -59,10 +72,14 @@ class MatchSetup:
             black=self.agents[black],
             white=self.agents[1 - black],
             limits=self.limits,
-            seed=random.Random(f"{self.seed} game {index}").randrange(2**30),
+            seed=self.game_seed(index),
             opening=self._opening(index // 2),
             size=self.size,
         )
+
+    def game_seed(self, index: int) -> int:
+        """The seed of the game with this number."""
+        return random.Random(f"{self.seed} game {index}").randrange(2**30)
 
     def _opening(self, pair: int) -> Action | None:
         if self.openings == "free":
@@ -73,7 +90,7 @@ class MatchSetup:
         return points[pair % len(points)]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; agents by the words that name them."""
+        """Plain values; agents are given by the words that name them."""
         return {
             "agents": [agent.path for agent in self.agents],
             "plays": self.plays,
@@ -89,7 +106,7 @@ class MatchSetup:
         """The inverse of `to_json`.
 
         Raises:
-            UsageError: an agent's program is not there any more.
+            UsageError: an agent's program no longer exists.
         """
         first, second = (parse_agent(words) for words in data["agents"])
         limits = Limits(**{**data["limits"], "clock": Clock(data["limits"]["clock"])})
@@ -97,5 +114,5 @@ class MatchSetup:
 
     @staticmethod
     def identity(data: Mapping[str, Any]) -> dict[str, Any]:
-        """What two files of records must agree in for their games to belong together; how many there are to be is free."""
+        """What two records must share so that their games belong to one match; the number of games may differ."""
         return {name: value for name, value in data.items() if name not in ("plays", "stop")}

@@ -1,7 +1,7 @@
 """Games as SGF (FF[4], GM[4]: Gomoku), for viewers.
 
-Columns are letters from the left, rows letters from the top. Where white swaps, the node shows the stones anew in their new
-colours, since SGF knows no move that changes them.
+Columns are letters from the left, rows letters from the top. When white swaps, a node sets up all stones in their new colours,
+since SGF has no move that changes them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def game_to_sgf(game: GameRecord) -> str:
 
 
 def heading(size: int | str, number: int, black: str, white: str, result: str, comment: str) -> str:
-    """The first node of a game: board (columns:rows if they differ), names, result (such as B+) and a comment."""
+    """The root node of a game: board (columns:rows if they differ), names, result (such as B+) and a comment."""
     return (
         f"(;FF[4]GM[4]CA[UTF-8]AP[gomoku-arena]SZ[{size}]GN[{number}]"
         f"PB[{_text(black)}]PW[{_text(white)}]RE[{result}]GC[{_text(comment)}]"
@@ -43,7 +43,7 @@ def heading(size: int | str, number: int, black: str, white: str, result: str, c
 
 
 def stone(colour: str, point: Action, size: int) -> str:
-    """A move, B or W, at (x, y), y counted from the bottom row."""
+    """The node of a move by B or W at (x, y), where y counts from the bottom row."""
     return f"{colour}[{_point(point, size)}]"
 
 
@@ -56,7 +56,7 @@ def _text(words: str) -> str:
 
 
 def write_sgf(result: MatchResult, folder: Path) -> int:
-    """Write each game as `game_0007.sgf`; returns how many."""
+    """Write each game to a file such as `game_0007.sgf`; returns the number of files."""
     folder.mkdir(parents=True, exist_ok=True)
     for game in result.games:
         (folder / f"game_{game.index:04}.sgf").write_text(game_to_sgf(game), encoding="utf-8")

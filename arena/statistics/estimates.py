@@ -1,11 +1,11 @@
-"""What a number of games says about one agent: score, intervals, Elo difference, pairs, move times.
+"""What the games of a match say about one agent: score, intervals, Elo difference, pairs, move times.
 
-A game gives the agent seen 1 (win), 1/2 (draw) or 0 (loss); their mean is the score rate. The true rate is meant over further
-games of the same kind, with openings and moves not seen yet. So games may depend on each other in two ways: the two games of a
-colour-reversed pair share their opening, and a game that repeats move by move says nothing new. Clusters are the connected
-components of both relations. The interval takes the variance of the mean over clusters, turns it into an effective number of
-games, and gives that to Wilson's interval (Wilson 1927): the way of survey statistics (Korn and Graubard 1998, with Student's
-t for few clusters; Kish 1965 for the bound). `effective_games` says how, step by step.
+A game is worth 1 (win), 1/2 (draw) or 0 (loss) to the agent; the mean of these values is the score rate. The true rate is that
+of further games of the same kind, with openings and moves not seen yet. So games can depend on each other in two ways: the two
+games of a colour-reversed pair share their opening, and a game that repeats another move by move says nothing new. Clusters are
+the connected components of both relations. The interval estimates the variance of the mean over clusters, turns it into an
+effective number of games, and uses that number in Wilson's interval (Wilson 1927), as is usual in survey statistics (Korn and
+Graubard 1998, with Student's t for few clusters; Kish 1965 for the bound). `effective_games` describes the steps.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from math import exp, inf, isfinite, lgamma, log, log1p, log10, sqrt
 from typing import Any
@@ -22,14 +23,15 @@ Z_95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class GameResult:
-    """One game seen by one agent.
+    """One game from the point of view of one agent.
 
     Attributes:
         value: 1 for a win, 0.5 for a draw, 0 for a loss.
         pair: a key that the two games of a colour-reversed pair (same imposed opening) share; None without pairs. Games
-            2k and 2k + 1 of a match make a pair. An opening that comes again may keep its key: then it is one cluster.
-        identity: equal for games that repeat answer by answer, a refused one at the end among them, with the same agent at
-            black; None if it is not known.
+            2k and 2k + 1 of a match are a pair. If an opening occurs again it may keep its key; all its games are then one
+            cluster.
+        identity: equal for games that agree in every answer, including a refused one at the end, and in the agent that plays
+            black; None if unknown.
     """
 
     value: float
@@ -43,7 +45,7 @@ class GameResult:
 
 @dataclass(frozen=True)
 class EloDifference:
-    """The agent's Elo above its opponent's with its 95 % interval; each may be infinite (score rate 0 or 1)."""
+    """How many Elo the agent is above its opponent, with a 95 % interval; each value may be infinite (score rate 0 or 1)."""
 
     difference: float
     low: float
@@ -51,29 +53,29 @@ class EloDifference:
 
     @property
     def error(self) -> float:
-        """Half the interval's width, as chess tools print it behind a plus-minus sign; infinite if an end is."""
+        """Half the width of the interval, which chess tools print after a plus-minus sign; infinite if an end is."""
         return (self.high - self.low) / 2
 
     def to_json(self) -> dict[str, float | None]:
-        """Plain values; None stands for infinite: minus at `low`, plus at `high` and `error`."""
+        """Plain values; None stands for infinity: minus infinity at `low`, plus infinity at `high` and `error`."""
         values = {"difference": self.difference, "low": self.low, "high": self.high, "error": self.error}
         return {name: value if isfinite(value) else None for name, value in values.items()}
 
 
 @dataclass(frozen=True)
 class MatchStatistics:
-    """A match seen by one agent.
+    """A match from the point of view of one agent.
 
     Attributes:
         score_rate: mean of the games' values in [0, 1]; None without a game.
         naive_95: Wilson's interval as if all games were independent.
-        interval_95: the interval that respects pairs and repeated games.
-        distinct_games: games that differ.
-        clusters: groups of games that do not depend on another group.
-        effective_games: independent games that would tell as much as these do.
+        interval_95: the interval that accounts for pairs and repeated games.
+        distinct_games: number of different games.
+        clusters: number of groups of games that are independent of each other.
+        effective_games: number of independent games that would say as much as these.
         elo: None without a game.
         los: likelihood of superiority, see `likelihood_of_superiority`.
-        pairs: pairs in which the agent made 0, 1/2, 1, 3/2, 2 points; None without a pair.
+        pairs: number of pairs in which the agent scored 0, 1/2, 1, 3/2, 2 points; None without a pair.
     """
 
     games: int
@@ -110,7 +112,7 @@ class MatchStatistics:
 
 
 def match_statistics(results: Sequence[GameResult]) -> MatchStatistics:
-    """Everything above, of the games of a match in the order of their numbers."""
+    """The statistics of a match from its games, in the order of their numbers."""
     games, total = len(results), sum(result.value for result in results)
     effective = effective_games(results)
     interval = wilson_95(total / games * effective, effective) if games else (0.0, 1.0)
@@ -135,18 +137,18 @@ def match_statistics(results: Sequence[GameResult]) -> MatchStatistics:
 
 
 def wilson_95(successes: float, trials: float) -> tuple[float, float]:
-    """Wilson's 95 % score interval of a proportion (Wilson 1927); (0, 1) without trials. Both may be fractions of games."""
+    """Wilson's 95 % score interval of a proportion (Wilson 1927); (0, 1) without trials. Neither count has to be whole."""
     if trials == 0:
         return 0.0, 1.0
     p, z2 = min(1.0, successes / trials), Z_95 * Z_95
     middle = (p + z2 / (2 * trials)) / (1 + z2 / trials)
     half = Z_95 * sqrt(p * (1 - p) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)
-    # Where all were won or lost, the end is exactly there, whatever rounding says.
+    # If every trial succeeded or failed, the end is exactly 1 or 0, whatever rounding says.
     return 0.0 if p == 0 else max(0.0, middle - half), 1.0 if p == 1 else min(1.0, middle + half)
 
 
 def clusters(results: Sequence[GameResult]) -> list[int]:
-    """For each game the number of the first game of its cluster: games linked by `pair` or `identity`, also by a chain."""
+    """For each game, the first game of its cluster: the games linked to it by `pair` or `identity`, directly or by a chain."""
     parent = list(range(len(results)))
 
     def root(game: int) -> int:
@@ -164,21 +166,22 @@ def clusters(results: Sequence[GameResult]) -> list[int]:
 
 
 def effective_games(results: Sequence[GameResult]) -> float:
-    """How many independent games would give as narrow an interval of the score rate as these games do.
+    """How many independent games would give an interval of the score rate as narrow as that of these games.
 
-    With N games, mean m, G clusters of sizes s_g whose values sum to r_g around m:
+    With N games, mean m, and G clusters of size s_g with residuals (values minus m) that sum to r_g:
 
-    1. All won or all lost: G, since every cluster agreed and no more is known.
-    2. The variance of m when each cluster is left out once (jackknife; CR3 in regressions):
+    1. All games won or all lost: G, since every cluster agreed and nothing more is known.
+    2. The variance of m by leaving out each cluster once (jackknife; CR3 in regressions):
        V = (G - 1) / G * sum (r_g / (N - s_g))^2. Pairs that balance out lower it, repeated games raise it.
-    3. If all games of a cluster agreed, the mean would be worth N^2 / sum s_g^2 games (Kish 1965): the least possible. Its
-       variance W is mixed into V with the weight of one cluster against the 2 G min(m, 1 - m) that tell something about a
-       variance, so that an estimate from two or three unusual clusters is not believed.
-    4. m (1 - m) / V games, times (z / t)^2 with Student's t for Kish's number of clusters less one.
-    5. Not below Kish's number, nor above twice the same number taken over distinct games: pairs are trusted to halve the
-       variance and no more.
+    3. If all games of each cluster agreed, the mean would be worth N^2 / sum s_g^2 games (Kish 1965), the least possible
+       number. The corresponding variance W is mixed into V. It gets the weight of one cluster, V that of the
+       2 G min(m, 1 - m) clusters that carry information about a variance, so that an estimate from two or three unusual
+       clusters is not trusted.
+    4. m (1 - m) / V games, times (z / t)^2 with Student's t for Kish's number minus one degrees of freedom.
+    5. At least Kish's number, and at most twice the same number taken over distinct games: pairs are trusted to halve the
+       variance but no more.
 
-    Assumes that how often a game repeats does not depend on how it ends.
+    Assumes that how often a game repeats does not depend on its result.
     """
     games = len(results)
     if games == 0:
@@ -201,15 +204,26 @@ def effective_games(results: Sequence[GameResult]) -> float:
     return max(least, min(estimate, most))
 
 
-def score_interval(results: Sequence[GameResult]) -> tuple[float, float]:
-    """95 % interval of the score rate that respects pairs and repeated games; (0, 1) without a game."""
-    return match_statistics(results).interval_95
+def value_of(game: GameResult, draw: Fraction) -> Fraction:
+    """What a game adds to a mean in which a draw counts `draw`, a win 1 and a loss 0."""
+    return draw if game.value == 0.5 else Fraction(game.value)
+
+
+def mean_interval_95(results: Sequence[GameResult], draw: Fraction) -> tuple[Fraction, Fraction]:
+    """95 % interval of the mean in which a draw counts `draw`; (0, 1) without a game.
+
+    Like `MatchStatistics.interval_95`, it accounts for pairs and repeated games.
+    """
+    effective = effective_games(results)
+    mean = float(sum(value_of(game, draw) for game in results)) / len(results) if results else 0.0
+    low, high = wilson_95(mean * effective, effective)
+    return Fraction(low), Fraction(high)
 
 
 def pair_counts(results: Sequence[GameResult]) -> tuple[int, int, int, int, int] | None:
-    """Pairs with 0, 1/2, 1, 3/2 and 2 points (the pentanomial of fastchess); None without a pair.
+    """How many pairs scored 0, 1/2, 1, 3/2 and 2 points (the pentanomial of fastchess); None without a pair.
 
-    Games of one key make pairs two by two in their order; a game whose other half is lacking is not counted.
+    Games with the same key form pairs two by two, in order; a game without a partner is not counted.
     """
     waiting: dict[Hashable, float] = {}
     counts = [0] * 5
@@ -233,7 +247,7 @@ def _repetitions(results: Sequence[GameResult]) -> list[int]:
 
 
 def elo(score_rate: float) -> float:
-    """Elo difference of a score rate s, 400 log10(s / (1 - s)) (Elo 1978); minus or plus infinity at 0 and 1."""
+    """Elo difference for a score rate s, 400 log10(s / (1 - s)) (Elo 1978); minus infinity at 0, plus infinity at 1."""
     if not 0 <= score_rate <= 1:
         raise ValueError(f"expected a score rate from 0 to 1; got {score_rate}")
     if score_rate in (0, 1):
@@ -242,14 +256,14 @@ def elo(score_rate: float) -> float:
 
 
 def expected_score(difference: float) -> float:
-    """Score rate of an agent that is so many Elo above its opponent: the inverse of `elo`."""
+    """Score rate of an agent that is `difference` Elo above its opponent: the inverse of `elo`."""
     return 1 / (1 + 10 ** (-difference / 400))
 
 
 def likelihood_of_superiority(score_rate: float, games: float) -> float:
-    """Probability that the true rate is above 1/2: after n independent games with mean s, from a uniform prior of the rate.
+    """Probability that the true rate is above 1/2, given n independent games with mean s and a uniform prior of the rate.
 
-    The posterior is Beta(1 + n s, 1 + n (1 - s)); n may be the effective number of games. 1/2 without a game.
+    The posterior is Beta(1 + n s, 1 + n (1 - s)); n may be the effective number of games. Without a game the result is 1/2.
     """
     return beta_cdf(0.5, 1 + games * (1 - score_rate), 1 + games * score_rate)
 
@@ -258,7 +272,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     """Regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz and Stegun 1964, 26.5.8)."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):  # the fraction converges fast on the other side
+    if x > (a + 1) / (a + b + 2):  # the fraction converges faster on the other side
         return 1 - beta_cdf(1 - x, b, a)
     factor = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
     tiny = 1e-300
@@ -281,7 +295,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile_975(freedom: float) -> float:
-    """The value that Student's t exceeds with probability 2.5 %; `freedom` need not be whole."""
+    """The value that Student's t exceeds with probability 2.5 %. The degrees of freedom do not have to be whole."""
     low, high = Z_95, 1e4
     for _ in range(80):
         middle = (low + high) / 2
@@ -296,14 +310,14 @@ def t_quantile_975(freedom: float) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least `share` of the values do not exceed (nearest rank)."""
+    """The smallest value that at least a share `share` of the values do not exceed (nearest rank)."""
     ordered = sorted(values)
     rank = max(1, -(-int(share * 1000) * len(ordered) // 1000))
     return ordered[rank - 1]
 
 
 def move_times(values: Sequence[float]) -> dict[str, float | None]:
-    """median, p95 and max in seconds; None each without a move."""
+    """median, p95 and max in seconds; each is None without a move."""
     if not values:
         return {"median": None, "p95": None, "max": None}
     return {"median": percentile(values, 0.5), "p95": percentile(values, 0.95), "max": max(values)}

@@ -1,120 +1,43 @@
-"""From games to points, and when a match may end before its last game.
+"""When a match may end before its last game.
 
-The formulas of `[score.win_rate]` in assignment.toml are defined here and nowhere else. The rules:
+There are two rules:
 
-- `Decided`: the points are the same over a whole confidence interval that may be looked at after every game.
+- `Decided`: the points are the same over a whole confidence interval that may be examined after every game.
 - `Sprt`: Wald's sequential probability ratio test between two Elo differences (Wald 1945).
 
 Both rest on one fact. A game gives x in [0, 1]: 1, 1/2 or 0. For a mean p and any q, (q/p)^x ((1-q)/(1-p))^(1-x) is convex
-in x, so its mean is at most 1 whatever the distribution of x on [0, 1]: a draw is half a win and half a loss. Products of it
-over games, and mixtures of those over q, are nonnegative supermartingales that begin at 1, and such a one ever reaches 1/alpha
-with probability alpha at most (Ville 1939; the method of mixtures: Robbins 1970, Howard et al. 2021). The mixture here is over
-Beta(a, a), so after n games with sum S it is B(S + a, n - S + a) / B(a, a) over p^S (1-p)^(n-S). In a match of N games the p of
-the next game is what is left, (T - S) / (N - n) where T is the final sum: sampling without replacement (Waudby-Smith and
-Ramdas 2020, 2024).
+in x, so its mean is at most 1 whatever the distribution of x on [0, 1]: a draw is half a win and half a loss. Its products
+over games, and mixtures of those over q, are nonnegative supermartingales that start at 1. The probability that such a process
+ever reaches 1/alpha is at most alpha (Ville 1939; the method of mixtures: Robbins 1970, Howard et al. 2021). The mixture here
+is over Beta(a, a), so after n games with sum S it is B(S + a, n - S + a) / B(a, a) over p^S (1-p)^(n-S). In a match of N games
+the p of the next game is the mean of what is left, (T - S) / (N - n) where T is the final sum: this is sampling without
+replacement (Waudby-Smith and Ramdas 2020, 2024).
 
-What is assumed of games:
+Assumptions about games:
 
-- Colours alternate from game to game and may be unequal. `MatchSequence` keeps the two apart; `Sprt` and `Decided` about the
-  rate look after complete pairs of games only, where the unequal parts cancel.
-- The two games of a colour-reversed pair (`GameResult.pair`) may depend on each other: they are one observation, their mean.
-- What is said about the *rate* is about further games: a game that repeats an earlier one is no observation. What is said
-  about the *match* is about its own games, repeated or not: they need only come in an order that does not matter, as with a
-  seed drawn for each game, or openings that were shuffled.
+- Colours alternate from game to game, and one colour may be better than the other. `MatchSequence` keeps the two apart; `Sprt`
+  and `Decided` about the rate look only after complete pairs of games, where the advantage cancels out.
+- The two games of a colour-reversed pair (`GameResult.pair`) may depend on each other: together they are one observation,
+  their mean.
+- Statements about the *rate* concern further games, so a game that repeats an earlier one is no observation. Statements about
+  the *match* concern its own games, repeated or not. They only require that the order of games carries no information, as
+  with a seed drawn for each game, or shuffled openings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from math import floor, inf, isfinite, lgamma, log
+from math import inf, isfinite, lgamma, log
 from typing import Literal, Protocol
 
-from arena.statistics.estimates import GameResult, effective_games, expected_score, wilson_95
+from arena.statistics.estimates import GameResult, expected_score, value_of
 from common.errors import UsageError
 
-FULL_MARKS_AT = Fraction(9, 10)  # of the score rate, draws as half wins: the score (W - L) / N of 0.8
-
-# a of the mixture. Any value is valid; a small one finds agents early that win or lose nearly all. With 1/10, 29 wins in a row
-# decide the full marks of 64 games, with the usual 1/2 it takes 35; at rates near 1/2 it costs a game or so.
+# a of the mixture. Any value is valid; a small one recognises early an agent that wins or loses nearly every game. With 1/10,
+# 29 wins in a row decide the full marks of 64 games; with the usual 1/2 it takes 35. At rates near 1/2 it costs about a game.
 MIXTURE = 0.1
-
-# ----------------------------------------------------------------------------------------------------- formulas
-
-
-@dataclass(frozen=True)
-class Formula:
-    """How a match becomes points.
-
-    Attributes:
-        draw: what a draw adds to the mean that the points depend on; a win adds 1, a loss nothing.
-        at: (exact mean, exact full points) -> exact points; never falls as the mean grows.
-    """
-
-    name: str
-    draw: Fraction
-    at: Callable[[Fraction, Fraction], Fraction]
-
-    def points(self, wins: int, losses: int, plays: int, points: float) -> float:
-        """Points of a match, of `points` at most; exact up to the last conversion.
-
-        Raises:
-            ValueError: no game, or counts that cannot be.
-        """
-        if plays < 1 or wins < 0 or losses < 0 or wins + losses > plays:
-            raise ValueError(f"expected a match of at least one game; got {wins} wins and {losses} losses in {plays} games")
-        return self.points_at((wins + self.draw * (plays - wins - losses)) / plays, points)
-
-    def points_at(self, mean: Fraction, points: float) -> float:
-        """Points at a mean in [0, 1]."""
-        # By its decimals: 0.1 in assignment.toml is a tenth.
-        return float(self.at(mean, Fraction(str(points))))
-
-    def points_between(self, games: Sequence[GameResult], points: float) -> tuple[float, float]:
-        """Points at both ends of the 95 % interval of the mean, with as many independent games as these are worth."""
-        effective = effective_games(games)
-        mean = float(sum(map(self.value, games))) / len(games) if games else 0.0
-        low, high = wilson_95(mean * effective, effective)
-        return self.points_at(Fraction(low), points), self.points_at(Fraction(high), points)
-
-    def value(self, game: GameResult) -> Fraction:
-        """What a game adds to the mean."""
-        return self.draw if game.value == 0.5 else Fraction(game.value)
-
-
-def _shifted(mean: Fraction, full: Fraction) -> Fraction:
-    # (score + 1) / 1.8 with score = (W - L) / N is the score rate over 0.9.
-    return Fraction(floor(full * min(Fraction(1), mean / FULL_MARKS_AT)))
-
-
-FORMULAS = {
-    "shifted_score": Formula("shifted_score", Fraction(1, 2), _shifted),
-    "straight": Formula("straight", Fraction(0), lambda mean, full: full * mean),
-}
-
-
-def shifted_score(wins: int, losses: int, plays: int, points: float) -> float:
-    """floor(points * min(1, (score + 1) / 1.8)), score = (W - L) / N: a draw is half a win, full marks from score 0.8."""
-    return FORMULAS["shifted_score"].points(wins, losses, plays, points)
-
-
-def straight(wins: int, losses: int, plays: int, points: float) -> float:
-    """points * W / N: a draw counts nothing."""
-    return FORMULAS["straight"].points(wins, losses, plays, points)
-
-
-def formula_named(name: str) -> Formula:
-    """The formula of that name.
-
-    Raises:
-        UsageError: there is none; a ValueError that names the ones there are.
-    """
-    if name not in FORMULAS:
-        raise UsageError(f"expected a score formula among {', '.join(FORMULAS)}; got {name!r}")
-    return FORMULAS[name]
-
 
 # -------------------------------------------------------------------------------------------- intervals at any time
 
@@ -131,23 +54,23 @@ def _log_power(value: float, base: float) -> float:
 
 
 class RateSequence:
-    """A confidence sequence for the true mean: with probability 1 - alpha its intervals hold it after every game at once."""
+    """A confidence sequence for the true mean: with probability 1 - alpha all its intervals, after every game, contain it."""
 
     def __init__(self, alpha: float = 0.05) -> None:
         self.alpha = _probability(alpha, "alpha", 1)
         self.count, self.total = 0, 0.0
 
     def add(self, value: float) -> None:
-        """One independent observation in [0, 1]."""
+        """Add one independent observation in [0, 1]."""
         self.count += 1
         self.total += value
 
     def log_evidence(self, mean: float) -> float:
-        """Log of the supermartingale against a mean; above log(1/alpha) the mean is excluded."""
+        """Log of the supermartingale that tests a mean; above log(1/alpha) the mean is excluded."""
         return _log_mixture(self.total, self.count) - self._log_likelihood(mean)
 
     def interval(self) -> tuple[float, float]:
-        """All means that are not excluded; (0, 1) before the first observation."""
+        """The lowest and highest mean that is not excluded; (0, 1) before the first observation."""
         if self.count == 0:
             return 0.0, 1.0
         best = self.total / self.count
@@ -171,26 +94,26 @@ class RateSequence:
 
 
 class MatchSequence:
-    """A confidence sequence for the mean that a match of fixed length will have shown after its last game.
+    """A confidence sequence for the mean that a match of fixed length will have after its last game.
 
-    It never holds a mean that the remaining games cannot bring about, and with probability 1 - alpha it holds the final one
-    after every game at once. Games 0, 2, ... and games 1, 3, ... (the colours) are two populations sampled without
+    Its intervals never contain a mean that the remaining games cannot produce, and with probability 1 - alpha all of them
+    contain the final one. Games 0, 2, ... and games 1, 3, ... (the two colours) are two populations, sampled without
     replacement; linked games are one population of pairs.
     """
 
     def __init__(self, planned: int, *, linked: bool, alpha: float = 0.05) -> None:
         self.planned, self.linked, self.alpha = planned, linked, _probability(alpha, "alpha", 1)
-        # Sums are kept in half points: a unit (game or linked pair) has 2 or 4 at most.
+        # Sums are kept in half points: a unit (a game or a linked pair) has at most 2 or 4.
         self._unit = 4 if linked else 2
         self._sizes = [planned // 2] if linked else [(planned + 1) // 2, planned // 2]
         self._counts, self._sums = [0] * len(self._sizes), [0] * len(self._sizes)
-        # Log-likelihood of each final sum of a population; concave, since every factor's base is linear in the sum.
+        # Log-likelihood of each final sum of a population. It is concave, since the base of every factor is linear in the sum.
         self._likelihoods = [[0.0] * (self._unit * size + 1) for size in self._sizes]
         self._first: int | None = None  # half points of a linked pair's first game
         self._games = 0
 
     def add(self, value: Fraction | float) -> None:
-        """The next game of the match, in order: 0, 1/2 or 1."""
+        """Add the next game of the match, in order: 0, 1/2 or 1."""
         if self._games >= self.planned:
             raise ValueError(f"expected {self.planned} games; got one more")
         half_points, number = int(2 * value), self._games
@@ -209,14 +132,14 @@ class MatchSequence:
         mixture = _log_mixture(sum(self._sums) / self._unit, sum(self._counts))
         least = min(mixture + log(self.alpha), max(logs))
         kept = [start + i for i, value in enumerate(logs) if value >= least]
-        # A last game without a partner is left open; the half of a pair that was played bounds what is possible.
+        # Nothing is assumed about a last game without a partner; the first game of an incomplete pair limits what is possible.
         loose = 2 if self.linked and self.planned % 2 else 0
         lowest, highest = self.possible()
         low = max(Fraction(kept[0], 2 * self.planned), lowest)
         return low, max(low, min(Fraction(kept[-1] + loose, 2 * self.planned), highest))
 
     def possible(self) -> tuple[Fraction, Fraction]:
-        """The lowest and highest final mean that the remaining games can bring about."""
+        """The lowest and highest final mean that the remaining games can produce."""
         done = sum(self._sums) + (self._first or 0)
         return Fraction(done, 2 * self.planned), Fraction(done + 2 * (self.planned - self._games), 2 * self.planned)
 
@@ -227,7 +150,7 @@ class MatchSequence:
         for final in range(so_far, so_far + full + 1):
             mean = (final - so_far) / full
             logs[final] += _log_power(share, mean) + _log_power(1 - share, 1 - mean)
-        # Below and above lies what the games so far have made impossible.
+        # The games so far have made every sum below and above this range impossible.
         logs[: so_far + points] = [-inf] * (so_far + points)
         beyond = so_far + points + full - self._unit + 1
         logs[beyond:] = [-inf] * (len(logs) - beyond)
@@ -236,9 +159,9 @@ class MatchSequence:
 
 
 def _best_sums(populations: Sequence[Sequence[float]]) -> tuple[int, list[float]]:
-    """The greatest log-likelihood of each total of all populations: (lowest possible total, values from there on).
+    """The greatest log-likelihood of each total over all populations: (lowest possible total, values from there on).
 
-    Populations are concave, so the best way to a total takes the steepest steps of all of them first.
+    The log-likelihoods are concave, so the best way to reach a total takes the steepest steps of all populations first.
     """
     start, value, steps = 0, 0.0, list[float]()
     for logs in populations:
@@ -252,28 +175,43 @@ def _best_sums(populations: Sequence[Sequence[float]]) -> tuple[int, list[float]
 # -------------------------------------------------------------------------------------------------------- rules
 
 
-class Rule(Protocol):
-    """Is told the games of a match in the order of their numbers, and says when it may end."""
+class StoppingRule(Protocol):
+    """Receives the games of a match in the order of their numbers and says when the match may end."""
 
     def add(self, game: GameResult) -> str | None:
-        """Take the next game. None: go on. A sentence: the match may end here, and why; nothing is added after that."""
+        """Take the next game.
+
+        Returns:
+            None to go on, or a sentence that says why the match may end here. No game is added after that.
+        """
+
+
+class PointsFormula(Protocol):
+    """How the mean result of a match becomes points; whoever gives the points passes one in."""
+
+    @property
+    def draw(self) -> Fraction:
+        """What a draw adds to the mean; a win adds 1, a loss nothing."""
+
+    def points_at(self, mean: Fraction, points: float) -> float:
+        """Points for a mean in [0, 1], at most `points`; they never fall as the mean grows."""
 
 
 class InOrder:
-    """Lets a rule look at games that finish in any order, several at once, without its answer depending on that order.
+    """Shows a rule the games in order although they finish in any order, so that its decision does not depend on that.
 
-    The rule sees only the games 0 ... k that are all finished. When it ends the match after game k, `counted` is k + 1 and
-    the result consists of these games alone: games with higher numbers that were finished or begun by then do not count. So
-    a match with one seed ends after the same game however many games run at once.
+    The rule sees game k only after games 0 ... k - 1. When it ends the match after game k, `counted` is k + 1 and only these
+    games count, even if games with higher numbers have finished or begun by then. So a match with a given seed ends after the
+    same game however many games run at once.
     """
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: StoppingRule) -> None:
         self.rule, self.counted = rule, 0
         self.reason: str | None = None
         self._waiting: dict[int, GameResult] = {}
 
     def add(self, index: int, game: GameResult) -> str | None:
-        """Game number `index` (from 0) is finished; the reason to stop, or None to go on."""
+        """Take game number `index` (from 0), which has finished. Returns the reason to stop, or None to go on."""
         if index < self.counted or index in self._waiting:
             if self.reason is None:
                 raise ValueError(f"expected each game once; game {index} came again")
@@ -286,9 +224,9 @@ class InOrder:
 
 
 class _Observations:
-    """Games in order -> independent observations, two games at a time so that both colours are in.
+    """Turns games in order into independent observations, two games at a time so that both colours are included.
 
-    A repeated game is left out; what is new in a linked pair is one observation.
+    A repeated game is left out. The new games of a linked pair are one observation.
     """
 
     def __init__(self) -> None:
@@ -312,18 +250,25 @@ class _Observations:
 class Decided:
     """Ends a match as soon as its points are known.
 
-    About the match (the default): the points are those that all planned games would have given, except with probability
-    alpha at most. It ends without any error where the remaining games cannot change them. Repeated games count, as they do
-    in the points. About the rate: the points are those of the agent's true rate, except with probability alpha at most;
-    that takes many more games, since the planned ones may themselves show another rate.
+    About the match (the default): the points differ from those of all planned games with probability at most alpha, and
+    never where the remaining games cannot change them. Repeated games count, as they do in the points. About the rate: the
+    points differ from those of the agent's true rate with probability at most alpha. That takes many more games, since even
+    the planned games may show a rate other than the true one.
+
+    Args:
+        formula: gives the points.
+        points: full points.
+        planned: games of the match.
+        alpha: probability of an error, in (0, 1).
+        about: see above.
 
     Attributes:
-        points: what the match gives, once it may end.
+        points: what the match is worth, once it may end; None before.
     """
 
     def __init__(
         self,
-        formula: Formula,
+        formula: PointsFormula,
         points: float,
         planned: int,
         *,
@@ -340,15 +285,15 @@ class Decided:
         self._rate, self._observations = RateSequence(alpha), _Observations()
 
     def interval(self) -> tuple[Fraction, Fraction]:
-        """What the mean that the formula uses may be, with the games so far."""
+        """The interval of the mean that the formula uses, after the games so far."""
         if self.about == "rate":
             low, high = self._rate.interval()
             return Fraction(low), Fraction(high)
         return self._match.interval() if self._match is not None else (Fraction(0), Fraction(1))
 
     def add(self, game: GameResult) -> str | None:
-        """See Rule. None after the last planned game as well: that is no early end."""
-        value = self.formula.value(game)
+        """See StoppingRule. The last planned game gives None as well: that is no early end."""
+        value = value_of(game, self.formula.draw)
         self._games += 1
         self._sum += value
         if self.about == "rate":
@@ -391,18 +336,24 @@ class Decided:
 class Sprt:
     """Wald's test of H0, a difference of `elo0`, against H1, `elo1`, on the score rate with draws as half wins.
 
-    Its bounds are log(beta / (1 - alpha)) and log((1 - beta) / alpha) for the log-likelihood ratio. H1 is accepted under H0
-    with probability alpha / (1 - beta) at most and H0 under H1 with beta / (1 - alpha) at most (Wald 1945, Ville 1939); since
-    a game steps beyond the bounds, both are smaller in practice. There is no longest length: a match that ends first leaves
-    the test undecided.
+    The bounds of the log-likelihood ratio are log(beta / (1 - alpha)) and log((1 - beta) / alpha). H1 is accepted under H0
+    with probability at most alpha / (1 - beta), and H0 under H1 with probability at most beta / (1 - alpha) (Wald 1945, Ville
+    1939). In practice both are smaller, since the last game overshoots the bounds. The test has no maximum length: if the match
+    ends first, it stays undecided.
+
+    Args:
+        elo0, elo1: -2000 <= elo0 < elo1 <= 2000.
+        alpha, beta: in (0, 0.5).
 
     Attributes:
-        llr: the log-likelihood ratio so far; above 0 speaks for H1.
-        verdict: what was accepted.
+        llr: the log-likelihood ratio so far; a value above 0 is evidence for H1.
+        verdict: which hypothesis was accepted.
+
+    Raises:
+        UsageError: a value is out of range.
     """
 
     def __init__(self, elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> None:
-        """Raises UsageError, a ValueError, for values that are not -2000 <= elo0 < elo1 <= 2000 and errors in (0, 0.5)."""
         for name, value in (("ELO0", elo0), ("ELO1", elo1)):
             if not -2000 <= value <= 2000:
                 raise UsageError(f"expected {name} from -2000 to 2000; got {value:g}")
@@ -420,10 +371,10 @@ class Sprt:
 
     @classmethod
     def parse(cls, text: str) -> Sprt:
-        """The test of the text "ELO0,ELO1,ALPHA,BETA".
+        """The test that the text "ELO0,ELO1,ALPHA,BETA" describes.
 
         Raises:
-            UsageError: a ValueError with what was expected and what came.
+            UsageError: the text does not have this form, or a value is out of range.
         """
         try:
             elo0, elo1, alpha, beta = (float(part) for part in text.split(","))
@@ -432,7 +383,7 @@ class Sprt:
         return cls(elo0, elo1, alpha, beta)
 
     def add(self, game: GameResult) -> str | None:
-        """See Rule."""
+        """See StoppingRule."""
         self._games += 1
         for value in self._observations.add(game, game.value):
             self.llr += value * self._win + (1 - value) * self._loss

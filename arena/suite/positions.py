@@ -1,8 +1,8 @@
-"""The suite of positions: an engine is put into each of them and asked once (docs/arena.md, "Positions").
+"""The suite of positions: an engine is put into each of them and asked for one move (docs/arena.md, "Positions").
 
-A position is offered in GOMOKU_POSITION, but for its last stone, which is the opponent's and is sent as in any game. Which
-engines stand in it is not guessed from their answers: they say so (`EngineProcess.took_position`). What is right was computed
-by exhaustion: after every answer but the listed ones the opponent wins by force.
+GOMOKU_POSITION contains all stones of a position except the last one, which is the opponent's and is sent as in any game. An
+engine says whether it has set the stones (`EngineProcess.took_position`); this is not guessed from its answers. The right
+answers were computed by exhaustive search: after any other answer the opponent wins by force.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class SuitePosition:
 
     Attributes:
         kind: one of KINDS.
-        depth: stones that whoever wins by continuous fours needs, the five included: the side to move (vcf), or the
-            opponent if nothing is done against it (block, trap).
-        moves: from the empty board, black's first; the last one is the opponent's.
-        answers: every other answer loses by force.
+        depth: number of stones, including the five, that the winner by continuous fours needs: the side to move (vcf), or the
+            opponent if it is not stopped (block, trap).
+        moves: all moves from the empty board, starting with black; the last one is the opponent's.
+        answers: the right answers; every other answer loses by force.
         line: the stones of the shortest such win.
-        greedy: trap: fours or open threes that the side to move can make; all of them lose.
+        greedy: for a trap, the fours or open threes that the side to move can make; all of them lose.
     """
 
     name: str
@@ -53,11 +53,11 @@ class SuitePosition:
 
     @property
     def side(self) -> int:
-        """To move: 0 black, 1 white."""
+        """The side to move: 0 black, 1 white."""
         return len(self.moves) % 2
 
     def position(self) -> Position:
-        """The board; a position of its own for every caller."""
+        """The position on a new board."""
         board = Position()
         for move in self.moves:
             board.play(move)
@@ -66,11 +66,13 @@ class SuitePosition:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What an engine did with a position.
+    """What an engine did in a position.
 
     Attributes:
-        answer: None if there was none that the protocol knows.
-        fault: why the answer does not count, whatever it is; empty if it counts.
+        position: the position.
+        answer: the engine's answer; None if it gave none by the protocol.
+        fault: why the answer does not count; empty if it counts.
+        spent: the time for the answer.
     """
 
     position: SuitePosition
@@ -80,6 +82,7 @@ class Attempt:
 
     @property
     def solved(self) -> bool:
+        """Whether the answer counts and is right."""
         return not self.fault and self.answer in self.position.answers
 
 
@@ -87,7 +90,7 @@ def load_suite(path: Path = POSITIONS) -> list[SuitePosition]:
     """All positions.
 
     Raises:
-        UsageError: the file is not there.
+        UsageError: the file is missing.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -102,10 +105,10 @@ def _position(entry: dict[str, Any]) -> SuitePosition:
 
 
 def find_position(name: str) -> SuitePosition:
-    """The position of this name.
+    """The position with this name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such position.
     """
     suite = load_suite()
     for position in suite:
@@ -115,10 +118,10 @@ def find_position(name: str) -> SuitePosition:
 
 
 def attempt(spec: EngineSpec, position: SuitePosition, limits: Limits) -> Attempt:
-    """Put an engine into a position and ask it once.
+    """Put an engine into a position and ask for its answer.
 
     Raises:
-        UsageError: it does not start, or does not take positions, so that its answer would say nothing.
+        UsageError: the engine does not start, or does not take positions, so that its answer would mean nothing.
     """
     with open_engine(spec, limits, GameOffer(seed=SEED, position=position.moves[:-1])) as engine:
         try:
@@ -127,8 +130,8 @@ def attempt(spec: EngineSpec, position: SuitePosition, limits: Limits) -> Attemp
             raise UsageError(f"expected an engine that starts; {spec.path} {failure}") from failure
         if not engine.took_position:
             raise UsageError(
-                f"{spec.path} does not take positions, and the protocol of a game cannot put it into one, so nothing is said "
-                f"about it: assign ai_set_stone in init() (section 4.4 of docs/handout.md) and build it anew"
+                f"{spec.path} does not take positions, and the protocol of a game cannot put it into one, so it cannot be "
+                f"tested: assign ai_set_stone in init() (section 4.4 of docs/handout.md) and rebuild it"
             )
         answer, fault = None, ""
         try:
@@ -140,7 +143,7 @@ def attempt(spec: EngineSpec, position: SuitePosition, limits: Limits) -> Attemp
 
 
 def run_suite(spec: EngineSpec, limits: Limits, suite: list[SuitePosition]) -> Iterator[Attempt]:
-    """An attempt at each position, by a process of its own.
+    """Attempt each position with a new process.
 
     Raises:
         UsageError: see `attempt`.
@@ -151,7 +154,7 @@ def run_suite(spec: EngineSpec, limits: Limits, suite: list[SuitePosition]) -> I
 
 
 def table(spec: EngineSpec, limits: Limits) -> Iterator[str]:
-    """The run on the whole suite as lines of text, each as soon as it is known.
+    """Run an engine on the whole suite; yields the lines of the table as soon as they are known.
 
     Raises:
         UsageError: see `attempt` and `load_suite`.
@@ -177,12 +180,12 @@ def _total(name: str, attempts: list[Attempt]) -> str:
 
 
 def describe(position: SuitePosition) -> str:
-    """What is asked and what is right, in a sentence or two."""
+    """The task of a position and its right answers, in two or three sentences."""
     mover = ("black (X)", "white (O)")[position.side]
     answers, line, greedy = (
         ", ".join(f"{x} {y}" for x, y in points) for points in (position.answers, position.line, position.greedy)
     )
-    winner = "it" if position.kind == "vcf" else "the opponent, if let,"
+    winner = "it" if position.kind == "vcf" else "the opponent, unless stopped,"
     traps = f" Its strongest threats lose: {greedy}." if greedy else ""
     return (
         f"{position.name}, {KINDS[position.kind]}: {mover} is to move; {winner} wins with {position.depth} stones, by {line}.\n"

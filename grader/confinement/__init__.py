@@ -1,1 +1,1 @@
-"""The walls between a submission's programs and the machine that grades them."""
+"""What keeps a submission's programs apart from the machine that grades them."""

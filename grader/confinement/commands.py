@@ -1,4 +1,4 @@
-"""The command that tries the confinement on this machine."""
+"""The command that tests the confinement on this machine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from grader.screen import Screen
 
 
 def doctor_command(options: argparse.Namespace) -> int:
-    """Try whether the confinement holds on this machine."""
+    """Test whether the confinement holds on this machine."""
     return doctor.main(options.level, Screen())
 
 
 def add_commands(commands: Any) -> None:
     """Add this command to the subparsers of `python -m grader`."""
-    examining = commands.add_parser("doctor", help="try whether the confinement of submissions holds on this machine")
+    examining = commands.add_parser("doctor", help="test whether the confinement of submissions holds on this machine")
     examining.add_argument("--level", choices=LEVELS, help="(default: the strongest that works)")
     examining.set_defaults(run=doctor_command)

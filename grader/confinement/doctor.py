@@ -1,7 +1,7 @@
 """`python -m grader doctor`: does the confinement hold on this machine? Each property is tried, none is assumed.
 
-For each a small program of `grader.confinement.probes` is run confined as a submission's would be, and what it got is
-judged from outside. What does not hold is said with what to do about it.
+For each property a small program of `grader.confinement.probes` runs confined like a submission, and its result is checked
+from outside. A property that does not hold is reported with a remedy.
 """
 
 from __future__ import annotations
@@ -23,12 +23,21 @@ from pathlib import Path
 from typing import Any
 
 from grader.assignment import ROOT
-from grader.confinement.sandbox import LEVELS, PROBES, TMP_BYTES, TMP_FILES, ProcessLimits, Sandbox, find_sandbox, try_level
+from grader.confinement.sandbox import (
+    LEVELS,
+    PROBES_FILE,
+    TMP_BYTES,
+    TMP_FILES,
+    ProcessLimits,
+    Sandbox,
+    find_sandbox,
+    try_level,
+)
 
 LIMITS = ProcessLimits(memory_mib=512, cpu_s=5, processes=24, file_size_mib=16)
 LIMIT_S = 20.0
 GONE_S = 3.0
-NAMESPACES = "by namespaces"  # what the machine's remedy brings
+NAMESPACES = "by namespaces"  # stands for the sandbox's own remedy on this machine
 SECCOMP = "Use a kernel with seccomp, on x86_64 or aarch64."
 LINUX = "Use Linux, where this limit binds."
 
@@ -38,8 +47,8 @@ class Finding:
     """One property on this machine.
 
     Attributes:
-        seen: what was tried and what came of it.
-        advice: what to do where it does not hold.
+        seen: what was tried, and the result.
+        advice: the remedy if it does not hold.
     """
 
     name: str
@@ -53,21 +62,21 @@ class Finding:
 
 
 class NoAnswer(Exception):
-    """A probe was ended before it told what it got."""
+    """A probe was killed before it printed its result."""
 
 
 class Patient:
-    """A sandbox and a scratch folder to try things in; each probe is a fresh start."""
+    """A sandbox and a scratch folder to test; each probe is a fresh process."""
 
     def __init__(self, sandbox: Sandbox, scratch: Path) -> None:
         self.sandbox, self.scratch = sandbox, scratch
 
     @contextmanager
     def started(self, *probe: object, limits: ProcessLimits = LIMITS) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-        """The probe's process and the mark in its command line; ended as a worker is."""
+        """The probe's process and the mark in its command line; killed at the end, like a worker."""
         mark = f"probe={secrets.token_hex(8)}"
-        command = [sys.executable, "-I", "-S", "-X", mark, str(PROBES), *map(str, probe)]
-        wrapped = self.sandbox.wrap(command, limits=limits, read_only=[PROBES], scratch=self.scratch)
+        command = [sys.executable, "-I", "-S", "-X", mark, str(PROBES_FILE), *map(str, probe)]
+        wrapped = self.sandbox.wrap(command, limits=limits, read_only=[PROBES_FILE], scratch=self.scratch)
         process = subprocess.Popen(
             wrapped,
             stdin=subprocess.DEVNULL,
@@ -88,7 +97,7 @@ class Patient:
                 process.stdout.close()
 
     def ask(self, *probe: object, limits: ProcessLimits = LIMITS) -> Any:
-        """What the probe got; NoAnswer where it was ended or gave none."""
+        """Run the probe and return its result; NoAnswer if there is none."""
         with self.started(*probe, limits=limits) as (process, _):
             try:
                 answer, _ = process.communicate(timeout=LIMIT_S)
@@ -102,16 +111,21 @@ def _files(patient: Patient) -> tuple[bool, str]:
         secret = Path(folder, "secret")
         secret.write_text("hidden", encoding="ascii")
         os.chmod(folder, 0o755)
-        tried = [secret, ROOT / "assignment.toml", ROOT / "grader" / "judge" / "support" / "positions.py", Path("/etc/passwd")]
+        tried = [
+            secret,
+            ROOT / "assignment.toml",
+            ROOT / "grader" / "judge" / "support" / "drawn_positions.py",
+            Path("/etc/passwd"),
+        ]
         found = patient.ask("read", *tried)
-    return found == [], f"Files outside were looked for; {_count(found, 'could be read')}."
+    return found == [], f"Of the files outside that were tried, {_count(found, 'could be read')}."
 
 
 def _writes(patient: Patient) -> tuple[bool, str]:
     with tempfile.TemporaryDirectory(prefix="grader-open-") as folder:
         os.chmod(folder, 0o777)
         found = patient.ask("write", folder, "/", "/dev", "/var/tmp")
-    return found == [], f"A file was written in folders other than the scratch; {_count(found, 'let it')}."
+    return found == [], f"Of the folders other than the scratch folder, {_count(found, 'could be written to')}."
 
 
 def _network(patient: Patient) -> tuple[bool, str]:
@@ -121,17 +135,20 @@ def _network(patient: Patient) -> tuple[bool, str]:
 
 
 def _processes(patient: Patient) -> tuple[bool, str]:
-    # Numbers inside are small, so ours must be large to be looked for there.
+    # Process ids inside are small, so only large ids of ours can be told from them.
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as other:
         own = [pid for pid in (os.getpid(), other.pid) if pid > 50]
         found = patient.ask("processes", *own)
         other.kill()
-    return found == [], f"The grader's processes were looked for; {_count(found, 'could be seen')}."
+    return found == [], f"Of the grader's processes, {_count(found, 'could be seen')}."
 
 
 def _reaching(patient: Patient) -> tuple[bool, str]:
     found = patient.ask("reach", os.getpid())
-    return found == [], f"Signals to other processes and access to their memory were tried; {_count(found, 'let it')}."
+    return (
+        found == [],
+        f"Of the processes to signal or to read the memory of, {_count(found, 'could be reached')}.",
+    )
 
 
 def _user(patient: Patient) -> tuple[bool, str]:
@@ -143,51 +160,51 @@ def _user(patient: Patient) -> tuple[bool, str]:
 
 def _children(patient: Patient) -> tuple[bool, str]:
     started = patient.ask("children", LIMITS.processes + 16)
-    return started == 0, f"{started} processes were started by a program that may start none."
+    return started == 0, f"A program that may not start any started {started} processes."
 
 
 def _compilers_children(patient: Patient) -> tuple[bool, str]:
     started = patient.ask("children", LIMITS.processes + 16, limits=replace(LIMITS, children=True))
     holds = 0 < started < LIMITS.processes + 16
-    return holds, f"{started} processes at once were started under a limit of {LIMITS.processes}, as for a compiler."
+    return holds, f"A program like a compiler started {started} processes at once under a limit of {LIMITS.processes}."
 
 
 def _threads(patient: Patient) -> tuple[bool, str]:
     started = patient.ask("threads", LIMITS.processes + 16)
-    # Without namespaces the user's other programs count and are allowed for; some may have ended meanwhile.
+    # Without namespaces the limit includes the user's other programs; some of them may have ended meanwhile.
     holds = 0 < started < LIMITS.processes + 16
-    return holds, f"{started} threads at once were started under a limit of {LIMITS.processes}."
+    return holds, f"A program started {started} threads at once under a limit of {LIMITS.processes}."
 
 
 def _memory(patient: Patient) -> tuple[bool, str]:
     got = patient.ask("allocate", LIMITS.memory_mib + 256)
     return (
         got is False,
-        f"{LIMITS.memory_mib + 256} MiB {'were had' if got else 'were refused'}, the limit being {LIMITS.memory_mib}.",
+        f"{LIMITS.memory_mib + 256} MiB were {'granted' if got else 'refused'} under a limit of {LIMITS.memory_mib}.",
     )
 
 
 def _uncounted(patient: Patient) -> tuple[bool, str]:
     got = patient.ask("uncounted")
-    return got is False, f"Memory that counts for no process could {'be had' if got else 'not be had'}."
+    return got is False, f"Memory that counts for no process was {'granted' if got else 'refused'}."
 
 
 def _disk(patient: Patient) -> tuple[bool, str]:
     written = [patient.ask("fill", place) for place in (patient.scratch, "/tmp", "/dev/shm")]
     most = max(written)
-    return most <= TMP_BYTES, f"At most {most >> 20} MiB could be written in one place, where {TMP_BYTES >> 20} are meant."
+    return most <= TMP_BYTES, f"At most {most >> 20} MiB could be written in one place; the limit is {TMP_BYTES >> 20}."
 
 
 def _files_made(patient: Patient) -> tuple[bool, str]:
     places, patiently = (patient.scratch, "/tmp", "/dev/shm"), replace(LIMITS, cpu_s=int(LIMIT_S))
     made = [patient.ask("crowd", place, TMP_FILES + 1000, limits=patiently) for place in places]
     most = max(made)
-    return most <= TMP_FILES, f"At most {most} files could be made in one place, where {TMP_FILES} are meant."
+    return most <= TMP_FILES, f"At most {most} files could be made in one place; the limit is {TMP_FILES}."
 
 
 def _file_size(patient: Patient) -> tuple[bool, str]:
     small = patient.ask("fill", patient.scratch, limits=replace(LIMITS, file_size_mib=1))
-    return small == 0, f"A file beyond the limit of a file's size was written to; it was {'accepted' if small else 'refused'}."
+    return small == 0, f"Writing beyond the limit of a file's size was {'accepted' if small else 'refused'}."
 
 
 def _namespace(patient: Patient) -> tuple[bool, str]:
@@ -201,7 +218,7 @@ def _deaf(patient: Patient) -> tuple[bool, str]:
         process.stdout.readline()
         os.killpg(process.pid, signal.SIGTERM)
     left = _left(mark)
-    return not left, f"A program that ignores signals {'outlived' if left else 'did not outlive'} its end."
+    return not left, f"A program that ignores signals {'survived' if left else 'did not survive'} being killed."
 
 
 def _daemon(patient: Patient) -> tuple[bool, str]:
@@ -213,7 +230,7 @@ def _daemon(patient: Patient) -> tuple[bool, str]:
     left = _left(mark)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
-    return not left, f"A process that left its session and its parent {'outlived' if left else 'did not outlive'} the program."
+    return not left, f"A process that left its session and its parent {'outlived' if left else 'did not outlive'} its program."
 
 
 def _cpu(patient: Patient) -> tuple[bool, str]:
@@ -221,7 +238,7 @@ def _cpu(patient: Patient) -> tuple[bool, str]:
         burnt = patient.ask("burn", 3, limits=replace(LIMITS, cpu_s=1))
     except NoAnswer:
         burnt = False
-    return not burnt, f"3 s of CPU time were {'used' if burnt else 'cut short'}, the limit being 1."
+    return not burnt, f"A program that wanted 3 s of CPU time {'got them' if burnt else 'was stopped'} under a limit of 1."
 
 
 PROPERTIES: dict[str, tuple[Callable[[Patient], tuple[bool, str]], str]] = {
@@ -251,7 +268,7 @@ def _count(found: list[Any], what: str) -> str:
 
 
 def _left(mark: str) -> list[int]:
-    """Processes that carry the mark and are still there after a while."""
+    """Processes with the mark that are still running after GONE_S seconds."""
     until = time.monotonic() + GONE_S
     while (left := _marked(mark)) and time.monotonic() < until:
         time.sleep(0.02)
@@ -270,7 +287,7 @@ def _marked(mark: str) -> list[int]:
 
 
 def examine(sandbox: Sandbox, names: Iterable[str] = PROPERTIES) -> list[Finding]:
-    """Try properties of one level, all by default."""
+    """Try these properties of one level; by default all."""
     scratch = Path(tempfile.mkdtemp(prefix="grader-scratch-")).resolve()
     try:
         return [_examine_one(name, Patient(sandbox, scratch)) for name in names]
@@ -283,12 +300,12 @@ def _examine_one(name: str, patient: Patient) -> Finding:
     try:
         holds, seen = look(patient)
     except NoAnswer:
-        holds, seen = False, "The program that tried gave no answer."
+        holds, seen = False, "The program that tried it gave no result."
     return Finding(name, holds, seen, patient.sandbox.remedy if advice == NAMESPACES else advice)
 
 
 def main(level: str | None, announce: Callable[[str], None]) -> int:
-    """Print what holds at this level, or at the strongest that works here; 0 if all holds."""
+    """Print which properties hold at this level, or at the strongest that works here; 0 if all hold."""
     sandbox = find_sandbox(level)
     for stronger in LEVELS[: LEVELS.index(sandbox.level)]:
         why_not = try_level(stronger)

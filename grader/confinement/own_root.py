@@ -63,7 +63,7 @@ def protect(target: str, flags: int, recursive: bool = True) -> None:
     check(LIBC.syscall(MOUNT_SETATTR, AT_FDCWD, target.encode(), below, attributes, len(attributes)), f"protect {target}")
 
 
-def show(path: str, source: str, flags: int) -> None:
+def make_visible(path: str, source: str, flags: int) -> None:
     """Make a file or folder of the machine visible under a path of the new root, which is made where it does not exist."""
     if os.path.isdir(OUTSIDE + source):
         os.makedirs(path, exist_ok=True)
@@ -96,7 +96,7 @@ def build_root(shown: Sequence[str], memory: Sequence[str], bound: Sequence[str]
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     os.mkdir("/dev")
     for name in DEVICES:
-        show(f"/dev/{name}", f"/dev/{name}", MS_NOSUID | MS_NOEXEC)
+        make_visible(f"/dev/{name}", f"/dev/{name}", MS_NOSUID | MS_NOEXEC)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.symlink(f"/proc/self/fd/{number}", f"/dev/{name}")
     os.symlink("/proc/self/fd", "/dev/fd")
@@ -108,7 +108,7 @@ def build_root(shown: Sequence[str], memory: Sequence[str], bound: Sequence[str]
             os.makedirs(path, exist_ok=True)
             mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=1777,{size}")
         else:
-            show(path, sources[path], MS_NOSUID | MS_NODEV | (MS_RDONLY if kind == "shown" else 0))
+            make_visible(path, sources[path], MS_NOSUID | MS_NODEV | (MS_RDONLY if kind == "shown" else 0))
     check(LIBC.umount2(OUTSIDE.encode(), MNT_DETACH), "let go of the machine's root")
     os.rmdir(OUTSIDE)
     protect("/", MS_RDONLY, recursive=False)

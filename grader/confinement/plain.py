@@ -1,6 +1,6 @@
-"""What both sides of a worker's exchange share: plain values as JSON, and the evaluator that both can compute.
+"""What both sides of a worker's exchange share: plain values as JSON, and an evaluator that both can compute.
 
-numpy arrays travel as `{"__array__": [dtype, shape, base64]}`. The standard library and numpy alone are imported, since this
+numpy arrays are sent as `{"__array__": [dtype, shape, base64]}`. Only the standard library and numpy are imported, since this
 runs in the sandbox too.
 """
 
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 MAX_DIMENSION = 2**31
-# The numbers that travel in arrays, in either byte order: what the machine calls them -> dtype.
+# The dtypes of arrays that may be sent, in either byte order, by the machine's names.
 DTYPES = {str(dtype): dtype for code in "?bhilqBHILQefd" for dtype in (np.dtype(code), np.dtype(code).newbyteorder())}
 
 
 def encode(value: Any) -> Any:
-    """numpy arrays and scalars, tuples and dict keys -> what JSON holds; ValueError for an array not of plain numbers."""
+    """Turn numpy arrays and scalars, tuples and dict keys into JSON values; ValueError for an array of other than numbers."""
     if isinstance(value, np.ndarray):
         if str(value.dtype) not in DTYPES:
             raise ValueError(f"expected numbers, got an array of {value.dtype}")
@@ -50,14 +50,14 @@ def decode(value: Any) -> Any:
 
 
 def _decode_array(parts: Any) -> np.ndarray:
-    """Nothing is made of parts that do not fit together: they may come from a student."""
+    """The array, if its parts fit together; a student may have written them."""
     if not isinstance(parts, list) or [type(part) for part in parts] != [str, list, str]:
-        raise ValueError("expected an array as its dtype, shape and bytes")
+        raise ValueError("expected an array given by its dtype, shape and bytes")
     name, shape, data = parts
     if name not in DTYPES:
         raise ValueError(f"expected numbers, got an array of {name[:50]}")
     if not all(type(size) is int and 0 <= size < MAX_DIMENSION for size in shape):
-        raise ValueError("expected a shape of counts")
+        raise ValueError("expected a shape of non-negative integers")
     dtype, content = DTYPES[name], base64.b64decode(data, validate=True)
     if len(content) != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"expected an array of shape {tuple(shape)}; got {len(content)} bytes")
@@ -69,11 +69,11 @@ def number(value: Any) -> float:
     try:
         return float(np.asarray(value, dtype=float).reshape(-1)[0]) if np.size(value) else float("nan")
     except OverflowError:
-        raise ValueError("expected a visit count, value or prior; got a whole number too large for a float") from None
+        raise ValueError("expected a visit count, value or prior; got an integer too large for a float") from None
 
 
 def whole(value: Any) -> int:
-    """A move as a whole number; ValueError for one that is no move of any board."""
+    """A move as an integer; ValueError for a number that is not a move on any board."""
     move = int(value)
     if abs(move) >= MAX_DIMENSION:
         raise ValueError(f"expected a move; got a number of {move.bit_length()} bits")
@@ -81,9 +81,9 @@ def whole(value: Any) -> int:
 
 
 def hash_priors_and_value(stones: Sequence[tuple[int, int]], side: int, legal: Sequence[int], seed: int) -> Any:
-    """A fixed evaluator that no search can foresee: priors [len(legal)] summing to 1 and a value in (-0.9, 0.9).
+    """A fixed evaluator that no search can predict: priors [len(legal)] that sum to 1, and a value in (-0.9, 0.9).
 
-    Both depend on the stones (move, player), the side to move and the seed alone. Used on both sides of the pipe.
+    Both depend only on the stones (move, player), the side to move and the seed. Used on both sides of the pipe.
     """
     text = f"{seed}:{side}:{sorted(stones)}".encode()
     numbers = np.frombuffer(hashlib.shake_128(text).digest(4 * (len(legal) + 1)), dtype=np.uint32) / 2.0**32

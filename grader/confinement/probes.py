@@ -1,9 +1,9 @@
-"""What a hostile program would try first, each by a few lines: run inside the sandbox by `grader.confinement.doctor`.
+"""What a hostile program would try first, a few lines each; `grader.confinement.doctor` runs them inside the sandbox.
 
     python -I -S probes.py NAME ARGUMENT...
 
-Each prints one line of JSON, what it got. All of them are bounded by themselves, so that they do no harm where nothing holds.
-It uses the standard library only and imports nothing of the grader, since it runs where the grader cannot be seen.
+Each prints its result as one line of JSON. Each limits itself, so that it does no harm where the confinement does not hold.
+This module uses only the standard library and imports nothing of the grader, since it runs where the grader cannot be seen.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WAIT_S = 30
 
 
 def read(*paths: str) -> list[str]:
-    """Those of the files that can be read."""
+    """The files that can be read."""
     return [path for path in paths if _opens(path)]
 
 
@@ -39,7 +39,7 @@ def _opens(path: str) -> bool:
 
 
 def write(*folders: str) -> list[str]:
-    """Those of the folders that a file can be made in."""
+    """The folders in which a file can be made."""
     found = []
     for folder in folders:
         path = Path(folder, f"probe-{os.getpid()}")
@@ -62,19 +62,19 @@ def connect(port: str) -> bool:
 
 
 def processes(*ids: str) -> list[str]:
-    """Those of the processes that can be seen."""
+    """The processes that can be seen."""
     return [pid for pid in ids if Path("/proc", pid, "stat").exists()]
 
 
 def user() -> dict[str, Any]:
-    """The user id, and whether more rights could be had by starting a program that gives them."""
+    """The user id, and whether starting a set-user-id program is prevented from giving more rights."""
     status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     fields = dict(line.split(":\t", 1) for line in status if ":\t" in line)
     return {"uid": os.getuid(), "no_new_privileges": fields.get("NoNewPrivs") == "1"}
 
 
 def children(most: str) -> int:
-    """How many processes at once could be started, of so many tried; they end when nobody can write to them any more."""
+    """How many of `most` processes could be started at once; they end when their pipe is closed."""
     waits, wakes = os.pipe()
     started: list[int] = []
     try:
@@ -94,7 +94,7 @@ def children(most: str) -> int:
 
 
 def reach(*ids: str) -> list[str]:
-    """Those of the processes that could be signalled, or whose memory could be written; so of its parent's and the first's."""
+    """The processes that can be signalled, and those whose memory can be opened, parent and first process included."""
     found = []
     for pid in ids:
         try:
@@ -112,7 +112,7 @@ def reach(*ids: str) -> list[str]:
 
 
 def threads(most: str) -> int:
-    """How many threads at once could be started, of so many tried."""
+    """How many of `most` threads could be started at once."""
     done, started = threading.Event(), 0
     threading.stack_size(64 << 10)
     try:
@@ -126,7 +126,7 @@ def threads(most: str) -> int:
 
 
 def fill(folder: str) -> int:
-    """How many bytes could be written in a folder, in many files."""
+    """How many bytes can be written to a folder, in many files."""
     written = 0
     files: list[Path] = []
     try:
@@ -142,7 +142,7 @@ def fill(folder: str) -> int:
 
 
 def crowd(folder: str, most: str) -> int:
-    """How many empty files could be made in a folder, of so many tried."""
+    """How many of `most` empty files can be made in a folder."""
     made = 0
     try:
         while made < int(most):
@@ -156,7 +156,7 @@ def crowd(folder: str, most: str) -> int:
 
 
 def allocate(mib: str) -> bool:
-    """Whether that much memory could be had; it is not touched."""
+    """Whether this much memory can be allocated; it is not touched."""
     try:
         return len(bytearray(int(mib) << 20)) > 0
     except MemoryError:
@@ -164,7 +164,7 @@ def allocate(mib: str) -> bool:
 
 
 def uncounted() -> bool:
-    """Whether there is memory that counts for no process: a file without a name in any folder."""
+    """Whether memory can be had that counts for no process: a file without a name in any folder."""
     try:
         os.close(os.memfd_create("probe"))
     except (OSError, AttributeError):
@@ -173,12 +173,12 @@ def uncounted() -> bool:
 
 
 def namespace() -> bool:
-    """Whether a user namespace could be made, in which this program would be root."""
+    """Whether a user namespace can be made, in which this program would be root."""
     return ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWUSER) == 0
 
 
 def deaf() -> bool:
-    """Ignores what can be ignored, and stays."""
+    """Ignore all signals that can be ignored, and keep running."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     print("true", flush=True)
@@ -187,12 +187,12 @@ def deaf() -> bool:
 
 
 def daemon() -> bool:
-    """Leaves a process behind that has its own session and no parent."""
+    """Leave a process behind that has its own session and no parent."""
     if os.fork() == 0:
         os.setsid()
         if os.fork():
             os._exit(0)
-        os.closerange(0, 3)  # whoever reads what this program prints does not wait for the one that it leaves behind
+        os.closerange(0, 3)  # so that a reader of this program's output does not wait for the process left behind
         time.sleep(WAIT_S)
         os._exit(0)
     time.sleep(0.2)
@@ -200,7 +200,7 @@ def daemon() -> bool:
 
 
 def burn(seconds: str) -> bool:
-    """Uses CPU time."""
+    """Use this much CPU time."""
     while time.process_time() < float(seconds):
         pass
     return True

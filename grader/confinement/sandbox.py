@@ -1,15 +1,15 @@
-"""Confinement of a submission's programs: one interface, four levels, the strongest that this machine offers.
+"""Confinement of a submission's programs: one interface and four levels, of which the strongest that works here is used.
 
-    namespaces  a root with only /usr, the interpreter, the named folders (read-only) and a scratch; no network; process,
-                ipc and host names of its own (grader.confinement.own_root)
-    bubblewrap  the same by the program bubblewrap, which some systems allow to make namespaces and others not; the number of
-                files in memory has no limit
-    landlock    without namespaces: the kernel's Landlock withholds files, a filter of system calls the network and whatever
-                reaches into other processes; programs are seen by name, and the disk can be filled
+    namespaces  a root with only /usr, the interpreter, the named folders (read-only) and a scratch folder; no network; its
+                own process, ipc and host names (grader.confinement.own_root)
+    bubblewrap  the same with the program bubblewrap, which some systems allow to make namespaces when they forbid it to
+                others; the number of files in memory is not limited
+    landlock    without namespaces: the kernel's Landlock withholds files, and a filter of system calls withholds the network
+                and access to other processes; the names of other programs can be seen, and the disk can be filled
     rlimits     the filter, and limits on memory, CPU, processes and file size
 
-Where the grader is root, programs run under a user id of their own. A level is probed by starting a program under it, never
-assumed. Every result records the level and what it withholds.
+If the grader is root, programs run under a user id of their own. A level is never assumed: it is tried by starting a program
+under it. Every result records the level and what it withholds.
 """
 
 from __future__ import annotations
@@ -33,18 +33,21 @@ LEVELS = ("namespaces", "bubblewrap", "landlock", "rlimits")
 WITH_NAMESPACES = LEVELS[:2]
 CONFINE = Path(__file__).with_name("confine.py")
 OWN_ROOT = Path(__file__).with_name("own_root.py")
-PROBES = Path(__file__).with_name("probes.py")
-# Each confined program gets one of these ids, which lie above the users of a machine; a container may have the second alone.
+PROBES_FILE = Path(__file__).with_name("probes.py")
+# Each confined program gets one of these ids, above those of a machine's users; a container may have only the second range.
 USER_IDS = (range(100_000, 150_000), range(30_000, 60_000))
 PROBE_LIMIT_S = 20
-TMP_BYTES = 64 << 20  # of each of the places in memory that may be written
-TMP_FILES = 4096  # in each of them
+TMP_BYTES = 64 << 20  # size of each file system in memory that programs may write to
+TMP_FILES = 4096  # files in each of them
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full")
-# What programs read of the machine where it is not hidden from them: how many processors, which kind, how much memory.
+# What programs read about the machine where it is not hidden: number and kind of processors, amount of memory.
 ABOUT_MACHINE = ("/dev/random", "/dev/urandom", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
 CAPABILITIES = {"CAP_DAC_OVERRIDE": 1, "CAP_DAC_READ_SEARCH": 2, "CAP_SETGID": 6, "CAP_SETUID": 7}
-READING = ("CAP_DAC_READ_SEARCH", "CAP_DAC_OVERRIDE")  # to reach files whatever their mode; the second alone is in containers
+READ_CAPABILITIES = (
+    "CAP_DAC_READ_SEARCH",
+    "CAP_DAC_OVERRIDE",
+)  # to reach files whatever their mode; the second alone is in containers
 CONTAINERS = ("/.dockerenv", "/run/.containerenv")
 # A setting that forbids namespaces, its value then, and the one that allows them.
 SWITCHES = (
@@ -56,11 +59,11 @@ SWITCHES = (
 
 @dataclass(frozen=True)
 class ProcessLimits:
-    """What one confined program may use; memory is address space a process.
+    """What one confined program may use; memory is address space per process.
 
     Attributes:
-        processes: threads are counted too.
-        children: whether it may start other processes, as a compiler does; without, its memory is bounded as a whole.
+        processes: including threads.
+        children: whether it may start other processes, as a compiler does; if not, its total memory is limited.
     """
 
     memory_mib: int
@@ -77,8 +80,8 @@ class Sandbox:
     Attributes:
         level: one of LEVELS.
         own_user: programs run under a user id of their own (only where the grader itself is root).
-        capability: the one of READING that programs keep where what they need lies where only root can reach it; with
-            namespaces or Landlock they still open nothing else.
+        capability: one of READ_CAPABILITIES, which programs keep if they need files that only root can reach; with namespaces
+            or Landlock they still cannot open any others.
     """
 
     level: str
@@ -87,7 +90,7 @@ class Sandbox:
 
     @property
     def weak(self) -> bool:
-        """Whether submissions are refused without the caller's consent, since they could write what the grader writes."""
+        """Whether submissions need the caller's consent, since they could write where the grader writes."""
         # Landlock of a kernel before 6.2 does not withhold truncation.
         return self.level == "rlimits" or (self.level == "landlock" and not self.own_user and landlock_version() < 3)
 
@@ -106,16 +109,16 @@ class Sandbox:
 
     @property
     def sentence(self) -> str:
-        """What a report says of the level, with what would make it stronger where it is weak."""
+        """What a report says about the level, with a remedy if it is weak."""
         if self.weak:
-            lacks = "could reach all files that their user may read or write"
+            lacks = "can reach all files that their user may read or write"
             if self.level == "landlock":
-                lacks = "could cut short files that their user may write"
+                lacks = "can truncate files that their user may write"
             return f"Weak confinement ({self.level}): programs {lacks}. {self.remedy}"
         if self.level == "landlock":
             return (
-                "Programs ran without network and could open only their own files (landlock); without namespaces they could "
-                "see that other programs ran, and fill the disk."
+                "Programs ran without network and could open only their own files (landlock). Without namespaces they could "
+                "see which other programs were running, and fill the disk."
             )
         return f"Programs ran without network, seeing only their own files ({self.level})."
 
@@ -132,14 +135,14 @@ class Sandbox:
         """The command line that runs `command` confined.
 
         Args:
-            command: program and arguments; the program is seen under the same path inside.
+            command: program and arguments; inside, the program has the same path.
             limits: of the process tree.
             read_only: files and folders that must be visible inside, under the same path.
-            scratch: the one folder that may be written; its owner is changed to the program's user. With namespaces it
-                is a file system of its own in memory, of bounded size, gone with the program, and so are /tmp and /dev/shm,
-                which cannot be written without namespaces.
-            keeps: that it is the folder itself also there, so that what the program wrote can be read afterwards.
-            cwd: the folder to start in; `scratch`, else `/`.
+            scratch: the only folder that may be written; its owner becomes the program's user. With namespaces it is a file
+                system in memory, of limited size, which disappears with the program. So are /tmp and /dev/shm, which cannot
+                be written without namespaces.
+            keeps: with namespaces too, use the scratch folder itself, so that it can be read afterwards.
+            cwd: the folder to start in; by default `scratch`, or else `/`.
         """
         inner = [sys.executable, "-I", "-S", str(CONFINE)]
         inner += ["--memory-mib", str(limits.memory_mib), "--cpu-s", str(limits.cpu_s)]
@@ -183,7 +186,7 @@ class Sandbox:
             if self.own_user
             else ["--unshare-user", "--cap-drop", "ALL"]
         )
-        # Folders on the way would be made for root alone, and the program's user could not pass them.
+        # bubblewrap would make the folders above for root alone, and the program's user could not enter them.
         above = {parent for path in [*shown, *memory, *bound] for parent in path.parents} - set(memory) - set(map(Path, SYSTEM))
         kinds: dict[Path, tuple[str, ...]] = dict.fromkeys(above - {Path("/"), Path("/dev")}, ("--perms", "0755", "--dir"))
         kinds |= dict.fromkeys(shown, ("--ro-bind",))
@@ -191,12 +194,12 @@ class Sandbox:
         kinds |= dict.fromkeys(bound, ("--bind",))
         for path, words in sorted(kinds.items()):  # a folder before what lies in it
             arguments += [*words, str(path), *([str(path)] if words[-1] in ("--ro-bind", "--bind") else [])]
-        # The root and /dev are file systems in memory too, without a size.
+        # The root and /dev are file systems in memory too, but without a size limit.
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
     @property
     def remedy(self) -> str:
-        """What to do on this machine for a stronger level, a sentence with one command."""
+        """How to get a stronger level on this machine: a sentence with one command."""
         best = find_sandbox()
         if LEVELS.index(best.level) < LEVELS.index(self.level):
             return f"The level {best.level} works on this machine: leave out the option that asks for {self.level}."
@@ -205,16 +208,14 @@ class Sandbox:
         for name, forbids, allows in SWITCHES if os.geteuid() else ():  # none of them binds root
             setting = Path("/proc/sys", *name.split("."))
             if setting.exists() and setting.read_text(encoding="ascii").strip() == forbids:
-                return f"Namespaces are forbidden on this machine: allow them by sudo sysctl -w {name}={allows}."
+                return f"Namespaces are forbidden on this machine: allow them with sudo sysctl -w {name}={allows}."
         if os.geteuid() == 0 or any(Path(mark).exists() for mark in CONTAINERS):
-            return (
-                "Namespaces are forbidden in this container: start it by docker run --privileged (or podman run --privileged)."
-            )
-        return "Namespaces are forbidden to this user: repeat the command by sudo."
+            return "This container forbids namespaces: start it with docker run --privileged (or podman run --privileged)."
+        return "Namespaces are forbidden to this user: repeat the command with sudo."
 
     @property
     def _needed(self) -> list[str]:
-        """Capabilities until the program has its own user id, and the one that it keeps."""
+        """The capabilities needed until the program has its own user id, and the one that it keeps."""
         return ["CAP_SETUID", "CAP_SETGID", *([self.capability] if self.capability else [])]
 
 
@@ -224,7 +225,7 @@ def _each(option: str, values: Sequence[object]) -> list[str]:
 
 
 def interpreter_folders() -> list[Path]:
-    """The folders that this interpreter and its packages live in, also by the names that it is started by."""
+    """The folders of this interpreter and its packages, with links resolved and as they are named."""
     named = [Path(sys.base_prefix), Path(sys.prefix), Path(sys.executable).parent.parent]
     places = [*(place.resolve() for place in named), Path(sys.executable).resolve().parent.parent, *named]
     return [p for p in dict.fromkeys(places) if p != Path("/usr") and p != Path("/")]
@@ -232,7 +233,7 @@ def interpreter_folders() -> list[Path]:
 
 @cache
 def own_user_ids() -> range:
-    """Ids for programs, where this process may change to them; empty elsewhere."""
+    """User ids for programs; empty if this process may not change to them."""
     mapped = [list(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
     for ids in USER_IDS if {"CAP_SETUID", "CAP_SETGID"} <= _held() and os.geteuid() == 0 else ():
         if any(first <= ids.start and ids.stop <= first + count for first, _, count in mapped):
@@ -242,35 +243,35 @@ def own_user_ids() -> range:
 
 @cache
 def _held() -> frozenset[str]:
-    """Those of CAPABILITIES that this process has."""
+    """The CAPABILITIES that this process has."""
     status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
     mask = next((int(line.split()[1], 16) for line in status if line.startswith("CapEff:")), 0)
     return frozenset(name for name, number in CAPABILITIES.items() if mask >> number & 1)
 
 
 def _candidates(level: str) -> Iterator[Sandbox]:
-    """The forms of a level, the best first: with a user of their own programs may be unable to reach what they need."""
-    reading = [name for name in READING if name in _held()][:1]
+    """The forms of a level, best first: under their own user id, programs may be unable to reach what they need."""
+    reading = [name for name in READ_CAPABILITIES if name in _held()][:1]
     if level == "rlimits" and reading == ["CAP_DAC_OVERRIDE"]:
-        reading = []  # where nothing else withholds files, it would let programs write all of them
+        reading = []  # nothing else withholds files at this level, and programs could write all of them
     if own_user_ids():
         plain, reaching = [Sandbox(level, True)], [Sandbox(level, True, name) for name in reading]
-        # What is needed may lie anywhere; namespaces bring it to a place that all can reach, Landlock only lets it be opened.
+        # The files may lie anywhere. Namespaces bring them to a place that all can reach; Landlock only allows opening them.
         yield from reaching + plain if level == "landlock" else plain + reaching
     if not own_user_ids() or level == "rlimits":
         yield Sandbox(level, False)
 
 
 def _failure(sandbox: Sandbox) -> str:
-    """Why no program can be started, or read a package or what lies in a folder made as workspaces are; empty if it can."""
+    """Why a program cannot start, read a package, or read a folder made like a workspace; empty if it can."""
     limits = ProcessLimits(memory_mib=1024, cpu_s=10, processes=64, file_size_mib=1)
     code = "import importlib.util, sys; [open(p).close() for p in (sys.argv[1], importlib.util.find_spec('numpy').origin)]"
     with tempfile.TemporaryDirectory(prefix="grader-probe-") as folder:
         os.chmod(folder, 0o711)
         laid = Path(folder, "laid").resolve()
         laid.mkdir()
-        shutil.copyfile(PROBES, laid / PROBES.name)
-        command = [sys.executable, "-I", "-c", f"{code}; print('inside')", str(laid / PROBES.name)]
+        shutil.copyfile(PROBES_FILE, laid / PROBES_FILE.name)
+        command = [sys.executable, "-I", "-c", f"{code}; print('inside')", str(laid / PROBES_FILE.name)]
         try:
             done = subprocess.run(
                 sandbox.wrap(command, limits=limits, read_only=[laid]),
@@ -289,7 +290,7 @@ def _failure(sandbox: Sandbox) -> str:
 
 @cache
 def try_level(level: str) -> Sandbox | str:
-    """A level as it works on this machine, or why it does not."""
+    """The sandbox of a level, or why the level does not work on this machine."""
     if level == "bubblewrap" and shutil.which("bwrap") is None:
         return "the package bubblewrap is not installed"
     if level == "landlock" and not landlock_version():
@@ -306,10 +307,10 @@ def try_level(level: str) -> Sandbox | str:
 
 @cache
 def find_sandbox(level: str | None = None) -> Sandbox:
-    """The strongest level that works here, or the one asked for.
+    """The strongest level that works here, or the requested one.
 
     Raises:
-        UsageError: the level asked for is unknown or does not work on this machine.
+        UsageError: the requested level is unknown or does not work on this machine.
     """
     if level is not None and level not in LEVELS:
         raise UsageError(f"expected a sandbox level among {', '.join(LEVELS)}; got {level!r}")

@@ -1,16 +1,16 @@
-"""Starts `grader.confinement.worker` inside the sandbox, where nothing of the grader can be seen but the files of SHOWN."""
+"""Starts `grader.confinement.worker` inside the sandbox, where only the files of SHOWN can be seen of the grader."""
 
 import importlib.util
 import sys
 import types
 from pathlib import Path
 
-MODULES = ("plain", "worker")  # each after what it imports
+MODULES = ("plain", "worker")  # each after the modules that it imports
 SHOWN = ("start_worker.py", *(f"{name}.py" for name in MODULES))
 
 
-def load(name: str) -> types.ModuleType:
-    """A module of the package from its file alone, since the folder around it may not be listed."""
+def load_file(name: str) -> types.ModuleType:
+    """Load a module of the package from its file, since the folder around it cannot be listed."""
     full = f"grader.confinement.{name}"
     spec = importlib.util.spec_from_file_location(full, Path(__file__).with_name(f"{name}.py"))
     assert spec is not None and spec.loader is not None
@@ -20,10 +20,10 @@ def load(name: str) -> types.ModuleType:
 
 
 if __name__ == "__main__":
-    # In place of the packages, whose other files are not there; gone again before the student's code is loaded.
+    # They stand in for the packages, whose other files are missing, and are removed before the student's code is loaded.
     packages = ("grader", "grader.confinement")
     sys.modules.update({name: types.ModuleType(name) for name in packages})
-    loaded = [load(name) for name in MODULES]
+    loaded = [load_file(name) for name in MODULES]
     for name in packages:
         del sys.modules[name]
     loaded[-1].main(Path(sys.argv[1]))

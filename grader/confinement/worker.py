@@ -1,10 +1,10 @@
-"""The process that runs a student's Python: told what to do line by line, it answers with plain values.
+"""The process that runs a student's Python: it reads one request per line and replies with plain values.
 
 Started by `grader.confinement.worker_client` inside the sandbox as `python -I start_worker.py WORKSPACE`. It says HELLO
 once, before any of the student's code is loaded. A request is one JSON line `{"nonce", "seed", "op", "args"}`, the seed for
 the random generators that the student's code draws from; the reply is `{"nonce", "value"}` or `{"nonce", "fault"}`, values
-as in `grader.confinement.plain`. The descriptors of the exchange are moved away first: what the student prints goes to
-standard error. Nothing is judged here and no expected value is known here.
+as in `grader.confinement.plain`. The descriptors of the exchange are moved away first, so what the student prints goes to
+standard error. Nothing is judged here, and no expected value is known here.
 
 A position is `{"width", "height", "n_in_row", "moves"}`, moves in order of play from the empty board.
 """
@@ -31,23 +31,23 @@ HELLO = b"hello\n"
 MAX_TREE_NODES = 200_000
 STATE: dict[str, Any] = {}
 SUBMITTED = "AlphaZero"  # the folder of a workspace that holds the submission's Python; the rest of it was handed out
-# What `policy_value` begins with in the published stubs.
+# `policy_value` begins with these assertions in the published stubs.
 HANDED_OUT_ASSERTION = re.compile(r"assert \(?(actin_fc|action_fc|evaluation_fc) ==")
 
 
-# ------------------------------------------------------------------------------------------- modules and dice
+# ----------------------------------------------------------------------------------- modules and random generators
 
 
 def seed_generators() -> None:
-    """Make the generators that everybody draws from repeat themselves, by the request's seed in [0, 2**32)."""
+    """Seed the global random generators with the request's seed, in [0, 2**32)."""
     random.seed(STATE["seed"])
     np.random.seed(STATE["seed"])
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(STATE["seed"])
 
 
-def load(name: str) -> Any:
-    """The module of that name. Its first import may draw, and torch brings dice of its own: then all are seeded again."""
+def load_module(name: str) -> Any:
+    """Import a module. Its first import may draw numbers, and torch adds a generator: seed them all again."""
     if name in sys.modules:
         return sys.modules[name]
     module = importlib.import_module(name)
@@ -59,7 +59,7 @@ def load(name: str) -> Any:
 
 
 def board_at(position: dict[str, Any]) -> Any:
-    """A Board of the framework after the position's moves."""
+    """The framework's Board after the position's moves."""
     from Board.game_board import Board
 
     board = Board(width=position["width"], height=position["height"], n_in_row=position["n_in_row"])
@@ -69,16 +69,17 @@ def board_at(position: dict[str, Any]) -> Any:
     return board
 
 
-class Evaluator:
+class SearchEvaluator:
     """`policy_value_fn(board, action_fc, evaluation_fc)` as a search calls it.
 
     Args:
-        kind: `uniform` (value 0), `hash` (see above) or `network` (the student's own net, cached by feature planes).
+        kind: `uniform` (value 0), `hash` (`hash_priors_and_value`) or `network` (the student's own, cached by feature
+            planes).
         seed: of the hash.
-        value_as_array: give the value as a (1, 1) array in place of a float; both are allowed by the interface.
+        value_as_array: return the value as a (1, 1) array instead of a float; the interface allows both.
 
     Attributes:
-        finished: how many calls were about a game that is over.
+        finished: how many calls were for a game that is over.
     """
 
     def __init__(self, kind: str, seed: int = 0, value_as_array: bool = False) -> None:
@@ -107,13 +108,13 @@ class Evaluator:
 
 
 def dump_tree(root: Any) -> dict[str, Any]:
-    """Breadth-first arrays over the nodes below `root`: parent (index), move, visits, value, prior."""
+    """The tree below `root` as breadth-first arrays: parent (index), move, visits, value, prior."""
     nodes, parent, move = [root], [-1], [-1]
     i = 0
     while i < len(nodes):
         for child_move, child in (getattr(nodes[i], "_children", None) or {}).items():
             if len(nodes) >= MAX_TREE_NODES:
-                raise ValueError(f"expected a tree of this search; got one of more than {MAX_TREE_NODES} nodes")
+                raise ValueError(f"expected the tree of this search; got one with more than {MAX_TREE_NODES} nodes")
             nodes.append(child)
             parent.append(i)
             move.append(whole(child_move))
@@ -128,9 +129,9 @@ def dump_tree(root: Any) -> dict[str, Any]:
 
 
 def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
-    """Every root that `mcts` has or will have and its visits then, in order: get_action may drop its tree at its end.
+    """A list that records every root of `mcts` and its visits when it became the root; get_action may drop its tree.
 
-    A class that allows no such watching (slots) gives the present root alone, which a fresh player searches from.
+    Where the class cannot be watched (slots), the list has only the present root, from which a fresh player searches.
     """
     roots = [(mcts._root, number(mcts._root._n_visits))]
     student_class = type(mcts)
@@ -150,9 +151,9 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
 
 
 def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
-    """The root that the search has filled since: one that is kept from an earlier search may hold as many visits.
+    """The root that gained the most visits; a root kept from an earlier search may have as many in total.
 
-    The latest of equals, since visits go on to an earlier root where the new one was not cut off from it.
+    Of equals the latest, since visits are also added to an earlier root if the new one was not cut off from it.
     """
     return max(reversed(roots), key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
 
@@ -161,13 +162,13 @@ def make_player(
     kind: str,
     n_playout: int,
     c_puct: float,
-    evaluator: dict[str, Any] | Evaluator,
+    evaluator: dict[str, Any] | SearchEvaluator,
     is_selfplay: int = 0,
     first_n_moves: int | None = None,
 ) -> Any:
-    """A player of the student's: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
-    module = load(f"AlphaZero.{kind}")
-    evaluate = evaluator if isinstance(evaluator, Evaluator) else Evaluator(**evaluator)
+    """One of the student's players: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
+    module = load_module(f"AlphaZero.{kind}")
+    evaluate = evaluator if isinstance(evaluator, SearchEvaluator) else SearchEvaluator(**evaluator)
     if kind == "mcts_pure":
         player = module.MCTSPlayer(c_puct=c_puct, n_playout=n_playout)
         player.mcts = module.MCTS(lambda board: (evaluate(board)[0], 0), c_puct, n_playout)
@@ -179,9 +180,9 @@ def make_player(
 
 
 def plain_probs(value: Any) -> np.ndarray | None:
-    """What get_action gives beside its move as a flat array; None where it is no array of numbers.
+    """The second value of get_action as a flat array; None if it is not an array of numbers.
 
-    Pure MCTS may give anything there.
+    Pure MCTS may return anything there.
     """
     if value is None:
         return None
@@ -192,7 +193,7 @@ def plain_probs(value: Any) -> np.ndarray | None:
 
 
 def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
-    """One get_action: the move, its probabilities and the root that was searched from."""
+    """Call get_action once: the move, its probabilities and the root of the search."""
     roots = watch_roots(player.mcts)
     if hasattr(player, "set_player_ind"):
         player.set_player_ind(board.get_current_player())
@@ -201,26 +202,29 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
         move, probs = player.get_action(board, is_selfplay, 0)
     finally:
         if list(board.states.items()) != before:
-            raise ValueError("get_action plays on the board that it was given, which must stay as it is")
+            raise ValueError("get_action changes the board that it was given, which must stay as it is")
     return {"move": whole(move), "probs": plain_probs(probs), "root": searched_root(roots)}
 
 
 def step(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
-    """The same with the whole tree, as plain values."""
+    """As `act`, with the whole tree as plain values."""
     done = act(player, board, is_selfplay)
     return {"move": done["move"], "probs": done["probs"], "tree": dump_tree(done["root"])}
 
 
 def search(position: dict[str, Any], evaluator: dict[str, Any], is_selfplay: int = 0, **player_args: Any) -> dict[str, Any]:
-    """One get_action of a fresh player, in play or in self-play: move, probs, tree, and how often the evaluator was called for
-    a game that was over."""
-    evaluate = Evaluator(**evaluator)
+    """Call get_action of a fresh player, in play or in self-play.
+
+    Returns:
+        move, probs, tree, and in `finished` how often the evaluator was called for a game that was over.
+    """
+    evaluate = SearchEvaluator(**evaluator)
     done = step(make_player(evaluator=evaluate, is_selfplay=is_selfplay, **player_args), board_at(position), is_selfplay)
     return {**done, "finished": evaluate.finished}
 
 
 def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict[str, Any]]:
-    """The move of a fresh player in each position (in play, not in self-play), and its root's moves with their visits."""
+    """The move of a fresh player in each position (in play, not in self-play), and the visits of its root's moves."""
     chosen = []
     for position in positions:
         done = act(make_player(**player_args), board_at(position), 0)
@@ -231,8 +235,9 @@ def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict
 
 
 def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **player_args: Any) -> list[dict[str, Any]]:
-    """Up to `plies` moves of one player, each with its probabilities and tree: against itself in self-play mode, or in play
-    against an opponent who always answers at the lowest empty point.
+    """Up to `plies` moves of one player, each with its probabilities and tree.
+
+    In self-play it plays both sides; in play its opponent always takes the lowest empty point.
 
     Raises:
         ValueError: a move is not legal.
@@ -243,7 +248,7 @@ def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **pla
         steps.append(step(player, board, int(not in_play)))
         move = steps[-1]["move"]
         if move not in board.availables:
-            raise ValueError(f"get_action answered with move {move}, which is not an empty point")
+            raise ValueError(f"get_action returned move {move}, which is not an empty point")
         board.do_move(move)
         if in_play and not board.game_end()[0]:
             board.do_move(min(board.availables))
@@ -253,9 +258,9 @@ def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **pla
 
 
 def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
-    """A searched tree, and what update_with_move makes of it: for the most visited child, for -1, and for no child.
+    """A searched tree, and the result of update_with_move for its most visited child, for -1, and for a move without a child.
 
-    Each entry tells the tree below the new root, and whether that still has a parent.
+    Each result has the tree below the new root, and whether that root still has a parent.
     """
     player = make_player(**player_args)
     root = act(player, board_at(position), 0)["root"]
@@ -269,7 +274,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
         return {"tree": dump_tree(new), "has_parent": new._parent is not None}
 
     strange = max(root._children) + 1_000
-    # The kept child last: cutting its parent off changes it.
+    # The kept child comes last, since cutting it off from its parent changes it.
     unknown, reset = after(strange), after(-1)
     return {"searched": searched, "move": int(move), "unknown": unknown, "reset": reset, "kept": after(int(move))}
 
@@ -277,12 +282,12 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------- network
 
 
-SYMMETRIES = 8  # of a square board
-HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test: a network may refuse any others
+SYMMETRY_COUNT = 8  # of a square board
+HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test; a network may refuse all others
 
 
 def torch_module() -> Any:
-    torch = load("torch")
+    torch = load_module("torch")
     torch.set_num_threads(1)
     return torch
 
@@ -299,25 +304,19 @@ def as_tensors(weights: dict[str, np.ndarray]) -> dict[str, Any]:
 def model_layout(width: int, height: int, block: int) -> dict[str, list[int]]:
     """Key -> shape of a fresh PolicyValueNetModel's state_dict."""
     torch_module()
-    module = load("AlphaZero.policy_value_net_torch")
+    module = load_module("AlphaZero.policy_value_net_torch")
     model = module.PolicyValueNetModel(width, height, block, 9)
     return {key: list(tensor.shape) for key, tensor in model.state_dict().items()}
 
 
-def net_create(
-    width: int,
-    height: int,
-    block: int,
-    weights: dict[str, np.ndarray] | None = None,
-    by_file: bool = True,
-) -> None:
-    """Make a PolicyValueNet, fresh or with these weights; later calls use it.
+def net_create(width: int, height: int, block: int, weights: dict[str, np.ndarray] | None = None, by_file: bool = True) -> None:
+    """Make a PolicyValueNet, fresh or with these weights, for later calls.
 
     Args:
-        by_file: weights are given as init_model, a file written here; else they are put into the model's state_dict.
+        by_file: pass the weights as init_model, in a file written here; otherwise load them into the model's state_dict.
     """
     torch = torch_module()
-    module = load("AlphaZero.policy_value_net_torch")
+    module = load_module("AlphaZero.policy_value_net_torch")
     path = None
     if weights is not None and by_file:
         path = os.path.abspath("given_weights.model")
@@ -328,7 +327,7 @@ def net_create(
 
 
 def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The bare model's forward, of a copy that takes the mode: log probabilities and value."""
+    """Log probabilities and value by `forward` of a copy of the model in the given mode."""
     torch = torch_module()
     model = copy.deepcopy(STATE["net"].model)
     model.train(train_mode)
@@ -355,22 +354,22 @@ def net_policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def net_policy_value_fn(position: dict[str, Any]) -> tuple[list[tuple[int, float]], float]:
-    """The network's moves and value."""
+    """The legal moves with priors, and the value, by policy_value_fn."""
     return plain_pairs(STATE["net"].policy_value_fn(board_at(position), *HANDLES))
 
 
 def net_random_symmetries(position: dict[str, Any], draws: int) -> list[tuple[list[tuple[int, float]], float]]:
-    """The same as often, each time seen through a random symmetry."""
+    """The same `draws` times by policy_value_fn_random, each through a random symmetry."""
     return [plain_pairs(STATE["net"].policy_value_fn_random(board_at(position), *HANDLES)) for _ in range(draws)]
 
 
-def plain_pairs(answer: tuple[Any, Any]) -> tuple[list[tuple[int, float]], float]:
-    pairs, value = answer
+def plain_pairs(evaluation: tuple[Any, Any]) -> tuple[list[tuple[int, float]], float]:
+    pairs, value = evaluation
     return [(whole(move), number(prior)) for move, prior in pairs], number(value)
 
 
 def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float, steps: int) -> list[list[float]]:
-    """`steps` calls of train_step on one batch, which it is given as train.py gives it: [loss, entropy] of each."""
+    """Call train_step `steps` times on one batch, passed as train.py passes it: [loss, entropy] of each."""
     done = []
     for _ in range(steps):
         loss, entropy = STATE["net"].train_step(tuple(states), tuple(probs), winners, lr)
@@ -379,7 +378,7 @@ def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: fl
 
 
 def net_gradients() -> dict[str, np.ndarray]:
-    """What the last step left in the parameters' gradients; empty where it left none."""
+    """The parameters' gradients after the last step; empty if there are none."""
     parameters = STATE["net"].model.named_parameters()
     return {name: w.grad.detach().cpu().numpy() for name, w in parameters if w.grad is not None}
 
@@ -392,18 +391,18 @@ def net_weights() -> dict[str, np.ndarray]:
 
 
 def train_start(weights: dict[str, np.ndarray]) -> None:
-    """A fresh TrainPipeline of the framework over the student's modules, from these weights; later calls see its average."""
+    """Make the framework's TrainPipeline with the student's modules and these weights; later calls use its average network."""
     torch_module()
     os.makedirs("tmp", exist_ok=True)
     os.makedirs("model", exist_ok=True)
-    pipeline = load("train").TrainPipeline()
+    pipeline = load_module("train").TrainPipeline()
     for net in (pipeline.policy_value_net, pipeline.average_net):
         net.model.load_state_dict(as_tensors(weights))
     STATE["pipeline"], STATE["net"] = pipeline, pipeline.average_net
 
 
 def train_games(games: int) -> None:
-    """Self-play games, each followed by its updates."""
+    """Play self-play games, each followed by its updates."""
     for _ in range(games):
         STATE["pipeline"].step()
 
@@ -413,13 +412,13 @@ def train_play() -> dict[str, np.ndarray]:
     pipeline = STATE["pipeline"]
     pipeline.data_buffer.clear()
     pipeline.collect_selfplay_data()
-    # Its samples come in all symmetries, the one that was played first.
-    states, probs, winners = zip(*list(pipeline.data_buffer)[::SYMMETRIES], strict=True)
+    # Each sample comes in all symmetries; the first is the one that was played.
+    states, probs, winners = zip(*list(pipeline.data_buffer)[::SYMMETRY_COUNT], strict=True)
     return {"states": np.stack(states), "probs": np.stack(probs).astype(float), "winners": np.array(winners, dtype=float)}
 
 
 def train_steps(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float) -> list[dict[str, np.ndarray]]:
-    """One training step for each of the batches, given as train.py gives them; the weights after each."""
+    """Take one training step per batch, passed as train.py passes it, and return the weights after each."""
     pipeline, weights = STATE["pipeline"], []
     for batch in zip(states, probs, winners, strict=True):
         pipeline.policy_value_net.train_step(tuple(batch[0]), tuple(batch[1]), batch[2], lr)
@@ -437,9 +436,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*O
 
 
 def describe(error: BaseException, workspace: Path) -> dict[str, Any]:
-    """An exception as plain text: its class, its message and the submission's line that it came from.
+    """An exception as plain text: its class, its message and the line of the submission where it arose.
 
-    `ours` tells that the submission cannot be blamed for it.
+    `ours` says that the submission is not to blame.
     """
     place = ""
     for frame in traceback.extract_tb(error.__traceback__):
@@ -457,9 +456,9 @@ def describe(error: BaseException, workspace: Path) -> dict[str, Any]:
 def is_ours(error: BaseException, workspace: Path) -> bool:
     """Whether code that was handed out failed, and not because of the submission.
 
-    An assertion counts against the submission only where the submission wrote it: the framework's, and the two about handles
-    that the published stubs hold, say that the framework and the stubs did not agree. Any other exception is ours if it comes
-    out of Board and nothing of the submission had called that.
+    An assertion counts against the submission only if the submission wrote it. The framework's assertions, and the two about
+    handles in the published stubs, mean that framework and stubs do not agree. Any other exception is ours if Board raised
+    it and no code of the submission had called Board.
     """
     frames = traceback.extract_tb(error.__traceback__)
     folders = [_folder(Path(frame.filename), workspace) for frame in frames]
@@ -475,7 +474,7 @@ def _folder(file: Path, workspace: Path) -> str:
 
 
 def main(workspace: Path) -> None:
-    """Answer requests until the input ends."""
+    """Reply to requests until the input ends."""
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

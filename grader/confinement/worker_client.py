@@ -1,13 +1,13 @@
-"""The trusted side of `grader.confinement.worker`: starts it in the sandbox, asks, and turns every way to fail into a sentence.
+"""The trusted side of `grader.confinement.worker`: starts it in the sandbox, sends requests, explains every failure.
 
-A worker says hello before it loads any of the student's code: what goes wrong until then is the machine's fault. From then
-on a reply is accepted only if it is one JSON line of bounded size with the nonce of the question and a value laid out as that
-operation's; everything else is a fault of the submission, since no other program writes there. A worker that died, hung or
-answered nonsense is ended with its whole process tree and a fresh one is started for the next call, so that a check loses
-only itself. Limits count CPU time, and what other programs withheld is taken from the wall clock, so that nobody loses a
-check because another program had the core (`arena.engine.stopwatch`). Where the machine was too busy to tell, the question is
-put to a fresh worker, or the check could not be graded. Every question brings a seed for the dice of the student's code, so
-that the same question has the same answer in an appeal.
+A worker says hello before it loads any of the student's code: a failure before that is the machine's fault. After it, a
+reply is accepted only if it is one JSON line of bounded size, with the request's nonce and a value in the layout of its
+operation. Anything else is the submission's fault, since no other program writes there. A worker that died, hung or sent
+nonsense is killed with its whole process tree, and the next call starts a fresh one, so that only one check is lost. Limits
+count CPU time, and time that other programs took is subtracted from the wall clock, so that nobody loses a check because
+another program had the core (`arena.engine.stopwatch`). Where the machine was too busy to tell, the request is sent again to
+a fresh worker, or the check could not be graded. Every request carries a seed for the student's random
+generators, so that the same request has the same reply in an appeal.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from arena.engine.process import Descendants, signal_name
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
+from common.text import on_screen
 from grader.confinement.plain import decode, encode
+from grader.confinement.replies import FAULT, REPLIES
 from grader.confinement.sandbox import ProcessLimits, Sandbox
 from grader.confinement.start_worker import SHOWN
 from grader.confinement.worker import HELLO
@@ -39,64 +39,33 @@ from grader.errors import CouldNotGrade, StudentFault
 
 WORKER = Path(__file__).with_name("start_worker.py")
 START_LIMIT_S = 60.0
-REPEATS = 1  # of a question that the machine was too busy for; each try has taken very long
+BUSY_REPEATS = 1  # of a request for which the machine was too busy; each attempt has taken very long
 MAX_REPLY_BYTES = 128 << 20
-MAX_REPLY_PARTS = 1_000_000  # in memory a part takes up to 30 times its text; an array is one part
-MAX_DIGITS = 18  # of a whole number
+MAX_REPLY_PARTS = 1_000_000  # a part takes up to 30 times its text in memory; an array is one part
+MAX_DIGITS = 18  # of an integer
 STDERR_TAIL_BYTES = 4096
-FOREIGN_REPLY = "The program wrote something of its own into the grader's exchange."
+FOREIGN_REPLY = "The program wrote something of its own into the connection to the grader."
 
-# Operations that leave nothing behind: a worker that was asked nothing else can be replaced by a fresh one.
+# Operations that leave nothing behind: a worker that ran no others can be replaced by a fresh one.
 STATELESS = ("search", "choose", "self_play", "advance", "model_layout")
-
-# How the value of each operation is laid out: [of all items], (of the first, of the second), {key: of its value}, {str: of all
-# values}, else what isinstance takes.
-_NUMBER = int | float
-_TREE = dict.fromkeys(("parent", "move", "visits", "value", "prior"), np.ndarray)
-_STEP = {"move": int, "probs": np.ndarray | None, "tree": _TREE}
-_CHOSEN = {"move": int, "moves": np.ndarray, "visits": np.ndarray}
-_NEW_ROOT = {"tree": _TREE, "has_parent": bool}
-_HEADS = (np.ndarray, np.ndarray)
-_FAULT = {"type": str, "message": str, "place": str, "ours": bool}
-_EVALUATION = ([(int, _NUMBER)], _NUMBER)
-REPLIES: dict[str, Any] = {
-    "search": {**_STEP, "finished": int},
-    "choose": [_CHOSEN],
-    "self_play": [_STEP],
-    "advance": {"searched": _TREE, "move": int, "unknown": _NEW_ROOT, "reset": _NEW_ROOT, "kept": _NEW_ROOT},
-    "model_layout": {str: [int]},
-    "net_create": type(None),
-    "net_forward": _HEADS,
-    "net_forward_changed": {str: _HEADS},
-    "net_policy_value": _HEADS,
-    "net_policy_value_fn": _EVALUATION,
-    "net_random_symmetries": [_EVALUATION],
-    "net_train": [(_NUMBER, _NUMBER)],
-    "net_gradients": {str: np.ndarray},
-    "net_weights": {str: np.ndarray},
-    "train_start": type(None),
-    "train_games": type(None),
-    "train_play": dict.fromkeys(("states", "probs", "winners"), np.ndarray),
-    "train_steps": [{str: np.ndarray}],
-}
 
 
 class Worker:
-    """A student's Python behind a pipe; use as a context manager.
+    """A student's Python behind a pipe; a context manager.
 
     Args:
         workspace: the tree laid out by `grader.pipeline.workspace`; read-only for the worker.
         sandbox: level of confinement.
         limits: of the worker's process tree.
-        call_limit_s: seconds of CPU time that one call may take unless it says otherwise; of wall clock, see
+        call_limit_s: CPU seconds that one call may take by default; for wall-clock time see
             `arena.engine.stopwatch.cpu_allowance`.
 
     Attributes:
-        dice: where the seeds of further calls come from; not repeatable unless it is set.
+        seed_rng: draws the seed of each call; not repeatable unless a caller replaces it.
     """
 
     def __init__(self, workspace: Path, sandbox: Sandbox, limits: ProcessLimits, call_limit_s: float = 60.0) -> None:
-        self.dice = Random()
+        self.seed_rng = Random()
         self._call_limit_s = call_limit_s
         self._workspace, self._sandbox, self._limits = workspace, sandbox, limits
         self._process: subprocess.Popen[bytes] | None = None
@@ -115,48 +84,48 @@ class Worker:
         """Run one operation of `grader.confinement.worker` and return its plain value.
 
         Args:
-            limit_s: seconds of CPU time, `call_limit_s` by default.
+            limit_s: CPU seconds, `call_limit_s` by default.
 
         Raises:
-            StudentFault: the student's code raised, ended the process, took longer than `limit_s` or answered nonsense.
-            CouldNotGrade: the worker did not get as far as its hello, code that was handed out failed, or the machine was too
-                busy to tell whether the answer was late.
+            StudentFault: the student's code raised, ended the process, took longer than `limit_s` or sent nonsense.
+            CouldNotGrade: the worker did not say hello, code that was handed out failed, or the machine was too busy to tell
+                whether the reply was late.
         """
         limit_s = self._call_limit_s if limit_s is None else limit_s
-        seed = self.dice.getrandbits(32)
+        seed = self.seed_rng.getrandbits(32)
         repeats = 0
         while True:
             try:
-                return self._ask(operation, seed, arguments, limit_s)
+                return self._request(operation, seed, arguments, limit_s)
             except OutOfTime as over:
-                if self._has_state or repeats == REPEATS:
+                if self._has_state or repeats == BUSY_REPEATS:
                     raise CouldNotGrade(_too_busy(over)) from over
                 repeats += 1
 
-    def _ask(self, operation: str, seed: int, arguments: dict[str, Any], limit_s: float) -> Any:
-        """Put the question once; OutOfTime where it is in doubt whether the answer was late."""
+    def _request(self, operation: str, seed: int, arguments: dict[str, Any], limit_s: float) -> Any:
+        """Send the request once; OutOfTime if it is unclear whether the reply was late."""
         if self._process is None:
             self._start()
         self._has_state |= operation not in STATELESS
         nonce = secrets.token_hex(8)
-        question = {"nonce": nonce, "seed": seed, "op": operation, "args": encode(arguments)}
-        request = json.dumps(question).encode("ascii") + b"\n"
+        message = {"nonce": nonce, "seed": seed, "op": operation, "args": encode(arguments)}
+        request = json.dumps(message).encode("ascii") + b"\n"
         try:
             reply = _parse(self._exchange(request, limit_s), nonce)
-            if "value" in reply and not _fits(reply["value"], REPLIES[operation]):
+            if "value" in reply and not REPLIES[operation].fits(reply["value"]):
                 raise StudentFault(FOREIGN_REPLY)
         except (StudentFault, OutOfTime):
             self.close()
             raise
         if "fault" in reply:
-            sentence = _sentence(reply["fault"])
+            sentence = fault_sentence(reply["fault"])
             if reply["fault"]["ours"]:
-                raise CouldNotGrade(f"code that was handed out failed as the grader used it: {sentence}")
+                raise CouldNotGrade(f"code that was handed out failed when the grader used it: {sentence}")
             raise StudentFault(sentence)
         return reply["value"]
 
     def close(self) -> None:
-        """End the worker, whatever it started, and its scratch folder."""
+        """Kill the worker and whatever it started, and remove its scratch folder."""
         if self._process is not None:
             try:
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -173,7 +142,7 @@ class Worker:
             self._scratch = None
 
     def _start(self) -> None:
-        """Start the process and hear its hello."""
+        """Start the process and read its hello."""
         self._scratch = Path(tempfile.mkdtemp(prefix="grader-scratch-")).resolve()
         self._stderr, self._has_state = b"", False
         command = [sys.executable, "-I", "-B", str(WORKER), str(self._workspace)]
@@ -185,7 +154,7 @@ class Worker:
             "OMP_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
-            "CUDA_VISIBLE_DEVICES": "",  # a verdict does not depend on a GPU, and solutions that find one move to it
+            "CUDA_VISIBLE_DEVICES": "",  # verdicts must not depend on a GPU, and solutions use one where they find it
         }
         shown = [self._workspace, *(WORKER.with_name(name) for name in SHOWN)]
         wrapped = self._sandbox.wrap(command, limits=self._limits, read_only=shown, scratch=self._scratch)
@@ -215,14 +184,14 @@ class Worker:
             raise CouldNotGrade(_too_busy(over)) from over
         if hello != HELLO:
             self.close()
-            raise CouldNotGrade(f"the worker process began with {hello[:60]!r} in place of its hello")
+            raise CouldNotGrade(f"the worker process began with {hello[:60]!r} instead of its hello")
 
     def _exchange(self, request: bytes, limit_s: float) -> bytes:
-        """Send the request, if any, and read one line, draining standard error, all within one limit.
+        """Send the request, if any, and read one line within the limit; standard error is drained meanwhile.
 
         Raises:
-            StudentFault: no answer within the limit, or none at all.
-            OutOfTime: no answer, and the machine was too busy to tell whether it would have been in time.
+            StudentFault: no reply within the limit, or none at all.
+            OutOfTime: no reply, and the machine was too busy to tell whether it would have been in time.
         """
         process = self._process
         assert process and process.stdin and process.stdout and process.stderr
@@ -253,7 +222,7 @@ class Worker:
                     else:
                         received += data
                         if len(received) > MAX_REPLY_BYTES:
-                            raise StudentFault(f"The answer was longer than {MAX_REPLY_BYTES >> 20} MiB.")
+                            raise StudentFault(f"The reply was longer than {MAX_REPLY_BYTES >> 20} MiB.")
                         if received.endswith(b"\n"):
                             return bytes(received)
                 try:
@@ -261,18 +230,18 @@ class Worker:
                 except OutOfTime as over:
                     if over.doubtful:
                         raise
-                    raise StudentFault(f"No answer within {limit_s:g} s.") from over
+                    raise StudentFault(f"No reply within {limit_s:g} s.") from over
 
     def _ending(self, process: subprocess.Popen[bytes]) -> str:
         try:
             code = process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            return "The program closed its side of the exchange."
+            return "The program closed its connection to the grader."
         assert process.stderr
         with contextlib.suppress(BlockingIOError):
             self._stderr = (self._stderr + os.read(process.stderr.fileno(), 1 << 20))[-STDERR_TAIL_BYTES:]
         how = f"killed by signal {signal_name(-code)}" if code < 0 else f"exit code {code}"
-        return f"The program ended itself in the middle of a check ({how}{self._last_words})."
+        return f"The program ended in the middle of a check ({how}{self._last_words})."
 
     @property
     def _last_words(self) -> str:
@@ -285,21 +254,21 @@ def _too_busy(over: OutOfTime) -> str:
     spent = over.spent
     return (
         f"this machine was too busy: the program computed for {spent.cpu_s:.0f} of {spent.wall_s:.0f} s, and other programs "
-        f"had the core for {spent.withheld_s:.0f} s; grade it again when fewer programs run"
+        f"had the core for {spent.withheld_s:.0f} s; grade it again when fewer programs are running"
     )
 
 
 def _parse(line: bytes, nonce: str) -> dict[str, Any]:
-    """A reply with either a value or a fault as `worker.describe` tells it; StudentFault for anything else."""
+    """A reply with either a value or a fault as `worker.describe` makes it; StudentFault for anything else."""
     try:
-        if sum(line.count(sign) for sign in b"[{,") > MAX_REPLY_PARTS:
+        if sum(line.count(character) for character in b"[{,") > MAX_REPLY_PARTS:
             raise ValueError("too many parts")
         reply = json.loads(line, parse_int=_whole_number)
         if not isinstance(reply, dict) or reply.get("nonce") != nonce:
-            raise ValueError("not the reply to the question asked")
+            raise ValueError("not the reply to this request")
         if reply.keys() == {"nonce", "value"}:
             return {"value": decode(reply["value"])}
-        if reply.keys() == {"nonce", "fault"} and _fits(reply["fault"], _FAULT):
+        if reply.keys() == {"nonce", "fault"} and FAULT.fits(reply["fault"]):
             return {"fault": reply["fault"]}
         raise ValueError("neither a value nor a fault")
     except (ValueError, RecursionError) as error:
@@ -307,35 +276,19 @@ def _parse(line: bytes, nonce: str) -> dict[str, Any]:
 
 
 def _whole_number(digits: str) -> int:
-    """Of a reply; ValueError for one that fits in no float, as no worker of ours answers with any."""
+    """An integer of a reply; ValueError for one with more digits than any reply needs."""
     if len(digits) > MAX_DIGITS:
-        raise ValueError(f"a whole number of {len(digits)} digits")
+        raise ValueError(f"an integer of {len(digits)} digits")
     return int(digits)
 
 
-def _fits(value: Any, layout: Any) -> bool:
-    """Whether a value is laid out so; see REPLIES."""
-    if isinstance(layout, dict):
-        if not isinstance(value, dict):
-            return False
-        if str in layout:
-            return all(_fits(item, layout[str]) for item in value.values())
-        return value.keys() == layout.keys() and all(_fits(value[key], layout[key]) for key in layout)
-    if isinstance(layout, (list, tuple)):
-        if not isinstance(value, list):
-            return False
-        layouts = layout * len(value) if isinstance(layout, list) else layout
-        return len(value) == len(layouts) and all(map(_fits, value, layouts))
-    return isinstance(value, layout)
-
-
 def _one_line(text: str, most: int) -> str:
-    """The text without line ends and other signs that a terminal would obey, at most so long."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text[:most]).split())
+    """The text on one line, harmless on a terminal, and cut to `most` characters."""
+    return " ".join(on_screen(text[:most]).split())
 
 
-def _sentence(fault: dict[str, Any]) -> str:
-    """A fault as the student reads it."""
+def fault_sentence(fault: dict[str, Any]) -> str:
+    """A worker's fault as the student reads it."""
     kind, message, place = (_one_line(fault[key], most) for key, most in (("type", 100), ("message", 500), ("place", 200)))
     if kind == "NotImplementedError" and "handout section" in message:
         return f"Not written yet: {message}."

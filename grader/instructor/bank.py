@@ -21,7 +21,7 @@ from grader.judge.support.agreement import RIGHT
 from grader.judge.support.network_cases import OUTPUTS, Batch, LayersCase, SymmetryCase
 from grader.judge.support.oracle import case_of
 from grader.judge.support.searches import SEARCHES
-from grader.judge.trusted.oracle import answers_of
+from grader.judge.trusted.answers import answers_of
 
 CASES = 96
 """Of each family, unless another number is asked for."""

@@ -1,7 +1,7 @@
 """`python -m grader trust`: test the grader itself on submissions with a known outcome.
 
 The samples lie in `instructor/submissions/`:
-- A mutant is the reference with one typical bug. It must fail exactly the checks that are listed with it, and the message
+- A mutant is the reference with one typical bug. It must fail exactly the checks that `mutants/*.toml` lists, and the message
   must name the misconception.
 - A variant is a right solution that differs from the reference (`variants/NAME/` laid over it); the reference itself is one
   too. It must get full marks, or the share given in its `expected.toml`.
@@ -97,9 +97,17 @@ class SampleRow:
 
 
 def load_mutants(root: Path) -> list[Sample]:
-    """The mutants of `mutants.toml`; UsageError for one whose old text does not stand in the reference exactly once."""
+    """The mutants of `mutants/*.toml`, in the order of the files' names.
+
+    In the reference's `file` the text `old` is replaced by `new`. The checks in `fails` must give less than full points, and no
+    others may, except those in `luck`, which chance decides. The message of the first check in `fails` must contain `says`.
+
+    Raises:
+        UsageError: the old text is not in the file exactly once, or a key is missing.
+    """
     found = []
-    for mutant in _read_toml(root / SAMPLES / "mutants.toml").get("mutant", []):
+    files = sorted((root / SAMPLES / "mutants").glob("*.toml"))
+    for mutant in [mutant for path in files for mutant in _read_toml(path).get("mutant", [])]:
         try:
             name, path, old = mutant["name"], mutant["file"], mutant["old"]
             text = (root / REFERENCE / path).read_text(encoding="utf-8")
@@ -124,26 +132,38 @@ def load_mutants(root: Path) -> list[Sample]:
 
 
 def load_variants(root: Path) -> list[Sample]:
-    """The reference as it is, and the folders of `variants/`, each with an `expected.toml`: `why`, and if need be `without`
-    and `[share]`."""
+    """The reference as it is, and the folders of `variants/`.
+
+    Each has an `expected.toml` with `why`, and if need be `over` (another variant whose files are laid first), `without` and
+    `[share]`.
+    """
     found = [Sample(kind="variants", name="reference", why="It is the solution itself.", files={})]
     for place in sorted(path for path in (root / SAMPLES / "variants").glob("*") if path.is_dir()):
         told = _read_toml(place / EXPECTED)
-        if unknown := set(told) - {"why", "without", "share"}:
+        if unknown := set(told) - {"why", "over", "without", "share"}:
             raise UsageError(f"{place / EXPECTED}: unknown {', '.join(sorted(unknown))}")
-        files = {p.relative_to(place).as_posix(): p.read_bytes() for p in sorted(place.rglob("*")) if p.is_file()}
-        files.pop(EXPECTED)
+        files = _files_of(place)
+        if "over" in told:
+            files = _files_of(place.with_name(told["over"])) | files
         found.append(
             Sample(
                 kind="variants",
                 name=place.name,
                 why=told.get("why", ""),
-                files={path: content for path, content in files.items() if "__pycache__" not in path},
+                files=files,
                 without=tuple(told.get("without", ())),
                 expected=told.get("share", {}),
             )
         )
     return found
+
+
+def _files_of(variant: Path) -> dict[str, bytes]:
+    """Relative path -> content of the files that a variant's folder lays over the reference."""
+    if not (variant / EXPECTED).is_file():
+        raise UsageError(f"expected a variant's folder with {EXPECTED} at {variant}")
+    files = [path for path in sorted(variant.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+    return {path.relative_to(variant).as_posix(): path.read_bytes() for path in files if path != variant / EXPECTED}
 
 
 KINDS: dict[str, Callable[[Path], list[Sample]]] = {"mutants": load_mutants, "variants": load_variants}

@@ -1,9 +1,9 @@
-"""pytest's side of a grading run: points, fixtures, and the verdict that a test's outcome stands for.
+"""pytest's side of a grading run: points, fixtures, and the verdict that follows from a test's outcome.
 
 A check is one test marked `@pytest.mark.points("mcts_pure.tree")` with an id of assignment.toml. It passes by returning,
-fails by raising StudentFault (also through `verdict.expect`) and gives a share of its points through `verdict.deduct` or
-`verdict.partial`. Whatever else it raises is a fault of the grader: the check could not be graded, which is neither 0 nor
-full marks.
+fails by raising StudentFault (also through `ruling.expect`) and gives a share of its points through `ruling.deduct` or
+`ruling.partial`. Any other exception is a fault of the grader: the check could not be graded, which is neither 0 nor full
+marks.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from grader.assignment import Check
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.oracle import Oracle
-from grader.judge.support.oracles import find_oracle, is_kit
 from grader.judge.support.ruling import Ruling
+from grader.judge.support.which_oracle import find_oracle, is_kit
 from grader.pipeline.handed_out import Resemblance, find_resemblances
 from grader.pipeline.results import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Verdict
 from grader.pipeline.run import OVERRUN, Run
 
 RUN = pytest.StashKey[Run]()
 RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
-# It stands in for trusted/test_training.py, which no kit has.
+# Only a kit runs these checks: they replace trusted/test_training.py, which no kit contains.
 collect_ignore = [] if is_kit() else ["checks/test_own_training.py"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "points(check_id): the check of assignment.toml that a test decides")
+    config.addinivalue_line("markers", "points(check_id): the check in assignment.toml that this test decides")
     config.stash[RUN] = Run.from_environment()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What is asked for, in the assignment's order; what an earlier, killed run has decided is not done again."""
+    """Keep the requested checks, in the assignment's order, without those that an earlier, killed run has decided."""
     run = config.stash[RUN]
     order = {check.id: place for place, check in enumerate(run.assignment.checks)}
     found: dict[str, pytest.Item] = {}
     for item in items:
         check_id = _check_id(item)
         if check_id not in order:
-            raise pytest.UsageError(f"{item.nodeid} is marked with {check_id!r}, which assignment.toml does not name")
+            raise pytest.UsageError(f"{item.nodeid} is marked with {check_id!r}, which is not in assignment.toml")
         if check_id in found:
-            raise pytest.UsageError(f"{check_id} is decided by two tests: {found[check_id].nodeid}, {item.nodeid}")
+            raise pytest.UsageError(f"two tests decide {check_id}: {found[check_id].nodeid} and {item.nodeid}")
         found[check_id] = item
     decided = {i for i, verdict in run.verdicts.items() if verdict.status != COULD_NOT_GRADE or OVERRUN in verdict.evidence}
     items[:] = [found[i] for i in sorted(found, key=order.__getitem__) if i in run.requested and i not in decided]
@@ -64,7 +64,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.when == "call" or failed_early:
         run = item.config.stash[RUN]
         check = run.assignment.check(_check_id(item))
-        ruling = item.funcargs.get("verdict", Ruling()) if hasattr(item, "funcargs") else Ruling()
+        ruling = item.funcargs.get("ruling", Ruling()) if hasattr(item, "funcargs") else Ruling()
         run.record(_decide(check, ruling, call))
         run.progress("")
     return report
@@ -101,7 +101,7 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None]) -> Verdic
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """CouldNotGrade for what was handed out and not written; in a kit a student is told, and checked all the same."""
+    """Raise CouldNotGrade where the submission is too close to what was handed out; a kit runs the check all the same."""
     run = item.config.stash[RUN]
     run.begin(_check_id(item))
     if is_kit() or run.identity.looked_at:
@@ -116,37 +116,38 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def run(pytestconfig: pytest.Config) -> Run:
-    """The grading run: assignment, profile, workspace, sandbox, seed."""
+    """The grading run: assignment, profile, workspace, sandbox and seed."""
     return pytestconfig.stash[RUN]
 
 
 @pytest.fixture
-def verdict(run: Run, request: pytest.FixtureRequest) -> Ruling:
-    """What the test says about its check."""
+def ruling(run: Run, request: pytest.FixtureRequest) -> Ruling:
+    """What the test says about its check, beyond passing or failing."""
     return Ruling(shares=run.assignment.shares.get(_check_id(request.node), {}))
 
 
 @pytest.fixture
 def rng(run: Run, request: pytest.FixtureRequest) -> Random:
-    """The check's own random numbers; repeatable from the run's seed."""
+    """The check's own random generator, seeded by the run's seed and the check's id."""
     return run.random(_check_id(request.node))
 
 
 @pytest.fixture(scope="session")
 def oracle() -> Oracle:
-    """Who tells what is right."""
+    """The source of right answers."""
     return find_oracle()
 
 
 @pytest.fixture(scope="module")
 def worker(run: Run) -> Iterator[Worker]:
-    """A process with the student's Python, one for each file of checks."""
+    """A process that runs the student's Python; each file of checks has its own."""
     with Worker(run.workspace, run.sandbox, run.worker_limits, run.profile.call_limit_s) as worker:
         yield worker
 
 
 @pytest.fixture(autouse=True)
-def dice(run: Run, request: pytest.FixtureRequest) -> None:
-    """Dice of the check's own for its worker: they fall alike whichever checks were decided before."""
+def worker_seeds(run: Run, request: pytest.FixtureRequest) -> None:
+    """Seed the student's code by the check alone, so that it draws the same numbers whichever checks ran before."""
     if "worker" in request.fixturenames:
-        request.getfixturevalue("worker").dice = run.random(f"{_check_id(request.node)}:dice")
+        # The label stays "dice": another one would give other seeds, and recorded runs could not be replayed.
+        request.getfixturevalue("worker").seed_rng = run.random(f"{_check_id(request.node)}:dice")

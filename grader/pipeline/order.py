@@ -85,8 +85,7 @@ def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
     header = f"{assignment.engine_folder}/{assignment.engine_header}"
     grader = {path.relative_to(root).as_posix() for path in (root / "grader").rglob("*.py")}
     grader = {path for path in grader if not path.startswith(("grader/instructor/", "grader/student/"))}
-    symmetries = {path.relative_to(root).as_posix() for path in (root / "training").glob("symmetries.py")}  # not in a kit
-    return sorted({"assignment.toml", header, *grader, *symmetries, *framework_files(assignment, root), *opponents})
+    return sorted({"assignment.toml", header, *grader, *framework_files(assignment, root), *opponents})
 
 
 def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:

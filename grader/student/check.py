@@ -29,7 +29,7 @@ def choose_checks(assignment: Assignment, only: str | None, asked: Collection[st
 
     Args:
         only: a check's id or the beginning of several, up to a dot; None for all.
-        asked: keys of `[check]` in assignment.toml whose checks are run too. Named by `only`, they are run anyway.
+        asked: keys of `[long_checks]` in assignment.toml whose checks are run too. Named by `only`, they are run anyway.
 
     Raises:
         UsageError: `only` names nothing.

@@ -6,11 +6,11 @@ from random import Random
 import pytest
 
 from grader.errors import CouldNotGrade, StudentFault
-from grader.judge.support.agreement import HUGE_C_PUCT, SLIPS, WIDE_BOARDS, WIDE_PLAYOUTS, Search, expect_agreement
-from grader.judge.support.positions import random_position
+from grader.judge.support.agreement import HUGE_C_PUCT, SLIPS, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison, expect_agreement
+from grader.judge.support.board_position import EMPTY_3X3, board_at
+from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.searches import SearchCase, call
-from grader.judge.support.trees import board_at
-from grader.judge.trusted.oracle import READINGS, answers_of
+from grader.judge.trusted.answers import READINGS, answers_of
 from grader.judge.trusted.search import search
 from grader.judge.trusted.slips import rules
 
@@ -24,7 +24,7 @@ def searches(rule=None, reading=READINGS[0], sizes=((3, 3, 3), (4, 3, 3), (5, 4,
         case = SearchCase(random_position(rng, *size, 2), rng.randrange(2**31), n_playout, c_puct)
         root = search(board_at(case.position), case.evaluate, n_playout + further, c_puct, reading=reading, rule=rule)
         visits = {move: float(child.visits) for move, child in root.children.items()}
-        found.append(Search(visits, case.position, n_playout, c_puct, answers_of(case)))
+        found.append(SearchComparison(visits, case.position, n_playout, c_puct, answers_of(case)))
     return found
 
 
@@ -91,12 +91,12 @@ class Picky:
 
 @pytest.mark.parametrize("understands_arrays", [False, True])
 def test_a_search_that_understands_one_form_of_values_is_given_that_form(understands_arrays):
-    assert call(Picky(understands_arrays), "search", evaluator={"kind": "uniform"}) == "search"
+    assert call(Picky(understands_arrays), "search", position=EMPTY_3X3, evaluator={"kind": "uniform"}) == "search"
 
 
 @pytest.mark.parametrize("fault", [StudentFault("ValueError: wrong."), CouldNotGrade("TypeError: ours.")])
 def test_a_failure_that_has_nothing_to_do_with_values_is_told_at_once(fault):
     worker = Picky(True, fault)
     with pytest.raises(type(fault)):
-        call(worker, "search", evaluator={"kind": "uniform"})
+        call(worker, "search", position=EMPTY_3X3, evaluator={"kind": "uniform"})
     assert worker.asked == [False]

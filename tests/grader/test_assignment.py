@@ -41,10 +41,10 @@ def decided_checks(without):
 
 
 def named_shortcomings():
-    """Every first argument of `verdict.deduct` below grader/judge."""
+    """Every first argument of `ruling.deduct` below grader/judge."""
     for file in sorted(JUDGE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "verdict.deduct":
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "ruling.deduct":
                 yield ast.literal_eval(node.args[0])
 
 

@@ -49,7 +49,7 @@ def test_without_a_swap_there_is_no_temptation():
 
 
 @pytest.mark.parametrize(
-    ("answers", "verdict"),
+    ("answers", "forgets"),
     [
         ([(5, 5)] * TAKEN, True),
         ([(9, 7)] * (PASSED_BY - 1) + [(5, 5)] * TAKEN, True),
@@ -58,8 +58,8 @@ def test_without_a_swap_there_is_no_temptation():
         ([], None),
     ],
 )
-def test_an_engine_is_convicted_by_many_temptations_taken_and_hardly_one_passed_by(answers, verdict):
-    assert forgets_the_swap([[*AS_WHITE, answer] for answer in answers], 1) is verdict
+def test_an_engine_is_convicted_by_many_temptations_taken_and_hardly_one_passed_by(answers, forgets):
+    assert forgets_the_swap([[*AS_WHITE, answer] for answer in answers], 1) is forgets
 
 
 def test_a_row_is_as_long_as_its_stones_where_the_other_colour_has_none():

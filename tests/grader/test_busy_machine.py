@@ -94,8 +94,8 @@ def protocol(monkeypatch):
     def judge(as_black, as_white):
         rest = {0: list(as_black), 1: list(as_white)}
 
-        def play_game(black, white, limits, **_):
-            seat = 0 if black is SPEC else 1
+        def play_game(task):
+            seat = 0 if task.black is SPEC else 1
             termination = rest[seat].pop(0) if rest[seat] else Termination.FIVE
             return game(0, 1 - seat if termination == Termination.CRASH else seat, termination)
 

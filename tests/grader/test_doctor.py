@@ -11,7 +11,7 @@ import pytest
 from grader import __main__ as program
 from grader.confinement import doctor, sandbox
 from grader.confinement.sandbox import LEVELS, WITH_NAMESPACES, Sandbox, find_sandbox, try_level
-from grader.pipeline import grading
+from grader.pipeline import commands, grading
 from grader.pipeline.summary import GRADED, SummaryRow
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,8 +88,8 @@ def test_a_level_is_weak_where_programs_could_write_what_the_grader_writes(monke
 def weak(monkeypatch):
     """A machine that offers rlimits alone, and a grading that is only noted."""
     graded = []
-    monkeypatch.setattr(program, "find_sandbox", lambda _: Sandbox("rlimits", False))
-    monkeypatch.setattr(program, "grade_class", lambda paths, *_: graded.extend(paths) or [SummaryRow("work", GRADED)])
+    monkeypatch.setattr(commands, "find_sandbox", lambda _: Sandbox("rlimits", False))
+    monkeypatch.setattr(commands, "grade_class", lambda paths, *_: graded.extend(paths) or [SummaryRow("work", GRADED)])
     return graded
 
 
@@ -124,9 +124,9 @@ def test_the_remedy_is_one_command_that_fits_the_machine(monkeypatch):
     monkeypatch.setattr(sandbox, "CONTAINERS", ())
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(sandbox, "SWITCHES", (("kernel.ostype", "Other", "1"), ("kernel.ostype", "Linux", "2")))
-    assert Sandbox("landlock", False).remedy.endswith("allow them by sudo sysctl -w kernel.ostype=2.")
+    assert Sandbox("landlock", False).remedy.endswith("allow them with sudo sysctl -w kernel.ostype=2.")
     monkeypatch.setattr(sandbox, "SWITCHES", ())
-    assert Sandbox("landlock", False).remedy.endswith("repeat the command by sudo.")
+    assert Sandbox("landlock", False).remedy.endswith("repeat the command with sudo.")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert "docker run --privileged" in Sandbox("landlock", True).remedy
     assert "leave out the option that asks for rlimits" in Sandbox("rlimits", True).remedy
@@ -143,9 +143,8 @@ def test_an_interpreter_behind_a_link_is_confined_as_strongly(tmp_path):
 
 @pytest.mark.skipif(find_sandbox().level not in WITH_NAMESPACES or os.geteuid() != 0, reason="needs root and namespaces")
 def test_files_that_only_root_may_read_are_reached_and_nothing_else():
-    code = (
-        "import os; os.umask(0o077); from grader import doctor, sandbox; print(sandbox.find_sandbox().capability, flush=True)"
-    )
+    code = "import os; os.umask(0o077); from grader.confinement import doctor, sandbox"
+    code += "; print(sandbox.find_sandbox().capability, flush=True)"
     code += "; raise SystemExit(doctor.main(None, lambda line: None))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.strip() in sandbox.READING and done.returncode == 0, done.stderr
+    assert done.stdout.strip() in sandbox.READ_CAPABILITIES and done.returncode == 0, done.stderr

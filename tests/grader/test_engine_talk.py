@@ -62,8 +62,8 @@ def test_the_cause_is_named_and_the_first_stone_is_still_read(changes, sentence)
         ("7 7\n8 8\n", f"It gave more than one answer to one question: '7 7', '8 8'. {FORM}"),
         ("7 7\nscore 12\n", f"It wrote 'score 12' after its answer '7 7'. {NOTES}"),
         ("best: 7 7\n", f"It wrote 'best:' before its answer '7 7'. {NOTES}"),
-        ("Your move?\n", f"It wrote 'Your move?', which is no answer. {NOTES}"),
-        ("<b>best</b> " * 20, f"It wrote '{('<b>best</b> ' * 20)[:60]}', which is no answer. {NOTES}"),
+        ("Your move?\n", f"It wrote 'Your move?', which is not an answer. {NOTES}"),
+        ("<b>best</b> " * 20, f"It wrote '{('<b>best</b> ' * 20)[:60]}', which is not an answer. {NOTES}"),
     ],
 )
 def test_an_answer_of_another_form_is_named(text, sentence):

@@ -1,11 +1,11 @@
 """The checks of Part 1 on engines that are right, weak or odd: what they are accused of, and in which words."""
 
 import sys
-from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 
 import pytest
+from misbehaving import misbehaving
 
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import MatchResult, ThreadRunner, play_match
@@ -15,7 +15,6 @@ from grader.judge.checks import test_minimax as checks
 from grader.judge.support.protocol_games import Side
 from grader.judge.support.ruling import Ruling
 
-MISBEHAVING = Path(__file__).resolve().parents[1] / "minimax" / "misbehaving_engine.py"
 LIMITS = Limits(move_s=5, told_move_s=0.2)
 # Plays POINTS in turn, as far as they are free, and knows of a swap no more than that a stone is not placed.
 SCRIPT = """
@@ -34,10 +33,6 @@ for line in sys.stdin:
 """
 WHOLE_BOARD = "rng.sample([(x, y) for x in range(15) for y in range(15)], 225)"
 CENTRE = "rng.sample([(x, y) for x in range(4, 11) for y in range(4, 11)], 49)"
-
-
-def misbehaving(fault, at=2):
-    return EngineSpec(fault, (sys.executable, "-S", str(MISBEHAVING), fault, str(at)))
 
 
 def scripted(points, before=""):
@@ -71,15 +66,15 @@ def test_the_first_stone_is_no_matter_of_the_protocol():
         (
             0,
             "words",
-            "As black it lost by malformed: answered 'my move is 3 3' in place of two numbers. It wrote 'my move is' bef",
+            "As black it lost by malformed: answered 'my move is 3 3' instead of two numbers. It wrote 'my move is' bef",
         ),
         (
             1,
             "three_numbers",
-            "As white it lost by malformed: answered '3 3 3' in place of two numbers. It answered '3 3 3', 3 num",
+            "As white it lost by malformed: answered '3 3 3' instead of two numbers. It answered '3 3 3', 3 num",
         ),
         (1, "early_word", "spoke before it was asked: '7 7\\n'. It wrote 'early_word' before its name '7 7'"),
-        (0, "exit", "As black it lost by crash: ended itself with exit code 3."),
+        (0, "exit", "As black it lost by crash: exited with exit code 3."),
         (0, "swap", "As black it lost by illegal_swap: black answered -1 -1 at ply 3; only white may swap, and only at ply 4."),
     ],
 )
@@ -89,14 +84,14 @@ def test_a_fault_is_named_with_its_cause(seat, fault, words):
 
 
 def test_a_swap_in_place_of_a_move_that_was_not_found_is_named():
-    assert side(1, misbehaving("swap", 4)).fault().endswith("the search came back without one.")
+    assert side(1, misbehaving("swap", 4)).fault().endswith("its search returned without a move.")
 
 
 def test_an_engine_that_waits_for_more_input_is_told_so():
     waits = EngineSpec("waits", (sys.executable, "-S", "-c", "input(); print('waits', flush=True); input(); input()"))
     played = Side(0, waits, None, Limits(move_s=0.5), Random(1))
     played.play()
-    assert "It hardly computed: it may wait for more input" in played.fault()
+    assert "It hardly computed: it may be waiting for more input" in played.fault()
 
 
 # ----------------------------------------------------------------------------------------------------- opening
@@ -108,9 +103,9 @@ def opening(monkeypatch):
     monkeypatch.setattr(checks.time, "sleep", lambda _: None)
 
     def run(engine, assignment):
-        verdict = Ruling(shares=assignment.shares["minimax.opening"])
-        checks.test_opening(engine, LIMITS, verdict, Random(1))
-        return verdict
+        ruling = Ruling(shares=assignment.shares["minimax.opening"])
+        checks.test_opening(engine, LIMITS, ruling, Random(1))
+        return ruling
 
     return run
 
@@ -120,15 +115,15 @@ def test_stones_that_vary_within_the_centre_get_full_points(opening, assignment)
 
 
 def test_stones_that_vary_and_lie_outside_at_times_get_the_share_for_that(opening, assignment):
-    verdict = opening(scripted(WHOLE_BOARD), assignment)
-    assert verdict.share == assignment.shares["minimax.opening"]["outside"]
-    assert "first stones lay outside the central 7x7" in verdict.message
+    ruling = opening(scripted(WHOLE_BOARD), assignment)
+    assert ruling.share == assignment.shares["minimax.opening"]["outside"]
+    assert "first stones lay outside the central 7x7" in ruling.message
 
 
 def test_a_stone_that_never_varies_is_seen_more_often_before_it_costs_its_share(opening, assignment):
-    verdict = opening(scripted([(7, 7)]), assignment)
-    assert verdict.share == assignment.shares["minimax.opening"]["never_varies"]
-    assert verdict.message == f"The first stone was (7, 7) in each of {checks.SAME_OPENINGS} games; it should vary."
+    ruling = opening(scripted([(7, 7)]), assignment)
+    assert ruling.share == assignment.shares["minimax.opening"]["never_varies"]
+    assert ruling.message == f"The first stone was (7, 7) in each of {checks.SAME_STARTS} games; it should vary."
 
 
 def test_a_stone_that_is_always_the_same_one_outside_gets_nothing(opening, assignment):
@@ -137,7 +132,7 @@ def test_a_stone_that_is_always_the_same_one_outside_gets_nothing(opening, assig
 
 
 def test_the_form_of_the_words_is_no_matter_of_the_opening(opening, assignment, monkeypatch):
-    monkeypatch.setattr(checks, "OPENINGS", 2)
+    monkeypatch.setattr(checks, "FRESH_STARTS", 2)
     assert opening(scripted(CENTRE, 'print("Tables are ready.", flush=True)'), assignment).share == 1
 
 
@@ -159,7 +154,7 @@ def match():
 def test_games_lost_by_the_first_stone_are_counted_apart(match):
     words = checks._describe(match.to_json())
     assert words.startswith("Won 2, lost 2, drew 0 of 4 games") and "Lost by fault: 2 illegal_opening." in words
-    assert words.endswith("2 of 2 games as black were lost by the first stone alone (illegal_opening): see minimax.opening.")
+    assert words.endswith("2 of 2 games as black were lost by the first stone (illegal_opening): see minimax.opening.")
 
 
 @pytest.mark.parametrize(
@@ -167,9 +162,9 @@ def test_games_lost_by_the_first_stone_are_counted_apart(match):
     [
         (
             "quick",
-            "8 games foretell little: from {} to {} of 30 points are plausible; the 64 games of profile full narrow this.",
+            "8 games say little: from {} to {} of 30 points are plausible; the 64 games of profile full narrow this range.",
         ),
-        ("full", "From {} to {} points are plausible in another such match."),
+        ("full", "Another match like this could plausibly give from {} to {} points."),
     ],
 )
 def test_the_interval_is_told_in_points_and_a_short_match_foretells_little(match, assignment, profile, words):
@@ -177,4 +172,4 @@ def test_the_interval_is_told_in_points_and_a_short_match_foretells_little(match
     run = SimpleNamespace(assignment=assignment, profile=assignment.profile(profile))
     low, high = assignment.win_rate_points_between([checks.result_for(g, 0, match.setup) for g in games.games], 30)
     assert 0 < low < 15 < high <= 30
-    assert checks._foretell(run, games, 30) == words.format(f"{low:g}", f"{high:g}")
+    assert checks._plausible_points(run, games, 30) == words.format(f"{low:g}", f"{high:g}")

@@ -32,7 +32,7 @@ def train(monkeypatch):
             return ExactResult(LineCounts(losses=losses, losing_lines=[(4, 0)] * min(losses, 5)), LineCounts())
 
         monkeypatch.setattr(own, "play_all_replies", result)
-        worker = SimpleNamespace(dice=None, call=lambda operation, **arguments: asked.append((operation, arguments)))
+        worker = SimpleNamespace(seed_rng=None, call=lambda operation, **arguments: asked.append((operation, arguments)))
         outcome = own.trained.__wrapped__(told, worker)
         return outcome, asked, told
 
@@ -47,11 +47,11 @@ def test_the_training_ends_with_the_first_network_that_loses_nothing(train):
 
 def test_the_best_network_counts_and_the_report_says_by_whose_search(train):
     outcome, _, told = train([9, 2, 5, 4, 7, 6, 8])
-    verdict = Ruling()
-    own.judge(told, outcome, verdict)
-    assert (outcome.games, verdict.share) == (175, 0.8)
-    assert "2 losing lines after 175 games" in verdict.message and "Judged under your own search" in verdict.message
-    assert "[4, 0]" in verdict.message
+    ruling = Ruling()
+    own.give_points(told, outcome, ruling)
+    assert (outcome.games, ruling.share) == (175, 0.8)
+    assert "2 losing lines after 175 games" in ruling.message and "This was played by your own search" in ruling.message
+    assert "[4, 0]" in ruling.message
 
 
 def test_a_short_training_is_looked_at_when_it_ends(train):
@@ -59,5 +59,5 @@ def test_a_short_training_is_looked_at_when_it_ends(train):
 
 
 def test_a_fault_of_the_player_is_told(train):
-    with pytest.raises(StudentFault, match="no empty point"):
-        train([StudentFault("It answered 4, which is no empty point.")])
+    with pytest.raises(StudentFault, match="not an empty point"):
+        train([StudentFault("It answered 4, which is not an empty point.")])

@@ -20,7 +20,7 @@ from grader.instructor.bank import FAMILIES, make_bank
 from grader.instructor.release import collect_kit, find_leaks, read_secrets
 from grader.judge.support.agreement import slip_name
 from grader.judge.support.oracle import Bank
-from grader.judge.trusted.oracle import answers_of
+from grader.judge.trusted.answers import answers_of
 from grader.pipeline.workspace import framework_files
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -45,7 +45,7 @@ def test_a_byte_changed_in_any_file_that_judges_changes_the_digest(assignment, t
 
 def test_a_file_renamed_or_added_changes_the_digest(assignment, tree):
     before = grader_digest(assignment, tree)
-    (tree / "grader/judge/support/positions.py").rename(tree / "grader/judge/support/places.py")
+    (tree / "grader/judge/support/drawn_positions.py").rename(tree / "grader/judge/support/places.py")
     renamed = grader_digest(assignment, tree)
     (tree / "Board/extra.py").touch()
     assert len({before, renamed, grader_digest(assignment, tree)}) == 3

@@ -1,5 +1,6 @@
 """What the training check makes of the networks that a training passes through."""
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -8,15 +9,15 @@ import numpy as np
 import pytest
 
 from grader.errors import CouldNotGrade, StudentFault
+from grader.judge.support.board_position import board_at
+from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.drawn_weights import fresh_weights, random_weights
-from grader.judge.support.positions import random_position
-from grader.judge.support.trees import board_at
 from grader.judge.trusted import test_training
 from grader.judge.trusted import watched_training as watched
 from grader.judge.trusted.network import forward, gradients
 from grader.judge.trusted.search import search
-from grader.judge.trusted.test_training import ENOUGH_WATCHED, FOLLOWING, MORE_TRIES, SURELY_WATCHED, Outcome
-from grader.judge.trusted.watched_training import Game, WatchedTraining
+from grader.judge.trusted.test_training import ENOUGH_WATCHED, FOLLOWING, MORE_TRIES, SURELY_WATCHED, TrainedNetwork
+from grader.judge.trusted.watched_training import GameSamples, WatchedTraining
 from grader.pipeline.results import FAILED, PARTIAL, PASSED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +69,7 @@ def train(monkeypatch):
         monkeypatch.setattr(test_training, "_doubt", lambda *_: "")
         monkeypatch.setattr(test_training, "_losing_lines", lambda *_: next(looks))
         monkeypatch.setattr(test_training, "WatchedTraining", Training)
-        monkeypatch.setattr(test_training, "self_play", lambda *_: "the grader's")
+        monkeypatch.setattr(test_training, "trusted_game", lambda *_: "the grader's")
         monkeypatch.setattr(test_training, "_own_game", lambda *_: "the own")
         return test_training.train_best(told, worker), worker
 
@@ -129,10 +130,10 @@ class Steps:
 def play_at_random(rng):
     """A game whose targets are noise."""
     position = random_position(rng, 3, 3, 3, 4)
-    states = np.stack([board_at({**position, "moves": position["moves"][:n]}).current_state() for n in range(5)])
+    states = np.stack([board_at(replace(position, moves=position.moves[:n])).current_state() for n in range(5)])
     probs = np.array([[rng.random() for _ in range(9)] for _ in range(5)])
     z = rng.choice((-1.0, 0.0, 1.0))
-    return Game(states, probs / probs.sum(axis=1, keepdims=True), np.array([z, -z, z, -z, z]))
+    return GameSamples(states, probs / probs.sum(axis=1, keepdims=True), np.array([z, -z, z, -z, z]))
 
 
 @pytest.mark.parametrize(
@@ -169,14 +170,14 @@ def test_the_averaged_weights_are_those_of_train_py():
 def test_the_settings_are_those_of_train_py(load_module):
     train = load_module(ROOT / "train.py")
     preset = train.PRESETS["tictactoe"]
-    assert (preset.buffer_size, preset.batch_size) == (watched.BUFFER_SIZE, watched.BATCH_SIZE)
+    assert (preset.buffer_size, preset.batch_size) == (watched.BUFFER_POSITIONS, watched.BATCH_SIZE)
     assert preset.game_batch_num == watched.GAME_BATCH_NUM
-    assert (preset.averaging, preset.learn_rate) == (watched.AVERAGING, watched.LEARN_RATE)
+    assert (preset.averaging, preset.learn_rate) == (watched.AVERAGING, watched.LEARNING_RATE)
     assert preset.updates_per_game == watched.UPDATES_PER_GAME == 3
 
 
 def trained(watched=100, following=0.3, **attempt):
-    return Outcome(losing={400: 0}, attempt=SimpleNamespace(watched=watched, following=following, **attempt))
+    return TrainedNetwork(losing={400: 0}, attempt=SimpleNamespace(watched=watched, following=following, **attempt))
 
 
 def test_steps_that_follow_nothing_earn_nothing():
@@ -203,7 +204,7 @@ def test_an_own_search_that_loses_plays_with_the_next_networks_too(monkeypatch, 
     def look(attempt):
         losing = next(looks)
         attempt.is_over = looks.__length_hint__() == 0
-        return Outcome(losing={400: losing})
+        return TrainedNetwork(losing={400: losing})
 
     assert test_training.best_own_play(None, first, 400).result.losing_lines == best
     assert next(lost, None) is None and next(looks, None) is None

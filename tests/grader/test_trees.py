@@ -5,9 +5,10 @@ import pytest
 
 from grader.confinement.worker import MAX_TREE_NODES
 from grader.errors import StudentFault
+from grader.judge.support.board_position import BoardPosition
 from grader.judge.support.trees import Tree, expect_legal_children, expect_visits_add_up, most_visited
 
-POSITION = {"width": 3, "height": 3, "n_in_row": 3, "moves": []}
+POSITION = BoardPosition(3, 3, 3)
 
 
 def test_a_move_visited_nearly_as_often_may_be_drawn_at_a_temperature_near_zero():
@@ -59,5 +60,5 @@ def test_the_longest_chain_of_nodes_is_walked_and_told_in_few_words():
 
 def test_small_numbers_of_a_reply_do_not_overflow():
     tree = Tree.from_reply(reply([-1, 0, 0], np.int8, visits=np.array([127, 100, 100], dtype=np.int8)))
-    with pytest.raises(StudentFault, match="200 times together"):
+    with pytest.raises(StudentFault, match="200 visits together"):
         expect_visits_add_up(tree, 400)

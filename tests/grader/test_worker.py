@@ -16,9 +16,10 @@ from odd_workers import LINE, MANY, MODULE, PLAYER, POSITION, ROOT, choose, faul
 
 from grader.confinement import worker_client
 from grader.confinement.plain import encode
+from grader.confinement.replies import REPLIES
 from grader.confinement.sandbox import CONFINE, WITH_NAMESPACES, find_sandbox
 from grader.confinement.worker import OPERATIONS, is_ours
-from grader.confinement.worker_client import REPLIES, Worker
+from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 
 
@@ -48,21 +49,21 @@ def test_a_closed_worker_starts_anew_when_it_is_asked_again(worker):
     assert choose(asked) == [1]
 
 
-def test_the_same_dice_give_the_same_answers_also_in_a_fresh_process(worker):
+def test_the_same_seed_gives_the_same_answers_also_in_a_fresh_process(worker):
     """numpy, torch and random are what solutions draw from."""
-    throws = "import random; probs = np.array([random.random(), np.random.random()])"
+    draws = "import random; probs = np.array([random.random(), np.random.random()])"
     network = ROOT / "instructor/reference/AlphaZero/policy_value_net_torch.py"
-    asked, thrown = worker(throws, more={"AlphaZero/policy_value_net_torch.py": network.read_bytes()}), []
+    asked, drawn = worker(draws, more={"AlphaZero/policy_value_net_torch.py": network.read_bytes()}), []
     for seed in (1, 1, 2):
-        asked.dice = Random(seed)
+        asked.seed_rng = Random(seed)
         answers = [asked.call("search", position=POSITION, **PLAYER)["probs"].tolist() for _ in range(2)]
         for _ in range(2):
             asked.call("net_create", width=3, height=3, block=1)
             answers.append(asked.call("net_weights")["flatten_layer_3.weight"].tolist())
-        thrown.append(answers)
+        drawn.append(answers)
         asked.close()
-    assert thrown[0] == thrown[1]
-    different = [*thrown[0], *thrown[2]]
+    assert drawn[0] == drawn[1]
+    different = [*drawn[0], *drawn[2]]
     assert all(a != b for a, b in combinations(different, 2))
 
 
@@ -97,7 +98,7 @@ def test_a_forged_answer_on_every_descriptor_is_a_fault_and_the_next_worker_is_w
         "            except OSError:\n"
         "                pass"
     )
-    assert fault(asked) == "The program wrote something of its own into the grader's exchange."
+    assert fault(asked) == "The program wrote something of its own into the connection to the grader."
     assert asked.call("choose", positions=[], **PLAYER) == []
 
 
@@ -143,7 +144,7 @@ def test_shares_beside_the_move_come_back_as_a_flat_array(worker):
 
 def test_an_illegal_move_of_self_play_is_the_students_and_told_in_a_sentence(worker):
     asked = worker("return 4, None")
-    with pytest.raises(StudentFault, match=r"^ValueError: get_action answered with move 4, which is not an empty point\.$"):
+    with pytest.raises(StudentFault, match=r"^ValueError: get_action returned move 4, which is not an empty point\.$"):
         asked.call("self_play", position=POSITION, plies=2, **PLAYER)
 
 
@@ -199,7 +200,7 @@ def test_whose_failure_it_is_depends_on_who_called_and_who_raised(tmp_path, way)
 
 def test_a_position_that_the_grader_gets_wrong_could_not_be_graded(worker):
     """Nothing of the submission has been called when Board refuses it."""
-    with pytest.raises(CouldNotGrade, match=r"^code that was handed out failed as the grader used it: ValueError: expected an"):
+    with pytest.raises(CouldNotGrade, match=r"^code that was handed out failed when the grader used it: ValueError"):
         worker().call("choose", positions=[{**POSITION, "moves": [0, 0]}], **PLAYER)
 
 
@@ -220,7 +221,7 @@ ENDINGS = {
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_program_that_ends_itself_is_told_so_and_the_next_question_finds_a_new_one(worker, ending):
     asked = worker(ENDINGS[ending])
-    assert fault(asked).startswith("The program ended itself in the middle of a check (")
+    assert fault(asked).startswith("The program ended in the middle of a check (")
     assert asked.call("choose", positions=[], **PLAYER) == []
 
 
@@ -230,7 +231,7 @@ def test_a_program_that_ends_itself_is_told_so_and_the_next_question_finds_a_new
     ids=["126", "127", "words of bwrap"],
 )
 def test_an_end_that_looks_like_a_failed_confinement_is_the_students_fault_all_the_same(worker, mischief):
-    assert fault(worker(mischief)).startswith("The program ended itself in the middle of a check (")
+    assert fault(worker(mischief)).startswith("The program ended in the middle of a check (")
 
 
 @pytest.mark.parametrize(
@@ -248,7 +249,7 @@ def test_a_hang_ends_at_the_limit_with_a_sentence(worker, mischief):
     assert asked.call("choose", positions=[], **PLAYER) == []  # started, so that the limit is the call's alone
     started = time.monotonic()
     sentence = fault(asked, limit_s=0.5)
-    assert sentence in ("No answer within 0.5 s.", "The program closed its side of the exchange.")
+    assert sentence in ("No reply within 0.5 s.", "The program closed its connection to the grader.")
     assert time.monotonic() - started < 30  # seconds, where the program would have gone on for a minute or for ever
     assert asked.call("choose", positions=[], **PLAYER) == []
 
@@ -260,7 +261,7 @@ def test_a_program_starts_no_other_process_and_may_have_threads(worker, start):
 
 
 def test_endless_output_ends_at_the_limit(worker):
-    assert fault(worker("while True: os.write(2, b'x' * 65536)"), limit_s=1.5) == "No answer within 1.5 s."
+    assert fault(worker("while True: os.write(2, b'x' * 65536)"), limit_s=1.5) == "No reply within 1.5 s."
 
 
 @pytest.mark.skipif(find_sandbox().level not in WITH_NAMESPACES, reason="only a process namespace holds a detached child")
@@ -277,7 +278,7 @@ def test_a_child_that_left_the_process_group_ends_with_its_worker(worker):
 def test_an_answer_over_the_cap_is_a_fault(worker, monkeypatch):
     monkeypatch.setattr(worker_client, "MAX_REPLY_BYTES", 1 << 20)
     asked = worker("probs = np.zeros(200_000)")
-    with pytest.raises(StudentFault, match=r"^The answer was longer than 1 MiB\.$"):
+    with pytest.raises(StudentFault, match=r"^The reply was longer than 1 MiB\.$"):
         asked.call("search", position=POSITION, **PLAYER)
 
 
@@ -319,7 +320,7 @@ def test_whatever_stands_in_the_exchange_is_at_most_the_students_fault(worker, m
 
     monkeypatch.setattr(Worker, "_start", lambda _: None)
     monkeypatch.setattr(Worker, "_exchange", exchange)
-    assert fault(worker()) == "The program wrote something of its own into the grader's exchange."
+    assert fault(worker()) == "The program wrote something of its own into the connection to the grader."
 
 
 def test_every_operation_has_a_layout_of_its_reply():
@@ -376,7 +377,7 @@ class Broken:
             "could not be confined; its last words: bwrap: no permission",
         ),
         (["bash", "-c", "exit 126"], "could not be confined"),
-        (["bash", "-c", "echo welcome"], "began with b'welcome.n' in place of its hello"),
+        (["bash", "-c", "echo welcome"], "began with b'welcome.n' instead of its hello"),
     ],
 )
 def test_a_worker_that_cannot_be_confined_is_no_fault_of_the_student(worker, command, words):

@@ -19,7 +19,7 @@ def test_waiting_for_the_core_counts_not_as_much_as_computing(worker):
     asked = worker("time.sleep(0.8)")
     asked.call("choose", positions=[], **PLAYER)
     assert choose(asked, limit_s=0.5) == [1]
-    assert fault(worker("time.sleep(9)"), limit_s=0.5) == "No answer within 0.5 s."
+    assert fault(worker("time.sleep(9)"), limit_s=0.5) == "No reply within 0.5 s."
 
 
 THINKS = "until = time.process_time() + 0.4\n        while time.process_time() < until: pass"
@@ -33,7 +33,7 @@ def test_a_busy_core_makes_no_answer_late(worker, monkeypatch, busy_core):
     started = time.monotonic()
     assert choose(asked) == [1]
     assert time.monotonic() - started > 1.5
-    assert fault(worker("time.sleep(9)"), limit_s=7) == "No answer within 7 s."
+    assert fault(worker("time.sleep(9)"), limit_s=7) == "No reply within 7 s."
 
 
 def test_an_answer_that_came_while_the_grader_itself_waited_is_in_time(worker, monkeypatch):
@@ -46,7 +46,7 @@ def test_an_answer_that_came_while_the_grader_itself_waited_is_in_time(worker, m
     monkeypatch.setattr(Stopwatch, "look", late_look)
     monkeypatch.setattr(worker_client, "cpu_allowance", lambda limit_s: Allowance(limit_s, 1.0, 60.0))
     assert choose(worker("time.sleep(0.6)")) == [1]
-    assert fault(worker("time.sleep(9)"), limit_s=7) == "No answer within 7 s."
+    assert fault(worker("time.sleep(9)"), limit_s=7) == "No reply within 7 s."
 
 
 @pytest.fixture
@@ -69,12 +69,12 @@ def starts(monkeypatch):
 
 def test_a_doubtful_answer_is_asked_for_again_and_is_then_nobodys_fault(worker, starved, starts):
     asked = worker("time.sleep(60)")
-    asked.dice, one_seed = Random(1), Random(1)
+    asked.seed_rng, one_seed = Random(1), Random(1)
     one_seed.getrandbits(32)
     with pytest.raises(CouldNotGrade, match=r"^this machine was too busy: the program computed for 0 of 1 s"):
         choose(asked)
-    assert len(starts) == 1 + worker_client.REPEATS
-    assert asked.dice.getstate() == one_seed.getstate()  # the same question each time
+    assert len(starts) == 1 + worker_client.BUSY_REPEATS
+    assert asked.seed_rng.getstate() == one_seed.getstate()  # the same question each time
     assert asked.call("choose", positions=[], **PLAYER) == []
 
 

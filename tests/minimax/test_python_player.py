@@ -12,6 +12,7 @@ from arena.engine.engine_process import EngineProcess, GameOffer, Limits
 from arena.engine.specs import parse_agent
 from arena.match.referee import play_game
 from arena.match.rules import SWAP, centre
+from arena.match.setup import GameTask
 from Board.game_board import Board
 from common.errors import UsageError
 from Minimax import python_player
@@ -202,13 +203,13 @@ def test_no_swap_is_heeded_and_what_a_student_prints_stays_out_of_the_protocol(t
 def test_stubs_fail_at_the_start_with_what_to_write_first():
     if "NotImplementedError" not in (ROOT / "AlphaZero" / "mcts_pure.py").read_text():
         pytest.skip("this tree's AlphaZero/ is written")
-    game = play_game(replace(parse_agent("mcts:playouts=5"), cwd=str(ROOT)), agent("mcts:playouts=5"), LIMITS)
+    game = play_game(GameTask(replace(parse_agent("mcts:playouts=5"), cwd=str(ROOT)), agent("mcts:playouts=5"), LIMITS))
     assert (game.termination, game.faulty) == ("init_failed", 0)
     assert "AlphaZero/mcts_pure.py comes first and is not written yet" in game.detail
 
 
 def test_weights_of_another_board_fail_at_the_start_in_a_sentence(weights):
-    game = play_game(agent(f"alphazero:{weights[9]}?playouts=8"), agent("mcts:playouts=8"), LIMITS)
+    game = play_game(GameTask(agent(f"alphazero:{weights[9]}?playouts=8"), agent("mcts:playouts=8"), LIMITS))
     assert (game.termination, game.faulty) == ("init_failed", 0)
     assert "python_player.py: expected weights of a 15x15 board" in game.detail and "81 points" in game.detail
 

@@ -1,19 +1,15 @@
 """A C++ engine as a player at the Board."""
 
-import sys
-from pathlib import Path
-
 import pytest
+from misbehaving import misbehaving
 
 from arena.engine.engine_process import EngineSpec
 from Board.game_board import Board, Game
 from Minimax.search_wrapper import EngineError, EnginePlayer
 
-FIXTURE = Path(__file__).with_name("misbehaving_engine.py")
 
-
-def misbehaving(fault, at=2):
-    return EnginePlayer(EngineSpec(path=fault, command=(sys.executable, "-S", str(FIXTURE), fault, str(at))), move_s=1.0)
+def engine_player(fault, at=2):
+    return EnginePlayer(misbehaving(fault, at), move_s=1.0)
 
 
 @pytest.fixture
@@ -32,7 +28,7 @@ def test_two_engines_play_a_whole_game_on_the_board(engines, board):
 
 
 def test_the_second_player_of_a_game_that_player_2_begins_is_white(board):
-    black, white = misbehaving("win"), misbehaving("none")
+    black, white = engine_player("win"), engine_player("none")
     assert Game(board).start_play(white, black, start_player=1, is_shown=0) == 2
     for player in (black, white):
         player.reset_player()
@@ -53,7 +49,7 @@ def test_a_swap_changes_the_colours_and_the_human_moves_again(board, capsys):
             self.seen.append(dict(board.states))
             return next(self.moves), None
 
-    human, engine = Human(), misbehaving("swap", 2)
+    human, engine = Human(), engine_player("swap", 2)
     with pytest.raises(StopIteration):
         Game(board).start_play(human, engine)
     engine.reset_player()
@@ -63,7 +59,7 @@ def test_a_swap_changes_the_colours_and_the_human_moves_again(board, capsys):
 
 
 def test_a_new_game_starts_the_engine_anew(board):
-    engine = misbehaving("none")
+    engine = engine_player("none")
     first, _ = engine.get_action(board)
     board.do_move(first)
     board.init_board()
@@ -73,7 +69,7 @@ def test_a_new_game_starts_the_engine_anew(board):
 
 @pytest.mark.parametrize(("fault", "words"), [("exit", "crash"), ("words", "malformed"), ("off_board", "not an empty point")])
 def test_a_fault_of_the_engine_is_one_sentence(board, fault, words):
-    engine = misbehaving(fault, 1)
+    engine = engine_player(fault, 1)
     with pytest.raises(EngineError, match=words):
         engine.get_action(board)
     engine.reset_player()
@@ -83,8 +79,8 @@ def test_another_board_and_a_game_in_progress_are_refused(board):
     small = Board(width=3, height=3, n_in_row=3)
     small.init_board()
     with pytest.raises(ValueError, match="expected a 15x15 board"):
-        misbehaving("none").get_action(small)
+        engine_player("none").get_action(small)
     for move in (0, 1):
         board.do_move(move)
     with pytest.raises(ValueError, match="from the first move on"):
-        misbehaving("none").get_action(board)
+        engine_player("none").get_action(board)

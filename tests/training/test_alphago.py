@@ -9,11 +9,11 @@ import torch
 
 from training.alphago import mixed, reinforce
 from training.alphago.__main__ import main
-from training.alphago.config import Config
+from training.alphago.config import StagesConfig
 from training.alphago.mixed import ROLLOUTS, MixedEvaluator, PlayedRollouts
 from training.alphago.play import FastPolicy, SampledPolicy, UniformPolicy, play_to_end, results_for
 from training.alphago.reinforce import Episodes, Reinforce, play_episodes
-from training.alphago.runs import load_network
+from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
 from training.boards import Boards
 from training.dataset import load_positions, read_games
@@ -26,7 +26,7 @@ size = 4
 depths = [[0, 1]]
 samples = 2048
 batch_size = 32
-learn_rate = 0.05
+learning_rate = 0.05
 weight_decay = 1e-4
 value_weight = 1.0
 td_lambda = 1.0
@@ -41,7 +41,7 @@ supervised = "supervised.toml"
 [reinforce]
 games = 64
 steps = 24
-learn_rate = 0.05
+learning_rate = 0.05
 max_gradient = 5.0
 baseline = true
 pool_every = 5
@@ -54,12 +54,12 @@ side_by_side = 256
 longest_start = 8
 samples = 6144
 batch_size = 32
-learn_rate = 0.02
+learning_rate = 0.02
 weight_decay = 1e-4
 check_every = 6144
 [search]
 lambdas = [0.0, 0.5, 1.0]
-n_playout = 8
+playouts = 8
 c_puct = 5.0
 rollout = "fast"
 games = 4
@@ -134,7 +134,7 @@ def done(call, folder):
 
 @pytest.fixture
 def config(folder):
-    return Config.read(folder / "alphago.toml")
+    return StagesConfig.read(folder / "alphago.toml")
 
 
 @pytest.fixture
@@ -277,10 +277,10 @@ def test_ctrl_c_saves_the_policy_and_the_same_command_goes_on(begin, config, fol
     )
     command = ["reinforce", "--config", str(folder / "alphago.toml"), "--run", str(tmp_path / "run")]
     assert main(command) == 130
-    assert "goes on" in capsys.readouterr().err
+    assert "continues" in capsys.readouterr().err
     monkeypatch.setattr(Reinforce, "step", step)
     assert begin("run").steps == 3
-    monkeypatch.setattr(reinforce, "play_match", lambda *_, **__: pytest.fail("a measurement at 4 steps"))
+    monkeypatch.setattr(reinforce, "play_lockstep_match", lambda *_, **__: pytest.fail("a measurement at 4 steps"))
     monkeypatch.setattr(
         Reinforce, "step", lambda self: (_ for _ in ()).throw(KeyboardInterrupt) if self.steps == 5 else step(self)
     )
@@ -359,7 +359,7 @@ def test_the_value_network_foretells_results_and_whose_they_are(done, config, fo
     fewer, every = result["as_many_positions_of_fewer_games"], result["all_positions_of_all_games"]
     assert every["positions"] > learnt["positions"]
     assert abs(fewer["positions"] - learnt["positions"]) < 0.3 * learnt["positions"]
-    model = load_network(folder / "run" / "value", config).eval()
+    model = load_stage_network(folder / "run" / "value", config).eval()
     to_win, to_lose = after([5, 0, 6, 3]), after([5, 0, 6])  # first to move with an open two, and second against it
     states = torch.from_numpy(np.concatenate([to_win.feature_planes(), to_lose.feature_planes()]))
     with torch.no_grad():
@@ -413,7 +413,7 @@ def test_each_lambda_plays_each_other_one_and_no_game_twice(done, call, monkeypa
     pairings = [name.split(",")[0] for name in result if "against" in name]
     assert pairings == ["0.0 against 0.5", "0.0 against 1.0", "0.5 against 1.0"]
     assert all(result[name]["games"] == 4 for name in result if "against" in name)
-    monkeypatch.setattr(mixed, "play_match", lambda *_, **__: pytest.fail("played again"))
+    monkeypatch.setattr(mixed, "play_lockstep_match", lambda *_, **__: pytest.fail("played again"))
     assert call("search") == 0
 
 
@@ -456,10 +456,10 @@ def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin, config, f
     training = begin("run")
     training.begun_from["samples"] = 7
     training.save()
-    with pytest.raises(CallError, match="it was begun from"):
+    with pytest.raises(CallError, match="it started from"):
         begin("run")
 
 
 def test_the_configuration_that_is_shipped_can_be_read():
-    config = Config.read(CONFIGS / "alphago_9.toml")
+    config = StagesConfig.read(CONFIGS / "alphago_9.toml")
     assert config.board == (9, 9, 5) and config.search.lambdas == [0.0, 0.5, 1.0] and config.search.rollout in ROLLOUTS

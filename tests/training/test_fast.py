@@ -4,7 +4,7 @@ import numpy as np
 
 from Board.game_board import Board
 from training import fast
-from training.search import PuctSettings
+from training.puct import PuctSettings
 
 
 def test_a_game_has_the_policies_of_the_serial_search_from_the_same_noise(reference, make_network, monkeypatch):
@@ -12,7 +12,7 @@ def test_a_game_has_the_policies_of_the_serial_search_from_the_same_noise(refere
     monkeypatch.setattr(fast, "GAMES_AT_ONCE", 1)
     monkeypatch.setattr(fast, "RandomSymmetry", lambda evaluate, width, height, rng: evaluate)
     network = make_network(4, 3, 1)
-    settings = PuctSettings(n_playout=40, c_puct=3, first_n_moves=4)
+    settings = PuctSettings(playouts=40, c_puct=3, first_n_moves=4)
     samples = next(fast.fast_games(network, 4, 3, 3, settings, np.random.default_rng(7)))
     rng = np.random.default_rng(7)
     monkeypatch.setattr(np.random, "dirichlet", rng.dirichlet)
@@ -39,7 +39,7 @@ def test_a_game_has_the_policies_of_the_serial_search_from_the_same_noise(refere
 
 def test_what_the_network_has_learnt_is_used_from_the_next_move_on(make_network):
     network = make_network(3, 3, 1)
-    games = fast.fast_games(network, 3, 3, 3, PuctSettings(n_playout=60), np.random.default_rng(1))
+    games = fast.fast_games(network, 3, 3, 3, PuctSettings(playouts=60), np.random.default_rng(1))
 
     def first_moves():
         return np.mean([next(games)[0][1] for _ in range(2 * fast.GAMES_AT_ONCE)][fast.GAMES_AT_ONCE :], axis=0)

@@ -8,7 +8,7 @@ from training.gumbel import GumbelSearch, GumbelSettings, Nodes, halving_schedul
 
 
 def make_search(games, points, evaluate, n, m, seed=5):
-    settings = GumbelSettings(n_simulations=n, considered=m)
+    settings = GumbelSettings(playouts=n, considered=m)
     return GumbelSearch(games, points, evaluate, settings, np.random.default_rng(seed))
 
 

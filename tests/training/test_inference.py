@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from Board.symmetries import Symmetries
 from common.weights import without_idle_blocks
 from training.boards import Boards
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
-from training.symmetries import Symmetries
 
 
 def positions(width, height, n_in_row, count, seed=1):
@@ -92,7 +92,7 @@ def test_the_cache_asks_for_each_position_once_and_forgets_the_oldest(fixed_eval
     for _ in range(2):
         for given, expected in zip(cache(twice), evaluate(twice), strict=True):
             assert np.array_equal(given, expected)
-    assert asked == [3] and (cache.asked, cache.found) == (10, 7)
+    assert asked == [3] and (cache.requests, cache.hits) == (10, 7)
     cache(states)  # 3, 4 and 5 are new; the sixth position drives out the first
     cache(states[1:])
     assert asked == [3, 3]
@@ -108,7 +108,7 @@ def test_positions_that_differ_in_their_history_alone_are_two(fixed_evaluator):
     boards.play_lines(np.array([[0, 8, 2], [2, 8, 0]]), np.array([3, 3]))
     cache = PositionCache(fixed_evaluator(9))
     assert np.array_equal(cache(boards.feature_planes())[0], fixed_evaluator(9)(boards.feature_planes())[0])
-    assert cache.found == 0
+    assert cache.hits == 0
 
 
 @pytest.mark.parametrize(("width", "height"), [(4, 4), (5, 3)])

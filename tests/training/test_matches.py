@@ -10,9 +10,9 @@ from common.errors import UsageError
 from training import matches
 from training.boards import Boards
 from training.gumbel import GumbelSettings
-from training.matches import PolicyAgent, SearchAgent, draw_opening, parse_agent, play_match
+from training.matches import MatchSettings, PolicyAgent, SearchAgent, draw_opening, make_agent, play_lockstep_match
+from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
-from training.search import PuctSettings
 
 SMALL = (5, 4, 4)
 
@@ -39,13 +39,14 @@ class EndAfter:
         return "enough" if len(self.seen) == self.games else None
 
 
-def match(games=12, seed=1, **more):
-    return play_match(Scripted(), Scripted(last=True), SMALL, games, np.random.default_rng(seed), **more)
+def match(games=12, seed=1, side_by_side=64, **more):
+    settings = MatchSettings(SMALL, games, side_by_side=side_by_side)
+    return play_lockstep_match((Scripted(), Scripted(last=True)), settings, np.random.default_rng(seed), **more)
 
 
 def test_games_are_games_of_the_board_and_each_opening_is_played_in_both_seats():
     first, second = Scripted(), Scripted(last=True)
-    result = play_match(first, second, SMALL, 12, np.random.default_rng(1), opening_stones=3)
+    result = play_lockstep_match((first, second), MatchSettings(SMALL, 12, opening_stones=3), np.random.default_rng(1))
     assert first.seats == second.seats == {1, 2}
     assert [game.number for game in result.games] == list(range(12)) and result.verdict is None
     for game in result.games:
@@ -118,7 +119,7 @@ def test_more_playouts_win_against_fewer():
     def agent(playouts):
         return SearchAgent(RandomRollouts(4, np.random.default_rng(playouts)), PuctSettings(playouts), np.random.default_rng(1))
 
-    seen = play_match(agent(300), agent(10), (6, 6, 4), 24, np.random.default_rng(1)).statistics
+    seen = play_lockstep_match((agent(300), agent(10)), MatchSettings((6, 6, 4), 24), np.random.default_rng(1)).statistics
     assert seen.wins > 18
 
 
@@ -148,7 +149,7 @@ def test_agents_are_named_as_in_the_arena(make_network, tmp_path, text, kind, se
     path = tmp_path / "weights.pt"
     network = make_network(4, 3, 2)
     network.save_model(path)
-    agent = parse_agent(text.format(path), (4, 3, 3), 2, np.random.default_rng(1))
+    agent = make_agent(text.format(path), (4, 3, 3), 2, np.random.default_rng(1))
     assert isinstance(agent, kind) and getattr(agent, "settings", None) == settings
     boards = Boards(2, 4, 3, 3)
     if not text.startswith("mcts"):
@@ -162,9 +163,9 @@ def test_agents_are_named_as_in_the_arena(make_network, tmp_path, text, kind, se
     ("text", "words"),
     [
         ("alphabeta:x", "expected alphazero:FILE"),
-        ("alphazero:nothing.pt", "expected weights of the policy-value network in nothing.pt"),
+        ("alphazero:nothing.pt", "expected weights at nothing.pt; no file is there"),
         ("alphazero:{small}", "expected weights of a 11x11 board; those in .* have 9 points"),
-        ("mcts:playouts=1", "N from 2 on"),
+        ("mcts:playouts=1", "with N of at least 2"),
         ("mcts:playouts=many", "expected options such as playouts=400"),
         ("policy:{small}?playouts=4", "expected no option"),
         ("gumbel:{small}?c_puct=4", "expected playouts=N and considered=N"),
@@ -177,7 +178,7 @@ def test_a_call_that_is_wrong_is_told_in_a_sentence(make_network, tmp_path, caps
     told = capsys.readouterr().err
     assert told.startswith("training.matches: ") and told.count("\n") == 1
     with pytest.raises(UsageError, match=words):
-        parse_agent(text.format(small=small), (11, 11, 5), 1, np.random.default_rng(1))
+        make_agent(text.format(small=small), (11, 11, 5), 1, np.random.default_rng(1))
 
 
 def test_the_command_plays_a_match_and_writes_its_games(make_network, tmp_path, capsys):

@@ -7,8 +7,8 @@ import pytest
 
 from Board.game_board import Board
 from training.boards import Boards
+from training.puct import PuctSearch, PuctSettings
 from training.rollouts import RandomRollouts
-from training.search import PuctSearch, PuctSettings
 
 
 def played(moves, width, height, n_in_row, copies=1):
@@ -105,7 +105,7 @@ def test_the_search_over_rollouts_has_the_references_tree(reference, monkeypatch
     expected = pure.MCTS(pure.policy_value_fn, c_puct=5, n_playout=300)
     move = expected.get_move(board)
     evaluate = Fixed(3, np.random.default_rng(1))
-    search = PuctSearch(1, 12, evaluate, PuctSettings(n_playout=300), np.random.default_rng(1))
+    search = PuctSearch(1, 12, evaluate, PuctSettings(playouts=300), np.random.default_rng(1))
     search.run(played([5, 6, 1], 4, 3, 3), is_selfplay=False)
     visits = search.root_visits()[0]
     # Priors are float32 here and float64 there, which decides among equals alone: none is equal here.

@@ -7,12 +7,12 @@ import pytest
 
 from Board.game_board import Board
 from training.gumbel import GumbelSettings
+from training.puct import PuctSettings
 from training.samples import FinishedGame, pack_states, unpack_states
-from training.search import PuctSettings
 from training.selfplay import SelfPlay, SelfPlaySettings
 
-PUCT = PuctSettings(n_playout=12, first_n_moves=4)
-GUMBEL = GumbelSettings(n_simulations=8, considered=4)
+PUCT = PuctSettings(playouts=12, first_n_moves=4)
+GUMBEL = GumbelSettings(playouts=8, considered=4)
 
 
 def settings(search=PUCT, **more):

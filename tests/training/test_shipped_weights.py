@@ -44,8 +44,9 @@ def test_what_is_played_leaves_out_blocks_and_answers_alike(path, reference):
     manifest = json.loads(path.read_text(encoding="utf-8"))
     width, height, _ = manifest["board"]
     weights = MODEL / manifest["file"]
-    whole = reference("policy_value_net_torch").PolicyValueNet(width, height, manifest["blocks"], init_model=weights)
-    played = load_network(weights, width, height)
+    make = reference("policy_value_net_torch").PolicyValueNet
+    whole = make(width, height, manifest["blocks"], init_model=weights)
+    played = load_network(make, weights, width, height)
     assert len(played.model.resnet) == manifest["blocks_trained"] < manifest["blocks"]
     torch.manual_seed(1)
     states = (torch.rand(4, 9, height, width) < 0.2).float().numpy()
@@ -59,7 +60,8 @@ def choose(path, reference):
     manifest = json.loads(path.read_text(encoding="utf-8"))
     width, height, n_in_row = manifest["board"]
     torch.set_num_threads(1)
-    network = load_network(MODEL / manifest["file"], width, height)
+    make = reference("policy_value_net_torch").PolicyValueNet
+    network = load_network(make, MODEL / manifest["file"], width, height)
 
     def likeliest(stones):
         """stones: offsets from the middle (rows upwards, columns to the right), the first player's first."""

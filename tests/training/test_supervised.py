@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from training import export, supervised
-from training.supervised import CallError, Config, Training, deepened, make_model
+from training.supervised import CallError, SupervisedConfig, Training, deepened, make_model
 
 SIZE = 6
 SETTINGS = {
@@ -19,7 +19,7 @@ SETTINGS = {
     "depths": [[0, 1], [192, 2]],
     "samples": 320,
     "batch_size": 32,
-    "learn_rate": 0.05,
+    "learning_rate": 0.05,
     "weight_decay": 1e-4,
     "value_weight": 1.0,
     "td_lambda": 0.9,
@@ -53,7 +53,7 @@ def train(reference, games, tmp_path):
 
     def make(folder, **settings):
         (tmp_path / folder).mkdir(exist_ok=True)
-        training = Training(Config(**{**SETTINGS, **settings}), [games], tmp_path / folder)
+        training = Training(SupervisedConfig(**{**SETTINGS, **settings}), [games], tmp_path / folder)
         training.dtype = torch.float32  # whichever is faster here would not be the same at every run
         return training
 
@@ -80,7 +80,7 @@ def random_states(count=16):
 
 
 def test_it_learns_moves_and_values_that_can_be_learnt(train):
-    training = train("run", samples=1600, check_every=1600, depths=[[0, 1]], learn_rate=0.1)
+    training = train("run", samples=1600, check_every=1600, depths=[[0, 1]], learning_rate=0.1)
     before = training.evaluate()
     training.run()
     assert before["top_1"] < 0.2 and training.latest["top_1"] > 0.5
@@ -118,9 +118,20 @@ def test_a_training_that_goes_on_by_other_settings_says_so(train):
     assert [(past["from_samples"], past["samples"]) for past in training.history] == [(0, 320), (320, 384)]
     training.run()
     assert training.samples == 384
-    training.config = Config(**{**SETTINGS, "size": 7})
+    training.config = SupervisedConfig(**{**SETTINGS, "size": 7})
     with pytest.raises(CallError, match="expected a training on 7x7"):
         training.restore()
+
+
+def test_a_training_recorded_under_old_names_of_settings_goes_on(train):
+    training = train("run", depths=[[0, 1]])
+    training.run()
+    state = supervised.load_checkpoint(training.checkpoint)
+    state["history"][0]["learn_rate"] = state["history"][0].pop("learning_rate")
+    supervised.save_checkpoint(training.checkpoint, state)
+    again = train("run", depths=[[0, 1]])
+    again.restore()
+    assert again.history == training.history
 
 
 def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monkeypatch, capsys):
@@ -142,7 +153,7 @@ def test_ctrl_c_saves_and_resume_ends_the_training(train, games, tmp_path, monke
     assert "without --resume" in capsys.readouterr().err
     monkeypatch.setattr(Training, "step", step)
     assert supervised.main([*call, "--resume"]) == 0
-    assert supervised.read_checkpoint(tmp_path / "run" / "checkpoint.pt")["samples"] == 320
+    assert supervised.load_checkpoint(tmp_path / "run" / "checkpoint.pt")["samples"] == 320
     assert supervised.main([*call[:-1], str(tmp_path / "other"), "--resume"]) == 2
     assert "expected a checkpoint at" in capsys.readouterr().err
 
@@ -151,7 +162,7 @@ def test_weights_from_anywhere_are_measured_on_the_games_held_back(train, games,
     training = train("a")
     training.run()
     weights, config = tmp_path / "weights.pt", tmp_path / "config.toml"
-    export.export(tmp_path / "a", weights, [games], "abc", blocks=4)
+    export.export_supervised(tmp_path / "a", weights, [games], "abc", blocks=4)
     config.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in SETTINGS.items()))
     call = [str(config), "--games", games, "--evaluate"]
     assert supervised.main([*call, str(weights)]) == 0
@@ -193,7 +204,7 @@ def test_the_learning_rate_warms_up_and_falls_to_nothing(train):
     rates = []
     for samples, steps in ((0, 0), (0, 99), (160, 300), (320, 300)):
         training.samples, training.steps = samples, steps
-        rates.append(training.learn_rate())
+        rates.append(training.learning_rate())
     assert rates == pytest.approx([0.05 / 100, 0.05, 0.025, 0.0])
 
 
@@ -209,14 +220,14 @@ def test_a_configuration_that_is_none_is_refused(tmp_path, text, words):
     path = tmp_path / "config.toml"
     path.write_text(text)
     with pytest.raises(CallError, match=words):
-        Config.read(str(path))
+        SupervisedConfig.read(str(path))
 
 
 def test_the_configurations_that_are_shipped_can_be_read():
     for size in (11, 15):
-        config = Config.read(f"training/configs/sl_{size}.toml")
+        config = SupervisedConfig.read(f"training/configs/sl_{size}.toml")
         assert config.size == size and config.blocks_at(config.samples) <= 19
-        assert np.isfinite(config.learn_rate)
+        assert np.isfinite(config.learning_rate)
 
 
 # ------------------------------------------------------------------------------------------------------- export

@@ -22,11 +22,12 @@ import pytest
 from common.errors import UsageError
 from grader.assignment import load_assignment
 from grader.confinement.plain import decode, encode
+from grader.confinement.replies import ARRAY, FAULT, REPLIES, TREE, ListOf, MapOf, Plain, Record, Row
 from grader.confinement.sandbox import ProcessLimits, find_sandbox
-from grader.confinement.worker_client import REPLIES, Worker, _fits
+from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.oracles import find_oracle
 from grader.judge.support.ruling import Ruling
+from grader.judge.support.which_oracle import find_oracle
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 
@@ -151,18 +152,20 @@ def like(numbers, layout):
     """A value of the layout, with something else here and there."""
     if numbers.random() < 0.1:
         return some_value(numbers)
-    if isinstance(layout, dict):
-        if "parent" in layout and numbers.random() < 0.7:
-            return tree(numbers)
-        if str in layout:
-            return {f"k{i}": like(numbers, layout[str]) for i in range(numbers.randrange(3))}
-        return {key: like(numbers, inner) for key, inner in layout.items()}
-    if isinstance(layout, list):
-        return [like(numbers, layout[0]) for _ in range(numbers.randrange(3))]
-    if isinstance(layout, tuple):
-        return [like(numbers, inner) for inner in layout]
-    if layout is np.ndarray or "ndarray" in str(layout):
-        return encode(np.array([numbers.choice((-1, 0, 3, 2.5, float("nan"), 1e308)) for _ in range(numbers.randrange(5))]))
+    if layout == TREE and numbers.random() < 0.7:
+        return tree(numbers)
+    match layout:
+        case MapOf(value):
+            return {f"k{i}": like(numbers, value) for i in range(numbers.randrange(3))}
+        case Record(fields):
+            return {key: like(numbers, inner) for key, inner in fields.items()}
+        case ListOf(item):
+            return [like(numbers, item) for _ in range(numbers.randrange(3))]
+        case Row(items):
+            return [like(numbers, inner) for inner in items]
+        case Plain(types) if ARRAY.types[0] in types:
+            entries = [numbers.choice((-1, 0, 3, 2.5, float("nan"), 1e308)) for _ in range(numbers.randrange(5))]
+            return encode(np.array(entries))
     return numbers.choice((1, 0, -7, 2.5, True, None, 10**25))
 
 
@@ -184,7 +187,7 @@ def tree(numbers):
 def fuzzed_line(numbers, nonce, operation):
     reply = {"nonce": nonce if numbers.random() < 0.9 else "0", "value": like(numbers, REPLIES[operation])}
     if numbers.random() < 0.1:
-        reply = {"nonce": nonce, "fault": like(numbers, {"type": str, "message": str, "place": str})}
+        reply = {"nonce": nonce, "fault": like(numbers, FAULT)}
     if numbers.random() < 0.05:
         reply["points"] = 100
     line = json.dumps(reply).encode() + b"\n"
@@ -228,7 +231,7 @@ def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_pat
             for _ in range(50):
                 with contextlib.suppress(ValueError):
                     value = decode(like(numbers, REPLIES[operation]))
-                    if _fits(value, REPLIES[operation]):
+                    if REPLIES[operation].fits(value):
                         return value
             raise StudentFault("none")
 
@@ -240,7 +243,7 @@ def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_pat
             rng = random.Random(numbers.random())
             given = {
                 "worker": Fuzzed(),
-                "verdict": Ruling(
+                "ruling": Ruling(
                     shares={name: share for shares in load_assignment().shares.values() for name, share in shares.items()}
                 ),
                 "rng": rng,

@@ -64,7 +64,7 @@ def test_what_is_decided_is_not_decided_again(tmp_path, monkeypatch, engines):
 
 def test_a_row_that_is_not_as_expected_is_told_and_ends_with_1(tmp_path, monkeypatch):
     checks = {"a.one": ("failed", 0.0), "a.two": ("partial", 0.5), "a.three": ("passed", 1.0)}
-    verdicts = {i: Verdict(i, s, p, 1.0, "said", "1") for i, (s, p) in checks.items()}
+    verdicts = {i: Verdict(i, s, p, max_points=1.0, message="said", handout="5.1") for i, (s, p) in checks.items()}
 
     def faults(expected, **more):
         return trust.find_faults(trust.Sample("mutants", "m", "", {}, expected=expected, **more), verdicts)

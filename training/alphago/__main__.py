@@ -8,37 +8,37 @@ from pathlib import Path
 
 from common.errors import UsageError
 from training import supervised
-from training.alphago.config import Config
+from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search
 from training.alphago.reinforce import Reinforce
-from training.alphago.runs import read_result, write_result
+from training.alphago.runs import read_stage_result, write_stage_result
 from training.alphago.value import run_value
 from training.dataset import GamesError
 
 STAGES = {
-    "supervised": "the policy, from games of the teacher",
-    "reinforce": "the policy, from games against earlier ones of itself",
-    "value": "the value network, from games of the improved policy",
-    "search": "games of searches with value network, rollouts and both",
+    "supervised": "train the policy on games of the teacher",
+    "reinforce": "improve the policy in games against earlier versions of itself",
+    "value": "train the value network on games of the improved policy",
+    "search": "compare searches with the value network, with rollouts and with both",
 }
 
 
-def run_supervised(config: Config, run: Path, games: list[str]) -> int:
+def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
     """Stage 1, by training.supervised; returns its exit code."""
     folder = run / "supervised"
     call = [str(config.supervised_path), "--run", str(folder), "--games", *games]
     code = supervised.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
     if code:
         return code
-    state = supervised.read_checkpoint(folder / "checkpoint.pt")
+    state = supervised.load_checkpoint(folder / "checkpoint.pt")
     if state["samples"] >= config.supervised.samples:  # it was not interrupted
         held_back = {name: round(value, 4) for name, value in state["held_back"].items()}
         counts = {name: round(state[name]) for name in ("samples", "positions", "cpu_s")}
-        write_result(folder, {**counts, "held_back": held_back})
+        write_stage_result(folder, {**counts, "held_back": held_back})
     return 0
 
 
-def run_reinforce(config: Config, run: Path) -> None:
+def run_reinforce(config: StagesConfig, run: Path) -> None:
     """Stage 2; Ctrl-C saves it."""
     training = Reinforce(config, run)
     try:
@@ -49,11 +49,11 @@ def run_reinforce(config: Config, run: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse the command line and do a stage, or go on with it."""
+    """Parse the command line, and run or continue a stage."""
     parser = argparse.ArgumentParser(prog="training.alphago", description="AlphaGo's stages (docs/training.md).")
     stages = parser.add_subparsers(dest="stage", required=True, metavar="STAGE")
     for name, text in STAGES.items():
-        stage = stages.add_parser(name, help=text, description=f"{text}; the same command goes on where it ended")
+        stage = stages.add_parser(name, help=text, description=f"{text}; the same command continues an interrupted stage")
         stage.add_argument("--config", type=Path, default="training/configs/alphago_9.toml", metavar="FILE")
         stage.add_argument("--run", type=Path, default="runs/alphago_9", metavar="FOLDER", help="of all stages")
         if name == "supervised":
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
             stage.add_argument("--compare", action="store_true", help="also train on all positions of the games")
     options = parser.parse_args(arguments)
     try:
-        config = Config.read(options.config)
+        config = StagesConfig.read(options.config)
         if options.stage == "supervised":
             if code := run_supervised(config, options.run, options.games):
                 return code
@@ -72,13 +72,13 @@ def main(arguments: list[str] | None = None) -> int:
             run_value(config, options.run, options.compare)
         else:
             run_search(config, options.run)
-        for name, value in read_result(options.run / options.stage).items():
+        for name, value in read_stage_result(options.run / options.stage).items():
             print(f"{name}: {value}")
     except (supervised.CallError, UsageError, GamesError, NotImplementedError) as error:
         print(f"training.alphago: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Interrupted; the same command goes on.", file=sys.stderr)
+        print("Interrupted; the same command continues.", file=sys.stderr)
         return 130
     return 0
 

@@ -1,4 +1,4 @@
-"""Settings of the stages, as a file of training/configs describes them, and what a run keeps where."""
+"""Settings of the stages, as in the files of training/configs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from training.supervised import CallError
-from training.supervised import Config as SupervisedConfig
+from training.supervised import CallError, SupervisedConfig
 
 
 @dataclass(frozen=True)
@@ -16,19 +15,19 @@ class ReinforceSettings:
     """Stage 2.
 
     Attributes:
-        games: n of a step, all side by side against one opponent, the learner being first in half of them.
+        games: n, the games of a step, all side by side against one opponent; the learner moves first in half of them.
         steps: of the whole stage.
-        learn_rate: of plain gradient ascent.
-        max_gradient: longer gradients are cut to this length.
-        baseline: whether the supervised network's value is taken off the result.
-        pool_every: steps between two networks that the pool of opponents takes in.
-        check_every: steps between two measurements, by check_games games against the supervised policy.
-        match_games: of the measurement at the end.
+        learning_rate: of plain gradient ascent.
+        max_gradient: longer gradients are clipped to this length.
+        baseline: whether the supervised network's value is subtracted from the result.
+        pool_every: steps after which the current network is added to the pool of opponents.
+        check_every: steps between two measurements, each of check_games games against the supervised policy.
+        match_games: games of the measurement at the end.
     """
 
     games: int
     steps: int
-    learn_rate: float
+    learning_rate: float
     max_gradient: float
     baseline: bool
     pool_every: int
@@ -42,10 +41,10 @@ class ValueSettings:
     """Stage 3.
 
     Attributes:
-        games: of self-play; those whose number is a multiple of 20 are held back.
+        games: number of self-play games; those whose number is a multiple of 20 are held back.
         side_by_side: games played at once.
-        longest_start: U, the time of the random move, is drawn from 1 to this.
-        samples, batch_size, learn_rate, weight_decay, check_every: of the training, as in training.supervised.
+        longest_start: U, the number of the random move, is drawn from 1 to this.
+        samples, batch_size, learning_rate, weight_decay, check_every: of the training, as in training.supervised.
     """
 
     games: int
@@ -53,7 +52,7 @@ class ValueSettings:
     longest_start: int
     samples: int
     batch_size: int
-    learn_rate: float
+    learning_rate: float
     weight_decay: float
     check_every: int
 
@@ -63,15 +62,15 @@ class SearchSettings:
     """Stage 4.
 
     Attributes:
-        lambdas: shares of the rollout in a leaf's value; each plays each other one.
-        n_playout, c_puct: of the search, the same for all.
-        rollout: what plays a leaf to its end, one of ROLLOUTS of mixed.py.
+        lambdas: shares of the rollout in a leaf's value; searches with different shares play each other.
+        playouts, c_puct: of every search.
+        rollout: the kind of rollout from a leaf, one of ROLLOUTS in mixed.py.
         games: of each pairing.
-        opening_stones: set at random before, as in training.matches.
+        opening_stones: placed at random first, as in training.matches.
     """
 
     lambdas: list[float]
-    n_playout: int
+    playouts: int
     c_puct: float
     rollout: str
     games: int
@@ -79,13 +78,14 @@ class SearchSettings:
 
 
 @dataclass(frozen=True)
-class Config:
-    """All stages.
+class StagesConfig:
+    """Settings of all stages.
 
     Attributes:
-        n_in_row: of the board; its size is that of the supervised stage.
-        seed: of all draws of stages 2 to 4.
-        supervised: stage 1.
+        n_in_row: of the board, whose size is that of the supervised stage.
+        seed: of all random numbers in stages 2 to 4.
+        supervised: settings of stage 1, and supervised_path: the file that they come from.
+        reinforce, value, search: settings of stages 2 to 4.
     """
 
     n_in_row: int
@@ -107,11 +107,11 @@ class Config:
         return self.size, self.size, self.n_in_row
 
     @staticmethod
-    def read(path: Path) -> Config:
-        """A file of settings; it names that of the supervised stage, which lies beside it.
+    def read(path: Path) -> StagesConfig:
+        """Read a file of settings; it names the file of the supervised stage, which lies in the same folder.
 
         Raises:
-            CallError: it is none.
+            CallError: the file cannot be used.
         """
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -123,7 +123,7 @@ class Config:
             _check_names(table[name], {field.name for field in fields(kind)}, f"[{name}] of {path}")
             sections[name] = kind(**table[name])
         supervised = path.parent / table["supervised"]
-        config = Config(
+        config = StagesConfig(
             n_in_row=table["n_in_row"],
             seed=table["seed"],
             supervised=SupervisedConfig.read(str(supervised)),
@@ -132,7 +132,10 @@ class Config:
         )
         for wrong, expected in (
             (not 1 <= config.n_in_row <= config.size, f"n_in_row from 1 to the size, {config.size}"),
-            (not 1 <= config.value.longest_start < config.size**2, "longest_start of at least 1 and less than the points"),
+            (
+                not 1 <= config.value.longest_start < config.size**2,
+                "longest_start of at least 1 and below the number of points",
+            ),
             (not all(0 <= share <= 1 for share in config.search.lambdas), "lambdas from 0 to 1"),
         ):
             if wrong:
@@ -141,6 +144,6 @@ class Config:
 
 
 def _check_names(table: Any, names: set[str], where: str) -> None:
-    found = set(table) if isinstance(table, dict) else set()
-    if found != names:
-        raise CallError(f"expected {', '.join(sorted(names))} in {where}; differing: {', '.join(sorted(found ^ names))}")
+    given = set(table) if isinstance(table, dict) else set()
+    if given != names:
+        raise CallError(f"expected {', '.join(sorted(names))} in {where}; differing: {', '.join(sorted(given ^ names))}")

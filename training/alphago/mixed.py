@@ -1,11 +1,12 @@
-"""Stage 4: search with leaves judged by the value network and by a game played from them (Silver et al. 2016, "Searching with
+"""Stage 4: search with leaves evaluated by the value network and by a rollout (Silver et al. 2016, "Searching with
 policy and value networks" and Methods, "Search algorithm"):
 
     V(leaf) = (1 - lambda) v(leaf) + lambda z
 
-v by the value network, z the result of one rollout, both for the side to move. Priors are the supervised policy's, as in the
-paper, where it did better than the improved one: it thinks of more moves. The search is that of training.search; the paper's
-expands a node only after several visits and rolls out at each of them, here each new node gets one rollout.
+where v is the output of the value network and z the result of one rollout, both for the side to move. Priors come from the
+supervised policy, as in the paper, where it did better than the improved one because it considers more moves. The search is
+that of training.puct. The paper's search expands a node only after several visits, with a rollout at each of them; here each
+new node gets one rollout.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from training.alphago.config import Config
+from training.alphago.config import StagesConfig
 from training.alphago.play import FastPolicy, SampledPolicy, play_to_end, results_for
-from training.alphago.runs import inference, load_network, match_row, read_result, write_result
+from training.alphago.runs import inference_network, load_stage_network, match_row, read_stage_result, write_stage_result
 from training.boards import Boards
-from training.inference import Evaluator, PositionCache
-from training.matches import Agent, SearchAgent, play_match, show_progress
+from training.inference import PositionCache, StateEvaluator
+from training.matches import Agent, MatchSettings, SearchAgent, play_lockstep_match, show_progress
+from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
-from training.search import PuctSettings
-from training.supervised import CallError, read_checkpoint
+from training.supervised import CallError, load_checkpoint
 
 
 class PlayedRollouts:
-    """An evaluator whose values are results of games that an agent plays from the states; its probabilities say nothing.
+    """An evaluator whose values are results of games that an agent plays from the states; its policy is uniform.
 
     Args:
         agent: of both sides.
@@ -42,7 +43,7 @@ class PlayedRollouts:
         self._n_in_row = n_in_row
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Evaluator; the states are those of games that are not over."""
+        """See StateEvaluator; the games with these states are not over."""
         boards = Boards.from_feature_planes(states, self._n_in_row)
         winners = play_to_end(boards, lambda live, _: self._agent.choose(live))
         points = boards.geometry.points
@@ -50,19 +51,19 @@ class PlayedRollouts:
 
 
 class MixedEvaluator:
-    """An evaluator that takes the probabilities from one and mixes the values of two others.
+    """An evaluator that takes the probabilities from one evaluator and mixes the values of two others.
 
     Args:
         policy, value, rollout: the evaluators.
-        share: lambda, of the rollout; what has no share is not asked.
+        share: lambda, the share of the rollout; an evaluator with share 0 is not called.
     """
 
-    def __init__(self, policy: Evaluator, value: Evaluator, rollout: Evaluator, share: float) -> None:
+    def __init__(self, policy: StateEvaluator, value: StateEvaluator, rollout: StateEvaluator, share: float) -> None:
         self._policy, self._value, self._rollout = policy, value, rollout
         self._share = share
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See Evaluator."""
+        """See StateEvaluator."""
         probs, _ = self._policy(states)
         values = np.zeros(len(states), dtype=np.float32)
         for evaluate, share in ((self._value, 1 - self._share), (self._rollout, self._share)):
@@ -71,20 +72,20 @@ class MixedEvaluator:
         return probs, values
 
 
-ROLLOUTS: dict[str, Callable[[Evaluator, int, np.random.Generator], Evaluator]] = {
+ROLLOUTS: dict[str, Callable[[StateEvaluator, int, np.random.Generator], StateEvaluator]] = {
     "random": lambda policy, n_in_row, rng: RandomRollouts(n_in_row, rng),
     "fast": lambda policy, n_in_row, rng: PlayedRollouts(FastPolicy(rng), n_in_row),
     "policy": lambda policy, n_in_row, rng: PlayedRollouts(SampledPolicy(policy, rng), n_in_row),
 }
-"""How a leaf is played to its end: by moves at random, by the fast policy, by the supervised network's policy."""
+"""Kinds of rollouts: by random moves, by the fast policy, by the supervised network's policy."""
 
 
-class Timed:
-    """An agent that adds up the time it takes.
+class TimedAgent:
+    """An agent that adds up its processor time.
 
     Attributes:
         cpu_s: processor time so far.
-        moves: chosen so far.
+        moves: number of moves so far.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -100,47 +101,41 @@ class Timed:
         return moves
 
 
-def run_search(config: Config, run: Path) -> dict[str, Any]:
-    """Every lambda against every other one, at the same number of playouts; what has been played is not played again.
+def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
+    """Play a match between every two lambdas with the same number of playouts; finished matches are not repeated.
 
     Returns:
-        For each pairing what `match_row` says of the first.
+        For each pairing `match_row` of the first lambda.
 
     Raises:
-        CallError: the networks are not there, earlier games were of others, or there is no such rollout.
+        CallError: a network is missing, earlier matches used other networks, or there is no such rollout.
     """
     settings, folder = config.search, run / "search"
     if settings.rollout not in ROLLOUTS:
         raise CallError(f"expected rollout to be one of {', '.join(ROLLOUTS)}; got {settings.rollout}")
     policy, value = (
-        PositionCache(inference(load_network(run / stage, config), config, batch_size=settings.games // 2))
+        PositionCache(inference_network(load_stage_network(run / stage, config), config, batch_size=settings.games // 2))
         for stage in ("supervised", "value")
     )
-    samples = {stage: read_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in ("supervised", "value")}
-    result = read_result(folder) or {"samples": samples}
+    samples = {stage: load_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in ("supervised", "value")}
+    result = read_stage_result(folder) or {"samples": samples}
     if result["samples"] != samples:
-        raise CallError(f"expected games of networks after {samples} samples in {folder}; they are of {result['samples']}")
-    search = PuctSettings(settings.n_playout, settings.c_puct)
+        raise CallError(
+            f"expected games of networks after {samples} samples in {folder}; they were played after {result['samples']}"
+        )
+    search = PuctSettings(settings.playouts, settings.c_puct)
     for number, pair in enumerate(combinations(settings.lambdas, 2)):
-        name = f"{pair[0]} against {pair[1]}, {settings.n_playout} playouts, {settings.rollout} rollouts"
+        name = f"{pair[0]} against {pair[1]}, {settings.playouts} playouts, {settings.rollout} rollouts"
         if result.get(name, {}).get("games") == settings.games:
             continue
         rng = np.random.default_rng([config.seed, 4, number])
         rollout = ROLLOUTS[settings.rollout](policy, config.n_in_row, rng)
-        first, second = (Timed(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)) for share in pair)
-        match = play_match(
-            first,
-            second,
-            config.board,
-            settings.games,
-            rng,
-            opening_stones=settings.opening_stones,
-            side_by_side=settings.games,
-            progress=show_progress(settings.games),
-        )
+        first, second = (TimedAgent(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)) for share in pair)
+        pairing = MatchSettings(config.board, settings.games, settings.opening_stones, side_by_side=settings.games)
+        match = play_lockstep_match((first, second), pairing, rng, progress=show_progress(settings.games))
         result[name] = {
             **match_row(match),
             "cpu_ms_a_move": [round(1000 * seen.cpu_s / seen.moves) for seen in (first, second)],
         }
-        write_result(folder, result)
+        write_stage_result(folder, result)
     return result

@@ -1,6 +1,6 @@
-"""Agents of raw policies (see training.matches.Agent), and games of theirs side by side.
+"""Agents that play raw policies (see training.matches.Agent), and their games side by side.
 
-Moves that are not legal have no part in a network's policy.
+Illegal moves are removed from a network's policy.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from training.boards import Boards
-from training.inference import Evaluator
-from training.search import draw_moves
+from training.inference import StateEvaluator
+from training.puct import draw_moves
 
-# Logits of the fast policy for each stone of the longest row through a point, and for a row that ends the game.
+# Logits of the fast policy for each stone in the longest row through a point, and for a row that ends the game.
 OWN_STONE = 2.0
 OPPONENTS_STONE = 1.5
 WIN = 100.0
@@ -21,26 +21,26 @@ STOPPED_WIN = 50.0
 
 
 class SampledPolicy:
-    """Draws from a network's policy, as the paper's policy networks do when they play one another.
+    """Draws moves from a network's policy, as the policy networks of the paper do when they play each other.
 
     Args:
         evaluate: the network.
         rng: draws the moves.
     """
 
-    def __init__(self, evaluate: Evaluator, rng: np.random.Generator) -> None:
+    def __init__(self, evaluate: StateEvaluator, rng: np.random.Generator) -> None:
         self._evaluate = evaluate
         self._rng = rng
 
     def choose(self, boards: Boards) -> np.ndarray:
         """See Agent."""
         probs, _ = self._evaluate(boards.feature_planes())
-        # A legal move is one also where the network's probability of it is 0 in float32.
+        # A legal move keeps a positive probability even if the network's probability is 0 in float32.
         return draw_moves(np.where(boards.legal, np.maximum(probs, np.finfo(np.float32).tiny), 0.0), self._rng)
 
 
 class UniformPolicy:
-    """Draws among all legal moves.
+    """Draws from all legal moves with equal probability.
 
     Args:
         rng: draws the moves.
@@ -55,10 +55,11 @@ class UniformPolicy:
 
 
 class FastPolicy:
-    """The rollout policy: a softmax that is linear in two small patterns, as the paper's is in many ("Rollout policy").
+    """The rollout policy: a linear softmax over two small patterns (the paper's "Rollout policy" has many).
 
-    For each empty point they are the longest row that the own stone there would belong to, and the longest that the opponent's
-    would. A row of n_in_row is made if there is one, else the opponent's is stopped. The weights are set by hand.
+    For each empty point the patterns are the longest row that a stone of the player there would belong to, and the longest that
+    a stone of the opponent would. The policy completes its own row of n_in_row if it can, and otherwise blocks the opponent's.
+    The weights are set by hand.
 
     Args:
         rng: draws the moves.
@@ -82,11 +83,11 @@ class FastPolicy:
 
 
 def play_to_end(boards: Boards, choose: Callable[[Boards, np.ndarray], np.ndarray]) -> np.ndarray:
-    """Play games from where they are to their end; `boards` is left as it was.
+    """Play games to their end; `boards` is not changed.
 
     Args:
-        boards: G games.
-        choose: asked with the K games that are not over yet and their numbers [K], gives their moves [K].
+        boards: G games, in any position.
+        choose: takes the K games that are not over yet and their numbers [K], and returns their moves [K].
 
     Returns:
         [G] int8 the winners, NOBODY for a draw.

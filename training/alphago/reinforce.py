@@ -1,17 +1,17 @@
-"""Stage 2: the policy improves by playing earlier ones of itself (Silver et al. 2016, Methods, "Policy network: reinforcement
-learning"; REINFORCE, Williams 1992).
+"""Stage 2: the policy improves by playing earlier versions of itself (Silver et al. 2016, Methods, "Policy network:
+reinforcement learning"; REINFORCE, Williams 1992).
 
-A step plays n games between the policy rho and an opponent drawn from a pool of earlier ones, the supervised policy among
-them. Both draw their moves. With z the result for rho, 1 or -1 and 0 for a draw, the weights climb
+A step plays n games between the policy rho and an opponent drawn from a pool of earlier versions, which includes the supervised
+policy. Both draw their moves. With z the result for rho, 1, -1 or 0, the step ascends the gradient
 
     1/n  sum over games, over rho's moves  of  d log p_rho(a | s) / d rho * (z - b(s))
 
-by plain gradient ascent; a gradient longer than `max_gradient` is cut to that, since nothing else keeps a step small. The
-baseline b is 0, or what the value head of the supervised network says of s (the paper takes the value network in a second pass
-over the games). The batch norms keep the statistics of the supervised training, so that the policy whose gradient is taken is
-the one that has played.
+A gradient longer than `max_gradient` is clipped to that length, since nothing else limits the step. The baseline b is 0 or the
+output of the supervised network's value head (the paper uses the value network in a second pass over the games). The batch
+norms keep the statistics of the supervised training, so that the gradient belongs to the policy that has played.
 
-Everything a step draws follows from the seed and the step's number, so a run that was killed goes on as if it had not been.
+All random numbers of a step follow from the seed and the number of the step, so a killed run continues as if it had not been
+killed.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from training.alphago.config import Config
+from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, play_to_end, results_for
-from training.alphago.runs import Progress, inference, load_network, match_row, write_metrics, write_result
+from training.alphago.runs import Progress, inference_network, load_stage_network, match_row, write_metrics, write_stage_result
 from training.boards import Boards
-from training.matches import Agent, PolicyAgent, play_match
-from training.supervised import SAVE_EVERY_S, CallError, model_of, read_checkpoint, write_checkpoint
+from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
+from training.supervised import SAVE_EVERY_S, CallError, load_checkpoint, model_of, save_checkpoint
 
-CHUNK = 256  # positions that go through the network at once
-OPENING_STONES = 4  # of the games in which both take their likeliest move, which would else be one and the same
+CHUNK = 256  # positions in a batch of the network
+OPENING_STONES = 4  # for games of most probable moves, which would otherwise all be the same
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Episodes:
 
 
 def play_episodes(learner: Agent, opponent: Agent, boards: Boards) -> Episodes:
-    """Games side by side from these positions; the learner has the first seat in those with an even number."""
+    """Play games side by side from these positions; the learner has the first seat in games with an even number."""
     seat = 1 + np.arange(len(boards)) % 2
     states, legal, chosen, of_game = [], [], [], []
 
@@ -85,44 +85,44 @@ class Reinforce:
 
     Args:
         config: of all stages.
-        run: the folder of all stages; that of the supervised one must hold its network.
-        dtype: of the convolutions; None for the faster one, as it was found when the training began.
+        run: the folder of all stages, with the network of the supervised stage.
+        dtype: of the convolutions; None for the one that was faster when the training started.
 
     Attributes:
-        model: the policy as it is.
+        model: the current policy.
         steps: done so far.
         scores: of the steps since the latest measurement.
         rows: of metrics.csv.
 
     Raises:
-        CallError: there is no supervised network, or what the folder holds is of another one.
+        CallError: there is no supervised network, or the folder holds a training from another one.
     """
 
-    def __init__(self, config: Config, run: Path, dtype: torch.dtype | None = None) -> None:
+    def __init__(self, config: StagesConfig, run: Path, dtype: torch.dtype | None = None) -> None:
         self.config, self.settings = config, config.reinforce
         self.folder = run / "reinforce"
         self.steps, self.cpu_s = 0, 0.0
         self.scores: list[float] = []
         self.rows: list[dict[str, Any]] = []
-        self.supervised = load_network(run / "supervised", config)
+        self.supervised = load_stage_network(run / "supervised", config)
         self.begun_from = {"size": config.size, "n_in_row": config.n_in_row, "samples": _samples(run / "supervised")}
         self.model = copy.deepcopy(self.supervised).eval()
-        earlier = read_checkpoint(self.folder / "checkpoint.pt") if (self.folder / "checkpoint.pt").exists() else None
+        earlier = load_checkpoint(self.folder / "checkpoint.pt") if (self.folder / "checkpoint.pt").exists() else None
         if earlier:
             self._restore(earlier)
             dtype = getattr(torch, earlier["dtype"])
-        self._baseline = inference(self.supervised, config, dtype)
+        self._baseline = inference_network(self.supervised, config, dtype)
         self.dtype, self.device = self._baseline.dtype, self._baseline.device
         self.model = self.model.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     # --------------------------------------------------------------------------------------------- learning
 
     def agent(self, model: torch.nn.Module, rng: np.random.Generator) -> SampledPolicy:
-        """A network's policy as it plays here."""
-        return SampledPolicy(inference(model, self.config, self.dtype), rng)
+        """The agent that draws moves from a network's policy."""
+        return SampledPolicy(inference_network(model, self.config, self.dtype), rng)
 
     def _opponent(self, rng: np.random.Generator) -> torch.nn.Module:
-        """One of the pool, all equally likely."""
+        """Draw a network from the pool, all with equal probability."""
         number = int(rng.integers(self.steps // self.settings.pool_every + 1)) * self.settings.pool_every
         if number == 0:
             return self.supervised
@@ -132,7 +132,7 @@ class Reinforce:
         return self.folder / "pool" / f"{steps:06}.pt"
 
     def step(self) -> float:
-        """Games against one opponent and a step along their gradient; returns the learner's score in them."""
+        """Play games against one opponent and make a gradient step; returns the learner's score in them."""
         rng = np.random.default_rng([self.config.seed, 2, self.steps])
         opponent = self.agent(self._opponent(rng), rng)
         episodes = play_episodes(self.agent(self.model, rng), opponent, Boards(self.settings.games, *self.config.board))
@@ -140,11 +140,11 @@ class Reinforce:
         self.steps += 1
         if self.steps % self.settings.pool_every == 0:
             self._pool(self.steps).parent.mkdir(parents=True, exist_ok=True)
-            write_checkpoint(self._pool(self.steps), self.model.state_dict())
+            save_checkpoint(self._pool(self.steps), self.model.state_dict())
         return episodes.score
 
     def _ascend(self, episodes: Episodes) -> None:
-        """A step of the weights."""
+        """Make a step of gradient ascent."""
         self.model.zero_grad()
         positions = len(episodes.moves)
         for chunk in np.array_split(np.arange(positions), math.ceil(positions / CHUNK)):
@@ -167,29 +167,29 @@ class Reinforce:
         with torch.no_grad():
             for weight in self.model.parameters():
                 if weight.grad is not None:  # the value head takes no part
-                    weight.sub_(weight.grad, alpha=self.settings.learn_rate)
+                    weight.sub_(weight.grad, alpha=self.settings.learning_rate)
 
     # ------------------------------------------------------------------------------------------- measuring
 
     def measure(self, games: int) -> dict[str, Any]:
-        """The policy against the supervised one, both drawing their moves from the empty board."""
+        """A match of the policy against the supervised one from the empty board; both draw their moves."""
         rng = np.random.default_rng([self.config.seed, 20, self.steps])
         learner, supervised = self.agent(self.model, rng), self.agent(self.supervised, rng)
         return self._match(learner, supervised, games, rng, opening_stones=0)
 
     def measure_likeliest(self, games: int) -> dict[str, Any]:
-        """The same where both take their likeliest move: whether there is more to it than that chances are taken less often."""
+        """The same with both playing their most probable move, to see whether the policy is more than just less random."""
         rng = np.random.default_rng([self.config.seed, 21, self.steps])
-        learner, supervised = (PolicyAgent(inference(net, self.config, self.dtype)) for net in (self.model, self.supervised))
+        learner, supervised = (
+            PolicyAgent(inference_network(net, self.config, self.dtype)) for net in (self.model, self.supervised)
+        )
         return self._match(learner, supervised, games, rng, opening_stones=min(OPENING_STONES, self.config.n_in_row - 1))
 
     def _match(
         self, learner: Agent, supervised: Agent, games: int, rng: np.random.Generator, opening_stones: int
     ) -> dict[str, Any]:
-        match = play_match(
-            learner, supervised, self.config.board, games, rng, opening_stones=opening_stones, side_by_side=games
-        )
-        return match_row(match)
+        settings = MatchSettings(self.config.board, games, opening_stones, side_by_side=games)
+        return match_row(play_lockstep_match((learner, supervised), settings, rng))
 
     # --------------------------------------------------------------------------------------------- keeping
 
@@ -208,12 +208,12 @@ class Reinforce:
             "scores": self.scores,
             "rows": self.rows,
         }
-        write_checkpoint(self.folder / "checkpoint.pt", state)
+        save_checkpoint(self.folder / "checkpoint.pt", state)
 
     def _restore(self, state: dict[str, Any]) -> None:
         if state["begun_from"] != self.begun_from:
             raise CallError(
-                f"expected a training begun from {self.begun_from} in {self.folder}; it was begun from {state['begun_from']}"
+                f"expected a training from {self.begun_from} in {self.folder}; it started from {state['begun_from']}"
             )
         self.model.load_state_dict(state["model"])
         for name in ("steps", "cpu_s", "scores", "rows"):
@@ -246,10 +246,10 @@ class Reinforce:
             "against_supervised": self.measure(settings.match_games),
             "likeliest_moves_against_supervised": self.measure_likeliest(settings.match_games),
         }
-        write_result(self.folder, result)
+        write_stage_result(self.folder, result)
         return result
 
 
 def _samples(folder: Path) -> int:
-    samples: int = read_checkpoint(folder / "checkpoint.pt")["samples"]
+    samples: int = load_checkpoint(folder / "checkpoint.pt")["samples"]
     return samples

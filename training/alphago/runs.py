@@ -1,10 +1,9 @@
-"""What the stages share: networks out of a run's folder, results in it, lines of progress."""
+"""Shared by the stages: networks and results in the folder of a run, lines of progress."""
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,62 +11,56 @@ from typing import Any
 import torch
 from torch import nn
 
-from training.alphago.config import Config
+from common.files import replacing, write_whole
+from training.alphago.config import StagesConfig
 from training.inference import InferenceNetwork
-from training.matches import MatchResult
-from training.supervised import REPORT_EVERY_S, CallError, model_of, read_checkpoint
+from training.matches import PlayedMatch
+from training.supervised import REPORT_EVERY_S, CallError, load_checkpoint, model_of
 
 
-def load_network(folder: Path, config: Config) -> nn.Module:
+def load_stage_network(folder: Path, config: StagesConfig) -> nn.Module:
     """The network of a stage.
 
     Raises:
-        CallError: the stage has not been done, or on another board.
+        CallError: the stage has not been run, or it was run on another board.
     """
-    state = read_checkpoint(folder / "checkpoint.pt")
+    state = load_checkpoint(folder / "checkpoint.pt")
     points = len(state["model"]["dense_layer_1.bias"])
     if points != config.size**2:
         raise CallError(f"expected a network for {config.size}x{config.size} in {folder}; it has {points} points")
     return model_of(state["model"], config.size)
 
 
-def inference(model: nn.Module, config: Config, dtype: torch.dtype | None = None, batch_size: int = 64) -> InferenceNetwork:
-    """The network made fast, as it is now."""
+def inference_network(
+    model: nn.Module, config: StagesConfig, dtype: torch.dtype | None = None, batch_size: int = 64
+) -> InferenceNetwork:
+    """A fast copy of the network as it is now."""
     return InferenceNetwork(model, config.size, config.size, dtype=dtype, batch_size=batch_size)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file, all of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".part")
-    unfinished.write_text(text, encoding="utf-8")
-    os.replace(unfinished, path)
+def write_stage_result(folder: Path, result: dict[str, Any]) -> None:
+    """Write the measurements of a stage to result.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "result.json", json.dumps(result, indent=2) + "\n")
 
 
-def write_result(folder: Path, result: dict[str, Any]) -> None:
-    """What a stage measured, as result.json."""
-    write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")
-
-
-def read_result(folder: Path) -> dict[str, Any]:
-    """What `write_result` wrote, nothing if there is nothing yet."""
+def read_stage_result(folder: Path) -> dict[str, Any]:
+    """Read what `write_stage_result` wrote; empty if there is no result yet."""
     path = folder / "result.json"
     result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return result
 
 
 def write_metrics(folder: Path, rows: list[dict[str, Any]]) -> None:
-    """metrics.csv, anew."""
-    unfinished = folder / "metrics.part"
-    with open(unfinished, "w", newline="", encoding="utf-8") as file:
+    """Write all rows of metrics.csv."""
+    with replacing(folder / "metrics.csv") as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    os.replace(unfinished, folder / "metrics.csv")
 
 
-def match_row(result: MatchResult) -> dict[str, Any]:
-    """What a match says about its first agent."""
+def match_row(result: PlayedMatch) -> dict[str, Any]:
+    """The result of a match for its first agent, as a row."""
     seen = result.statistics
     low, high = seen.interval_95
     assert seen.score_rate is not None  # only without a game
@@ -76,11 +69,12 @@ def match_row(result: MatchResult) -> dict[str, Any]:
 
 
 class Progress:
-    """A line now and then of how far a stage is.
+    """Prints a line of progress from time to time.
 
     Args:
-        unit: what is counted.
-        total, done: of it, in the end and before.
+        unit: name of the things that are counted.
+        total: their number at the end.
+        done: their number at the start.
     """
 
     def __init__(self, unit: str, total: int, done: int) -> None:
@@ -88,7 +82,7 @@ class Progress:
         self._start = self._reported = time.monotonic()
 
     def show(self, done: int, more: str = "") -> None:
-        """Called as often as one likes."""
+        """Print a line if the last one was long enough ago."""
         now = time.monotonic()
         if now - self._reported < REPORT_EVERY_S or done == self._first:
             return

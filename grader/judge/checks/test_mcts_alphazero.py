@@ -10,12 +10,12 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.agreement import expect_agreement
+from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at
+from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.oracle import Oracle
-from grader.judge.support.positions import Position, random_position
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import (
     C_PUCT,
-    EMPTY_3X3,
     SearchCase,
     call,
     chooses_at_random,
@@ -28,7 +28,6 @@ from grader.judge.support.searches import (
 )
 from grader.judge.support.trees import (
     Tree,
-    board_at,
     expect_finished_games_to_end,
     expect_legal_children,
     expect_values_add_up,
@@ -40,7 +39,7 @@ FIRST_N_MOVES = 4
 
 
 @pytest.mark.points("mcts_alphazero.tree")
-def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """Every node of four trees.
 
     Accepts:
@@ -55,11 +54,11 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         Both searches import a tree from another file (both-searches-share-a-tree)
         Constructors have more parameters with defaults, nodes more attributes (search-clean-priors-kept)
     """
-    verdict.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the network's."
+    ruling.expected = "Visits count on the whole path, values change sign at each level, priors are the network's."
     remark, finished = "", 0
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
-        verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
+        ruling.evidence.setdefault("searches", []).append({**position.to_json(), "seed": seed, "n_playout": n_playout})
         reply = call(worker, "search", position=position, n_playout=n_playout, **player_under(seed))
         tree = Tree.from_reply(reply["tree"])
         finished += reply["finished"]
@@ -68,16 +67,16 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         expect_priors(tree, position, seed)
         remark = expect_values_add_up(tree, position, SearchCase(position, seed, n_playout).value)
         expect_finished_games_to_end(tree, position)
-    verdict.seen = f"Four trees, all nodes. {remark}"
+    ruling.seen = f"Four trees, all nodes. {remark}"
     if finished:
-        verdict.seen += (
-            f" The network was evaluated for {finished} positions in which the game was over. That changes no value here and "
+        ruling.seen += (
+            f" The network was evaluated for {finished} positions in which the game was over. That changes no value here but "
             "costs time."
         )
 
 
 @pytest.mark.points("mcts_alphazero.agreement")
-def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """The visits of the root's children.
 
     Accepts:
@@ -86,29 +85,29 @@ def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle)
         The child is selected by max over get_value, a loop, or arrays (reference, search-recursive, search-clean-priors-kept)
         Of equal moves the first or the last is selected (reference, search-clean-priors-kept)
     """
-    verdict.expected = "Under a fixed evaluator the root's children are visited as by the reference."
+    ruling.expected = "With a fixed evaluator the search visits the root's children as the reference does."
     searches, wide = (
-        [search for search, _, _ in searches_of(worker, verdict, rng, oracle, KIND, family)] for family in ("search", "wide")
+        [search for search, _, _ in searches_of(worker, ruling, rng, oracle, KIND, family)] for family in ("search", "wide")
     )
     worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
-    verdict.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
+    ruling.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
 
 
 @pytest.mark.points("mcts_alphazero.tactics")
-def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """Wins in one move and single blocks.
 
     Accepts:
         Of equal moves the first or the last is selected (reference, search-clean-priors-kept)
         The move is drawn at temperature 1e-3, or the most visited one is taken (reference, search-shares-in-play)
     """
-    verdict.expected = "With equal priors and values of 0: immediate wins are taken, the only saving block on 3x3 is found."
-    expect_tactics(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+    ruling.expected = "With equal priors and values of 0, immediate wins are taken and the only saving block on 3x3 is found."
+    expect_tactics(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 
 @pytest.mark.points("mcts_alphazero.reuse")
-def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    """The method by itself, then what self-play makes of it: the next search starts from the played child's visits.
+def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
+    """The method by itself, then in self-play: the next search starts with the visits of the child that was played.
 
     Accepts:
         The tree follows the moves on the board, in play too (reference, search-follows-the-game, search-clean-priors-kept)
@@ -118,9 +117,9 @@ def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
     """
     seed = rng.randrange(2**31)
     player = player_under(seed)
-    expect_reuse(worker, verdict, rng, player)
+    expect_reuse(worker, ruling, rng, player)
     _expect_trees_of_the_positions(worker, rng, player)
-    verdict.expected += " In self-play the next search goes on in the subtree of the move played."
+    ruling.expected += " In self-play the next search continues in the subtree of the move played."
     n_playout = 200
     for _ in range(3):
         try:
@@ -135,39 +134,45 @@ def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
             )
         except StudentFault as fault:
             raise StudentFault(
-                f"In self-play a search that goes on from the move before breaks off ({fault}): as if the tree were that of "
+                f"In self-play a search that continues from the previous move fails ({fault}), as if the tree belonged to "
                 "another move than the one played."
             ) from fault
         trees = [Tree.from_reply(step["tree"]) for step in steps]
-        _expect_legal_roots(steps, trees, EMPTY_3X3, "In self-play the search goes on below another move than the one played.")
+        _expect_legal_roots(
+            steps, trees, EMPTY_3X3, "In self-play the search continues below another move than the one played."
+        )
         for step, tree, following in zip(steps, trees, trees[1:], strict=False):
             carried = tree.root_visits.get(step["move"], 0.0)
             if carried > 5 and following.visits[0] < n_playout + carried / 2:
-                verdict.deduct(
+                ruling.deduct(
                     "tree_dropped_in_self_play",
-                    f"update_with_move works, but in self-play the tree is thrown away between moves: {carried:g} visits of "
-                    "the move played were not carried over.",
+                    "update_with_move works, but in self-play the tree is thrown away between moves: the "
+                    f"{carried:g} visits of the move played were not carried over.",
                 )
                 return
-    verdict.seen = "In self-play the visits of the moves played were carried over."
+    ruling.seen = "In self-play the visits of the moves played were carried over."
 
 
 def _expect_trees_of_the_positions(worker: Worker, rng: Random, player: dict[str, Any]) -> None:
-    """In play too the tree has to be that of the position on the board, whether it is fresh or has followed both moves."""
-    stale = "In play the search goes on in the tree of an earlier position"
+    """StudentFault unless the tree in play belongs to the position on the board, whether fresh or kept for both moves."""
+    stale = "In play the search continues in the tree of an earlier position"
     position = random_position(rng, 5, 4, 4, 2)
     try:
         steps = call(worker, "self_play", position=position, plies=4, in_play=True, n_playout=60, **player)
     except StudentFault as fault:
-        raise StudentFault(f"{stale}, as if the opponent had not moved, and breaks off ({fault}).") from fault
+        raise StudentFault(f"{stale}, as if the opponent had not moved, and fails ({fault}).") from fault
     trees = [Tree.from_reply(step["tree"]) for step in steps]
     _expect_legal_roots(steps, trees, position, f"{stale}, as if the opponent had not moved.", answered=True)
 
 
 def _expect_legal_roots(
-    steps: list[dict[str, Any]], trees: list[Tree], position: Position, message: str, answered: bool = False
+    steps: list[dict[str, Any]], trees: list[Tree], position: BoardPosition, message: str, answered: bool = False
 ) -> None:
-    """StudentFault unless each root's children are the legal moves; `answered`: by moves at the lowest empty point."""
+    """StudentFault unless each root's children are the legal moves.
+
+    Args:
+        answered: the opponent answers each move at the lowest empty point.
+    """
     board = board_at(position)
     for step, tree in zip(steps, trees, strict=True):
         if set(tree.root_visits) != set(board.availables) or step["move"] not in board.availables:

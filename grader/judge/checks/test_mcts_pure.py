@@ -1,8 +1,8 @@
 """Part 2, pure MCTS: the tree, its visits, its moves, its reuse (handout 5.1).
 
-Rollouts are random, so a student's tree is compared with the reference where they do not matter: in late positions in which
-every rollout has one possible result, and under a c_puct so large that the bonus alone selects. Everywhere else it is asked
-what must hold in any right tree. What get_action gives beside its move is not asked about.
+Rollouts are random, so a student's tree is compared with the reference only where they do not matter: in late positions in
+which every rollout has one possible result, and with a c_puct so large that the bonus decides alone. Everywhere else the
+checks test what must hold in any right tree. The second value of get_action is not checked.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.agreement import expect_agreement
+from grader.judge.support.board_position import BoardPosition
+from grader.judge.support.drawn_positions import draw_share, random_position
 from grader.judge.support.oracle import Oracle
-from grader.judge.support.positions import draw_share, random_position
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import (
     C_PUCT,
@@ -39,15 +40,15 @@ from grader.judge.support.trees import (
 )
 
 KIND = "mcts_pure"
-ROLLOUTS = "Mind who is to move where a rollout begins, and who sees its result."
-# At least 100 of the 150 playouts roll out from a node of their own. By Hoeffding's inequality for the two shares, an honest
-# difference exceeds 0.4 in fewer than 1 in 10^6 runs.
+ROLLOUTS = "Check who is to move where a rollout begins, and who sees its result."
+# At least 100 of the 150 playouts roll out from a node of their own. By Hoeffding's inequality for the two shares, their
+# difference exceeds 0.4 for a right solution in fewer than 1 in 10^6 runs.
 RANDOM_GAMES, MORE_UNDECIDED = 100, 0.4
 SHORT_SEARCHES = 4  # in which moves with one visit have the largest Q
 
 
 @pytest.mark.points("mcts_pure.tree")
-def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """Every node of four trees, and the length of rollouts on a wide board.
 
     Accepts:
@@ -62,10 +63,10 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
         The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
         Constructors have more parameters with defaults, nodes more attributes (pure-shares-by-move)
     """
-    verdict.expected = "Visits are counted on the whole path, values turn their sign at each level, priors are the policy's."
+    ruling.expected = "Visits count on the whole path, values change sign at each level, priors are the policy's."
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
-        verdict.evidence.setdefault("searches", []).append({**position, "seed": seed, "n_playout": n_playout})
+        ruling.evidence.setdefault("searches", []).append({**position.to_json(), "seed": seed, "n_playout": n_playout})
         reply = _search(worker, position, seed, n_playout, C_PUCT)
         tree = Tree.from_reply(reply["tree"])
         expect_visits_add_up(tree, n_playout)
@@ -78,10 +79,10 @@ def test_tree(worker: Worker, verdict: Ruling, rng: Random) -> None:
     for _ in range(SHORT_SEARCHES):
         reply = _search(worker, random_position(rng, 6, 6, 4, 4), rng.randrange(2**31), 60, C_PUCT)
         _expect_most_visited(reply["move"], Tree.from_reply(reply["tree"]))
-    verdict.seen = f"Four trees, all nodes. {remark}"
+    ruling.seen = f"Four trees, all nodes. {remark}"
 
 
-def _search(worker: Worker, position: dict[str, Any], seed: int, n_playout: int, c_puct: float) -> dict[str, Any]:
+def _search(worker: Worker, position: BoardPosition, seed: int, n_playout: int, c_puct: float) -> dict[str, Any]:
     evaluator = {"kind": "hash", "seed": seed}
     return call(worker, "search", kind=KIND, position=position, n_playout=n_playout, c_puct=c_puct, evaluator=evaluator)
 
@@ -92,7 +93,7 @@ def _expect_most_visited(move: int, tree: Tree) -> None:
 
 
 def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
-    """StudentFault for rollouts that are broken off: on a wide board far more of them are undecided than of random games."""
+    """StudentFault for rollouts that stop early: on a wide board far more of them are undecided than of random games."""
     position = random_position(rng, 9, 9, 5, 0)
     reply = call(worker, "search", kind=KIND, position=position, n_playout=150, c_puct=C_PUCT, evaluator={"kind": "uniform"})
     undecided = undecided_share(Tree.from_reply(reply["tree"]))
@@ -100,12 +101,12 @@ def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
     if undecided > drawn + MORE_UNDECIDED:
         raise StudentFault(
             f"{undecided:.0%} of the rollouts from an empty 9x9 board are worth 0, while {drawn:.0%} of random games are "
-            "drawn: rollouts are broken off before the game is over."
+            "drawn: rollouts stop before the game is over."
         )
 
 
 @pytest.mark.points("mcts_pure.agreement")
-def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """The visits of the root's children where rollouts do not matter.
 
     Accepts:
@@ -115,35 +116,35 @@ def test_agreement(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle)
         The bonus is computed by each child, or once for all (reference, pure-q-for-the-player-to-move)
         A tiny number keeps the square root above 0 (pure-shares-by-move)
     """
-    verdict.expected = "Where rollouts do not matter, the root's children are visited as by the reference."
-    certain = searches_of(worker, verdict, rng, oracle, KIND, "certain")
+    ruling.expected = "Where rollouts do not matter, the search visits the root's children as the reference does."
+    certain = searches_of(worker, ruling, rng, oracle, KIND, "certain")
     for _, case, tree in certain:
         expect_legal_children(tree, case.position)
-        expect_values_add_up(tree, case.position, case.value_of, hint=f"Each rollout can end in one way only here. {ROLLOUTS}")
+        expect_values_add_up(tree, case.position, case.value_of, hint=f"Here each rollout can end in only one way. {ROLLOUTS}")
     searches = [search for search, _, _ in certain]
-    wide = [search for search, _, _ in searches_of(worker, verdict, rng, oracle, KIND, "wide")]
+    wide = [search for search, _, _ in searches_of(worker, ruling, rng, oracle, KIND, "wide")]
     worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
-    verdict.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
+    ruling.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
 
 
 @pytest.mark.points("mcts_pure.tactics")
-def test_tactics(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """Wins in one move and single blocks.
 
     Accepts:
         A rollout draws its moves one by one, or shuffles them (reference, pure-shares-by-move)
         Of equal moves any is selected (pure-q-for-the-player-to-move)
     """
-    verdict.expected = "Immediate wins are taken (3x3 and 5x4 with 3 in a row) and the only saving block on 3x3 is found."
-    expect_tactics(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+    ruling.expected = "The search takes immediate wins (3x3 and 5x4 with 3 in a row) and finds the only saving block on 3x3."
+    expect_tactics(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
 
 
 @pytest.mark.points("mcts_pure.reuse")
-def test_reuse(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """update_with_move after a search.
 
     Accepts:
         get_action throws the tree away, update_with_move keeps it (reference, pure-root-expanded-first)
         The child is found by `in`, or by dict.get (reference, pure-q-for-the-player-to-move, pure-shares-by-move)
     """
-    expect_reuse(worker, verdict, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+    expect_reuse(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})

@@ -18,7 +18,7 @@ from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec
 from arena.match.match import Load, MatchResult, ThreadRunner, play_match, result_for
 from arena.match.records import Records
 from arena.match.referee import REPEATS, GameRecord
-from arena.match.rules import Action, Termination, centre
+from arena.match.rules import OPEN, Action, Termination, centre
 from arena.match.setup import MatchSetup
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
@@ -28,20 +28,20 @@ from grader.pipeline.engine_build import MESSAGE_LETTERS, build_engine, build_op
 from grader.pipeline.run import Run
 
 # An engine that plays one square in n outside the centre is found with probability 1 - (1 - 1 / n)^12.
-OPENINGS = 12
+FRESH_STARTS = 12
 OPENING_PAUSE_S = 0.55  # from start to start, so that twelve starts meet six seconds of the clock
-# A stone that has not varied yet is seen so often, over 21 seconds of the clock: an engine whose commonest first stone comes in
-# half of its games is accused in fewer than 1 in 10^6 runs (2^-20).
-SAME_OPENINGS = 28
-FAULTS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
+# So many starts, over 21 seconds of the clock, are needed to say that the first stone never varies: an engine that plays its
+# most frequent first stone in half of its games is accused in fewer than 1 in 10^6 runs (2^-20).
+SAME_STARTS = 28
+FAULT_TERMINATIONS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
 
 
 @dataclass(frozen=True)
 class Built:
-    """What became of the student's engine.
+    """The student's engine after compilation.
 
     Attributes:
-        failure: why there is no binary, or None.
+        failure: why there is no binary; None if there is one.
     """
 
     binary: Path
@@ -68,7 +68,7 @@ def built(run: Run) -> Built:
 
 @pytest.fixture
 def engine(run: Run, built: Built) -> EngineSpec:
-    """The student's engine as a seat of a match, confined."""
+    """The student's engine, confined, ready for a match."""
     built.require()
     command = run.sandbox.wrap([str(built.binary)], limits=run.engine_limits, read_only=[built.binary])
     return EngineSpec(path=run.submission.name, command=tuple(command))
@@ -85,8 +85,8 @@ def limits(run: Run) -> Limits:
 
 
 @pytest.mark.points("minimax.build")
-def test_build(built: Built, verdict: Ruling) -> None:
-    """The compiler's word counts.
+def test_build(built: Built, ruling: Ruling) -> None:
+    """The compiler decides.
 
     Accepts:
         several sources and headers, in subfolders, as .cpp and .cc (engine-in-parts, engine-always-swaps)
@@ -95,15 +95,15 @@ def test_build(built: Built, verdict: Ruling) -> None:
         a source that another one includes (engine-slow-start)
         a program of its own beside the engine, such as a test (engine-slow-start)
     """
-    verdict.expected = "The sources of one engine compile together, with no error."
+    ruling.expected = "The sources of one engine compile together without an error."
     built.require()
     compiled = ", ".join(built.sources)[:MESSAGE_LETTERS]
-    verdict.seen = f"Compiled: {compiled}. {built.warnings[:2000] or 'There is no warning.'}"
+    ruling.seen = f"Compiled: {compiled}. {built.warnings[:2000] or 'There are no warnings.'}"
 
 
 @pytest.mark.points("minimax.protocol")
-def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
-    """On each side against the baseline and against opponents that let an engine show which board it has in mind.
+def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, ruling: Ruling, rng: Random) -> None:
+    """Games on each side against the baseline, and against opponents that reveal which board an engine has in mind.
 
     Black's first stone may lie anywhere here: `minimax.opening` is about it.
 
@@ -116,65 +116,65 @@ def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, verd
         a second before the name; a name with spaces that is not ASCII; notes on standard error (engine-slow-start)
         a seed of whole seconds, so that games of the same second are alike (engine-always-swaps, engine-in-parts)
     """
-    verdict.expected = "As black and as white: a name, then a legal answer to every line within the limit, to the end."
+    ruling.expected = "As black and as white: a name, then a legal answer to every line within the limit, until the game ends."
     sides = [Side(seat, engine, baseline, limits, Random(rng.randrange(2**31))) for seat in (0, 1)]
     with ThreadPoolExecutor(min(2, available_cores())) as pool:
         played = list(pool.map(Side.play, sides))
-    verdict.evidence["games"] = [game.to_json() for side in played for game in side]
+    ruling.evidence["games"] = [game.to_json() for side in played for game in side]
     broken = []
     for side in sides:
-        verdict.seen += f"As {side.colour}: {side.endings()}. "
+        ruling.seen += f"As {side.colour}: {side.endings()}. "
         if fault := side.fault():
             broken.append(fault)
         elif not side.games[-1].is_decided:
             detail = side.games[-1].detail
-            raise CouldNotGrade(f"a game could not be decided ({detail}); grade it again when fewer programs run")
-    verdict.expect(len(broken) < 2, " ".join(broken))
+            raise CouldNotGrade(f"a game could not be decided ({detail}); grade it again when fewer programs are running")
+    ruling.expect(len(broken) < 2, " ".join(broken))
     if broken:
-        verdict.deduct("one_side", broken[0])
+        ruling.deduct("one_side", broken[0])
 
 
 @pytest.mark.points("minimax.opening")
-def test_opening(engine: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
-    """Fresh starts as black, half a second apart, since many engines take their seed from the clock's seconds.
+def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random) -> None:
+    """The first stones of fresh starts as black, half a second apart: many engines take their seed from the clock's seconds.
 
     Accepts:
         a first stone that is drawn from the whole central 7x7 (reference, engine-in-parts)
         one that is drawn from a part of it (engine-slow-start)
         one that varies with the seconds of the clock alone (engine-always-swaps, engine-in-parts)
     """
-    verdict.expected = f"{OPENINGS} fresh starts as black: each first stone inside 4..10, not always the same point."
+    ruling.expected = f"{FRESH_STARTS} fresh starts as black: each first stone inside 4..10, not always the same point."
     stones: list[Action] = []
-    while len(stones) < OPENINGS or (len(set(stones)) == 1 and len(stones) < SAME_OPENINGS):
+    while len(stones) < FRESH_STARTS or (len(set(stones)) == 1 and len(stones) < SAME_STARTS):
         started = time.monotonic()
         seeded = EngineSpec(engine.path, engine.command, {**engine.env, "GOMOKU_SEED": str(rng.randrange(2**31))})
         stones.append(_first_stone(seeded, limits))
-        pause_s = OPENING_PAUSE_S if len(stones) < OPENINGS else 1.1
+        pause_s = OPENING_PAUSE_S if len(stones) < FRESH_STARTS else 1.1
         time.sleep(max(0.0, pause_s - (time.monotonic() - started)))
-    verdict.seen = "First stones: " + ", ".join(f"({x}, {y})" for x, y in stones) + "."
-    verdict.evidence["stones"] = stones
+    ruling.seen = "First stones: " + ", ".join(f"({x}, {y})" for x, y in stones) + "."
+    ruling.evidence["stones"] = stones
     outside = [stone for stone in stones if stone[0] not in centre() or stone[1] not in centre()]
     same = len(set(stones)) == 1
-    verdict.expect(
+    ruling.expect(
         not (outside and same), f"The first stone was {stones[0]} in each of {len(stones)} games, outside the central 7x7."
     )
     if outside:
-        verdict.deduct(
+        ruling.deduct(
             "outside",
             f"{len(outside)} of {len(stones)} first stones lay outside the central 7x7 (x and y from 4 to 10), the first at "
-            f"{outside[0]}; a game of a match is lost by that.",
+            f"{outside[0]}; such a stone loses a game of a match.",
         )
     if same:
-        verdict.deduct("never_varies", f"The first stone was {stones[0]} in each of {len(stones)} games; it should vary.")
+        ruling.deduct("never_varies", f"The first stone was {stones[0]} in each of {len(stones)} games; it should vary.")
 
 
 def _first_stone(engine: EngineSpec, limits: Limits) -> Action:
-    """Black's first stone, wherever in the engine's words it stands: their form is the matter of `minimax.protocol`."""
+    """Black's first stone, wherever it stands in the engine's output: `minimax.protocol` checks the form."""
     for _ in range(REPEATS + 1):
         with EngineProcess(engine, limits) as process:
             try:
                 process.start(0)
-                return process.ask((-1, -1))
+                return process.ask(OPEN)
             except EngineFailure as failure:
                 doubt = str(failure)
                 if failure.termination == Termination.UNDECIDED:
@@ -185,12 +185,12 @@ def _first_stone(engine: EngineSpec, limits: Limits) -> Action:
                     f"The engine did not open as black ({failure.termination.value}): {failure}; see minimax.protocol."
                 ) from failure
     raise CouldNotGrade(
-        f"it cannot be told whether the engine opens in time (it {doubt}); grade it again when fewer programs run"
+        f"it is unclear whether the engine opens in time (it {doubt}); grade it again when fewer programs are running"
     )
 
 
 @pytest.mark.points("minimax.win_rate")
-def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Limits, verdict: Ruling, rng: Random) -> None:
+def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Limits, ruling: Ruling, rng: Random) -> None:
     """A match against the baseline.
 
     Accepts:
@@ -198,9 +198,9 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
         an engine that swaps whatever lies there (engine-always-swaps)
     """
     profile, points = run.profile.match, run.assignment.check("minimax.win_rate").points
-    verdict.expected = (
-        f"{profile.games} games against the baseline, {profile.limit_s:g} s of CPU time a move at most; points by the formula "
-        f"{run.assignment.win_rate_formula} of assignment.toml."
+    ruling.expected = (
+        f"{profile.games} games against the baseline, at most {profile.limit_s:g} s of CPU time per move; points by the "
+        f"formula {run.assignment.win_rate_formula} in assignment.toml."
     )
     tally: Counter[str] = Counter()
     started = time.monotonic()
@@ -216,47 +216,47 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
     setup = MatchSetup((engine, baseline), profile.games, rng.randrange(2**31), limits)
     records = Records(run.folder / "games.jsonl", setup)
     result = play_match(setup, ThreadRunner(available_cores()), on_game=progress, records=records)
-    verdict.evidence["match"] = match = result.to_json()
-    verdict.seen = f"{_describe(match)} {Load.of(result.games).sentence}".strip()
+    ruling.evidence["match"] = match = result.to_json()
+    ruling.seen = f"{_describe(match)} {Load.of(result.games).sentence}".strip()
     wins, losses, missing = match["agents"][0]["wins"], match["agents"][0]["losses"], profile.games - match["plays"]
-    # Of games that could not be decided: all lost, all won.
+    # The points if all undecided games were lost, and if all were won.
     possible = [run.assignment.win_rate_points(wins + w, losses + missing - w, profile.games, points) for w in (0, missing)]
     if possible[0] < possible[1]:
         raise CouldNotGrade(
-            f"{missing} of {profile.games} games could not be decided, since other programs had the cores: that leaves "
-            f"{possible[0]:g} to {possible[1]:g} points; grade it again when fewer programs run. {verdict.seen}"
+            f"{missing} of {profile.games} games could not be decided, since other programs had the cores. That leaves "
+            f"{possible[0]:g} to {possible[1]:g} points; grade it again when fewer programs are running. {ruling.seen}"
         )
     given = possible[0]
-    verdict.message = verdict.seen
+    ruling.message = ruling.seen
     if given < points:
-        verdict.share = given / points
-        verdict.message += f" The formula gives {given:g} of {points:g} points."
-    verdict.message += f" {_foretell(run, result, points)}"
+        ruling.share = given / points
+        ruling.message += f" The formula gives {given:g} of {points:g} points."
+    ruling.message += f" {_plausible_points(run, result, points)}"
 
 
-def _foretell(run: Run, result: MatchResult, points: float) -> str:
-    """What the interval means in points, and for a short match that it says little."""
+def _plausible_points(run: Run, result: MatchResult, points: float) -> str:
+    """A sentence with the interval in points; for a short match, also that it says little."""
     games = [result_for(game, 0, result.setup) for game in result.games]
     low, high = run.assignment.win_rate_points_between(games, points)
     longest = max(run.assignment.profiles.values(), key=lambda profile: profile.match.games)
     if run.profile.match.games < longest.match.games:
         return (
-            f"{result.plays} games foretell little: from {low:g} to {high:g} of {points:g} points are plausible; the "
-            f"{longest.match.games} games of profile {longest.name} narrow this."
+            f"{result.plays} games say little: from {low:g} to {high:g} of {points:g} points are plausible; the "
+            f"{longest.match.games} games of profile {longest.name} narrow this range."
         )
-    return f"From {low:g} to {high:g} points are plausible in another such match."
+    return f"Another match like this could plausibly give from {low:g} to {high:g} points."
 
 
 def _describe(match: dict[str, Any]) -> str:
     own = match["agents"][0]
     low, high = own["statistics"]["interval_95"]
     ends = ", ".join(f"{count} {reason}" for reason, count in sorted(match["terminations"].items()))
-    faults = {reason: count for reason, count in own["losses_by"].items() if reason in FAULTS}
+    faults = {reason: count for reason, count in own["losses_by"].items() if reason in FAULT_TERMINATIONS}
     own_faults = " Lost by fault: " + ", ".join(f"{c} {r}" for r, c in faults.items()) + "." if faults else ""
     if openings := faults.get(Termination.ILLEGAL_OPENING):
         as_black = sum(game["black"] == 0 for game in match["games"])
         own_faults += (
-            f" {openings} of {as_black} games as black were lost by the first stone alone ({Termination.ILLEGAL_OPENING}): see "
+            f" {openings} of {as_black} games as black were lost by the first stone ({Termination.ILLEGAL_OPENING}): see "
             f"minimax.opening."
         )
     return (

@@ -1,7 +1,7 @@
 """Part 2, the policy-value network: layer names, loading, outputs, legal moves (handout 5.2).
 
-Boards are not square on purpose: a swapped width and height or a missing permute shows at once. policy_value_fn and
-policy_value_fn_random alone, which are handed out, are checked on square ones.
+Most boards are not square, so that a swapped width and height or a missing permute shows at once. Only policy_value_fn and
+policy_value_fn_random, which are handed out, are checked on square boards.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import pytest
 from common.weights import expected_layout
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
+from grader.judge.support.board_position import BoardPosition, board_at
+from grader.judge.support.drawn_positions import random_position, random_states
 from grader.judge.support.drawn_weights import random_weights
 from grader.judge.support.network_cases import (
     OUTPUT_TOLERANCE,
@@ -24,20 +26,18 @@ from grader.judge.support.network_cases import (
     SymmetryCase,
 )
 from grader.judge.support.oracle import Heads, Oracle
-from grader.judge.support.positions import Position, random_position, random_states
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.trees import board_at
 
 SHAPES = ((3, 3, 1), (5, 4, 2), (11, 11, 19))  # width, height, residual blocks
-# A single one of the eight symmetries that is undone wrongly stays unseen in (7/8)^96 = 3 of 10^6 runs; wrong order, which
-# goes for two of them, in (6/8)^96 = 10^-12.
+# If one of the eight symmetries is undone wrongly, the check misses it in (7/8)^96 = 3 of 10^6 runs; a wrong order, which
+# affects two of them, in (6/8)^96 = 10^-12.
 SYMMETRY_DRAWS = 96
-Pair = tuple[int, float]  # a move and its prior
+MovePrior = tuple[int, float]  # a move and its prior
 
 
 @pytest.mark.points("network.layers")
-def test_layers(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
-    """The keys and shapes of the state_dict, and that each entry acts on the outputs.
+def test_layers(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
+    """The keys and shapes of the state_dict, and that each entry affects the outputs.
 
     Accepts:
         Padding in the convolution, in a layer or by F.pad (reference, network-padding-layer, network-as-handed-out)
@@ -46,10 +46,10 @@ def test_layers(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) ->
         The tower as a ModuleList or a Sequential (reference, network-mixed-precision)
         More constructor arguments, with defaults, and more attributes (network-mixed-precision, network-in-its-own-classes)
     """
-    verdict.expected = "The keys and shapes of the handout's table, for 3x3 with 1 block, 5x4 with 2, 11x11 with 19."
+    ruling.expected = "The keys and shapes in the handout's table, for 3x3 with 1 block, 5x4 with 2, 11x11 with 19."
     for width, height, block in SHAPES:
         seen = worker.call("model_layout", width=width, height=height, block=block)
-        verdict.expect(isinstance(seen, dict), "The model has no state_dict.")
+        ruling.expect(isinstance(seen, dict), "The model has no state_dict.")
         expected = {key: list(shape) for key, shape in expected_layout(width, height, block).items()}
         where = f"on {width}x{height} (width x height) with {block} block{'s' if block > 1 else ''}"
         missing, extra = sorted(set(expected) - set(seen)), sorted(set(seen) - set(expected))
@@ -57,16 +57,16 @@ def test_layers(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) ->
             names = [f"missing {', '.join(missing[:4])}"] * bool(missing) + [f"unknown {', '.join(extra[:4])}"] * bool(extra)
             raise StudentFault(f"The layer names differ {where}: {'; '.join(names)}.")
         for key, shape in expected.items():
-            verdict.expect(seen[key] == shape, f"{key} has shape {seen[key]} {where}; expected {shape}.")
+            ruling.expect(seen[key] == shape, f"{key} has shape {seen[key]} {where}; expected {shape}.")
     _expect_every_layer_counts(worker, rng, oracle)
-    verdict.seen = "All keys and shapes are as in the table, and the outputs depend on each of them."
+    ruling.seen = "All keys and shapes are as in the table, and the outputs depend on each of them."
 
 
 def _expect_every_layer_counts(worker: Worker, rng: Random, oracle: Oracle) -> None:
-    """StudentFault unless each entry acts on the outputs: a table of names alone is no network.
+    """StudentFault unless each entry affects the outputs: names without a use are not a network.
 
-    Through the model's state_dict, since loading a file is another check's matter. In the cases that an oracle gives each
-    entry acts on the right network; those of a wrong one, which is network.outputs' affair, get some draws.
+    The weights are loaded through the model's state_dict, since another check loads files. In an oracle's cases each entry
+    affects the right network. A wrong network, which network.outputs reports, gets several cases.
     """
     without_effect = {key for key in expected_layout(3, 3, 1) if not key.endswith("num_batches_tracked")}
     for _ in range(4):
@@ -81,46 +81,46 @@ def _expect_every_layer_counts(worker: Worker, rng: Random, oracle: Oracle) -> N
         if not without_effect:
             return
     raise StudentFault(
-        f"These entries of the state_dict do not act on what forward gives: {', '.join(sorted(without_effect))}."
+        f"These entries of the state_dict have no effect on the outputs of forward: {', '.join(sorted(without_effect))}."
     )
 
 
 def _both_heads(heads: Heads, count: int) -> np.ndarray:
-    """[count, 10]: both heads in one row a state of 3x3."""
+    """[count, 10]: both heads in one row per state of 3x3."""
     log_probs, value = heads
     if log_probs.shape != (count, 9) or value.size != count:
-        raise StudentFault(f"forward gives shapes {log_probs.shape} and {value.shape} for {count} states of 3x3.")
+        raise StudentFault(f"forward returns shapes {log_probs.shape} and {value.shape} for {count} states of 3x3.")
     return np.hstack([log_probs, value.reshape(-1, 1)]).astype(float)
 
 
 @pytest.mark.points("network.load")
-def test_load(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    """What init_model's file holds, and that it is used.
+def test_load(worker: Worker, ruling: Ruling, rng: Random) -> None:
+    """That the weights in init_model's file are loaded and used.
 
     Accepts:
         torch.load by any map_location, with or without weights_only (reference, network-as-handed-out, network-mixed-precision)
         Missing num_batches_tracked filled in (reference, network-double-precision-outputs)
         Lines printed on the way (network-as-handed-out)
     """
-    verdict.expected = "PolicyValueNet(width, height, block, init_model=FILE) holds the file's weights, each of them."
+    ruling.expected = "PolicyValueNet(width, height, block, init_model=FILE) has all of the file's weights."
     weights = random_weights(3, 3, 1, rng.randrange(2**31))
     worker.call("net_create", width=3, height=3, block=1, weights=weights)
     loaded = worker.call("net_weights")
     for key, value in weights.items():
-        verdict.expect(key in loaded, f"After loading, {key} is missing from the model's state_dict.")
+        ruling.expect(key in loaded, f"After loading, {key} is missing from the model's state_dict.")
         same = loaded[key].shape == value.shape and np.allclose(loaded[key], value, atol=1e-6)
-        verdict.expect(same, f"After loading, {key} is not what the file holds.")
-    # Held is not used: with the file's weights the network must give other outputs than with another file's.
+        ruling.expect(same, f"After loading, {key} is not what the file holds.")
+    # Weights may be loaded but not used: other files must give other outputs.
     states, seen = random_states(rng, 3, 3, 8), []
     for _ in range(3):
         worker.call("net_create", width=3, height=3, block=1, weights=random_weights(3, 3, 1, rng.randrange(2**31)))
         seen.append(_both_heads(worker.call("net_forward", states=states), len(states)))
-    verdict.expect(np.abs(np.diff(seen, axis=0)).max() > 1e-6, "Whatever file is loaded, forward gives the same.")
-    verdict.seen = f"{len(weights)} entries were loaded as they are."
+    ruling.expect(np.abs(np.diff(seen, axis=0)).max() > 1e-6, "Whatever file is loaded, the outputs of forward stay the same.")
+    ruling.seen = f"All {len(weights)} entries were loaded unchanged."
 
 
 @pytest.mark.points("network.outputs")
-def test_outputs(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
+def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
     """Both heads of forward and of policy_value, on boards that are not square, batch norm in eval mode.
 
     Accepts:
@@ -132,7 +132,7 @@ def test_outputs(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -
         Mixed precision that is off without a GPU (network-mixed-precision)
         The network on the GPU where there is one (network-as-handed-out)
     """
-    verdict.expected = "For the same weights the same log probabilities, probabilities and values, to 1e-4."
+    ruling.expected = "The same weights give the same log probabilities, probabilities and values, to within 1e-4."
     worst = 0.0
     for family, draw in OUTPUTS.items():
         case, answers = oracle.ask(family, draw, rng)
@@ -151,10 +151,10 @@ def test_outputs(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -
             _expect_close(seen_policy, np.exp(log_probs), f"policy_value's probabilities {where}"),
             _expect_close(seen_value, value, f"policy_value's value {where}"),
         )
-        # One state alone: what the others are must not matter in eval mode.
+        # In eval mode the output for a state must not depend on the other states.
         alone, _ = worker.call("net_policy_value", states=states[:1])
         worst = max(worst, _expect_close(alone, np.exp(log_probs[:1]), f"policy_value of a single state {where}"))
-    verdict.seen = f"Largest difference {worst:.1e}."
+    ruling.seen = f"Largest difference {worst:.1e}."
 
 
 def _expect_close(seen: Any, expected: np.ndarray, what: str) -> float:
@@ -162,7 +162,7 @@ def _expect_close(seen: Any, expected: np.ndarray, what: str) -> float:
     if seen.shape != expected.shape:
         raise StudentFault(f"{what} has shape {list(seen.shape)}; expected {list(expected.shape)}.")
     if not np.all(np.isfinite(seen)):
-        raise StudentFault(f"{what} holds values that are not finite.")
+        raise StudentFault(f"{what} has values that are not finite.")
     worst = float(np.abs(seen - expected).max())
     if worst > OUTPUT_TOLERANCE:
         flat, reference = (
@@ -170,7 +170,7 @@ def _expect_close(seen: Any, expected: np.ndarray, what: str) -> float:
             np.sort(expected.reshape(len(expected), -1), axis=1),
         )
         if np.abs(flat - reference).max() <= OUTPUT_TOLERANCE:
-            raise StudentFault(f"{what} are the right numbers in the wrong order: mind rows, columns and the permute.")
+            raise StudentFault(f"{what} has the right numbers in the wrong order: check rows, columns and the permute.")
         raise StudentFault(
             f"{what} differs from the reference by up to {worst:.2g} for the same weights.{_slip(seen, expected)}"
         )
@@ -178,23 +178,23 @@ def _expect_close(seen: Any, expected: np.ndarray, what: str) -> float:
 
 
 def _slip(seen: np.ndarray, expected: np.ndarray) -> str:
-    """A sentence that names a typical slip, or nothing; the policy's outputs alone have more than one column."""
+    """A sentence that names a typical slip, or nothing. The value has one column, the policy's outputs have more."""
     if seen.shape[1] == 1:
-        return " Values beyond 1 or -1 are none." if np.abs(seen).max() > 1 + OUTPUT_TOLERANCE else ""
+        return " Values must lie in [-1, 1]." if np.abs(seen).max() > 1 + OUTPUT_TOLERANCE else ""
     logarithms = bool((expected <= 0).all())
     probs = np.exp(seen) if logarithms else seen
     if len(seen) > 1 and np.allclose(probs.sum(axis=0), 1, atol=1e-3):
-        return " It looks as if probabilities were shared out over the batch in place of the moves."
+        return " It looks as if the softmax is taken over the batch instead of over the moves."
     if logarithms and np.allclose(np.exp(expected), seen, atol=OUTPUT_TOLERANCE):
-        return " They are probabilities, not their logarithms."
+        return " The outputs are probabilities, not their logarithms."
     if not logarithms and np.allclose(expected, np.exp(seen), atol=OUTPUT_TOLERANCE):
-        return " They are logarithms of probabilities."
+        return " The outputs are logarithms of probabilities."
     return ""
 
 
 @pytest.mark.points("network.legal_moves")
-def test_legal_moves(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
-    """On square boards alone: the two functions are handed out, and those of earlier years are right on no others.
+def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
+    """Only on square boards: the two functions are handed out, and those of earlier years are wrong on other boards.
 
     Accepts:
         Planes and probabilities reshaped by width and height (network-as-handed-out, network-in-its-own-classes)
@@ -207,67 +207,69 @@ def test_legal_moves(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracl
         Mirrored after the turn or before it (reference, training-losses-apart)
         Symmetries as tables of points (network-double-precision-outputs)
     """
-    verdict.expected = "Each legal move once with the network's probability of it, and the value for the side to move."
+    ruling.expected = "Each legal move once with its probability by the network, and the value for the side to move."
     worker.call("net_create", width=5, height=5, block=1, weights=random_weights(5, 5, 1, rng.randrange(2**31)))
     for plies in (0, 5, 11):
         position = random_position(rng, 5, 5, 4, plies)
-        # Held against the network's own answer: whether that is right, network.outputs decides.
-        (probs,), (value,) = _answers(worker, [np.asarray(board_at(position).current_state(), dtype=np.float32)], 25)
-        pairs, seen_value = worker.call("net_policy_value_fn", position=position)
-        verdict.expect(
+        # Compared with the outputs of the student's own network; network.outputs decides whether those are right.
+        (probs,), (value,) = _outputs_one_by_one(worker, [np.asarray(board_at(position).current_state(), dtype=np.float32)], 25)
+        pairs, seen_value = worker.call("net_policy_value_fn", position=position.to_json())
+        ruling.expect(
             len(pairs) == len({move for move, _ in pairs}) and _legal(pairs, position),
-            f"policy_value_fn after moves {position['moves']} should give exactly the legal moves.",
+            f"policy_value_fn after moves {list(position.moves)} should give exactly the legal moves.",
         )
-        verdict.expect(_same_priors(pairs, probs), "policy_value_fn gives legal moves other probabilities than the network's.")
-        verdict.expect(
+        ruling.expect(
+            _same_priors(pairs, probs), "policy_value_fn returns other probabilities for the legal moves than policy_value."
+        )
+        ruling.expect(
             abs(seen_value - value) <= OUTPUT_TOLERANCE,
-            f"policy_value_fn's value is {seen_value:.4f}; the network says {value:.4f}.",
+            f"policy_value_fn returns the value {seen_value:.4f}; policy_value returns {value:.4f}.",
         )
-    _expect_symmetries(worker, verdict, rng, oracle)
-    verdict.seen = (
-        f"Three positions, all legal moves, all probabilities; and {SYMMETRY_DRAWS} times one through random symmetries."
-    )
+    _expect_symmetries(worker, ruling, rng, oracle)
+    ruling.seen = f"Three positions with all legal moves, and one {SYMMETRY_DRAWS} times under random symmetries."
 
 
-def _answers(worker: Worker, states: list[np.ndarray], points: int) -> tuple[np.ndarray, np.ndarray]:
-    """What policy_value says of each state alone, as probabilities [N, points] and values [N]: whether the states of a batch
-    mix is network.outputs' affair."""
+def _outputs_one_by_one(worker: Worker, states: list[np.ndarray], points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities [N, points] and values [N] of policy_value, called for each state alone.
+
+    Whether the states of a batch affect each other is checked by network.outputs.
+    """
     probs, values = [], []
     for state in states:
         policy, value = worker.call("net_policy_value", states=state[None])
         if policy.size != points or value.size != 1:
-            raise StudentFault(f"policy_value gives shapes {policy.shape} and {value.shape} for one state of {points} points.")
+            raise StudentFault(f"policy_value returns shapes {policy.shape} and {value.shape} for one state.")
         probs.append(policy.reshape(-1).astype(float))
         values.append(float(value.reshape(-1)[0]))
     return np.array(probs), np.array(values)
 
 
-def _legal(pairs: list[Pair], position: Position) -> bool:
+def _legal(pairs: list[MovePrior], position: BoardPosition) -> bool:
     return {move for move, _ in pairs} == set(board_at(position).availables)
 
 
-def _same_priors(pairs: list[Pair], probs: np.ndarray) -> bool:
-    """Whether these are the probabilities of these moves; normalised again over the legal ones or not."""
+def _same_priors(pairs: list[MovePrior], probs: np.ndarray) -> bool:
+    """Whether these are the probabilities of these moves, normalised again over the legal moves or not."""
     moves, priors = zip(*pairs, strict=True)
     expected = probs[list(moves)]
     return any(np.allclose(priors, expected / scale, rtol=0, atol=OUTPUT_TOLERANCE) for scale in (1.0, expected.sum() or 1.0))
 
 
-def _expect_symmetries(worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle) -> None:
-    """policy_value_fn_random must be what the network says of the turned board, its moves turned back."""
+def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
+    """StudentFault unless policy_value_fn_random evaluates a turned board and turns the moves back."""
     case, _ = oracle.ask("symmetries", SymmetryCase, rng)
     worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
-    probs, values = _answers(worker, case.turned, SYMMETRY_SIDE**2)
+    probs, values = _outputs_one_by_one(worker, case.turned, SYMMETRY_SIDE**2)
     accepted = [case.undo(symmetry, row) for symmetry, row in enumerate(probs)]
-    for pairs, value in worker.call("net_random_symmetries", position=case.position, draws=SYMMETRY_DRAWS):
-        verdict.expect(
+    for pairs, value in worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS):
+        ruling.expect(
             _legal(pairs, case.position) and any(_same_priors(pairs, each) for each in accepted),
-            "policy_value_fn_random gives moves other probabilities than the network gives them on any turned or mirrored "
-            "board: the symmetry is not undone on the moves. The moves' rows count from the bottom, the states' from the top, "
-            "and the last turn is undone first.",
+            "policy_value_fn_random returns probabilities that the network gives on no turned or mirrored board: the "
+            "symmetry is not undone on the moves. The moves' rows count from the bottom, the states' from the top, and the "
+            "last turn is undone first.",
         )
-        verdict.expect(
+        ruling.expect(
             np.abs(values - value).min() <= OUTPUT_TOLERANCE,
-            f"policy_value_fn_random gives the value {value:.4f}, which the network gives for no turned or mirrored board: a "
+            f"policy_value_fn_random returns the value {value:.4f}, which the network gives for no turned or mirrored board: a "
             "symmetry does not change who is better.",
         )

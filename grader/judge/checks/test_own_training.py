@@ -1,7 +1,7 @@
 """Part 2, the whole, in a student's kit: tic-tac-toe trained from nothing with the student's own code (handout 5.5).
 
-In grading `test_training` decides these two checks, under the grader's own search and with more that is looked at. A kit holds
-no right search: here the student's own plays, in both.
+In grading `test_training` decides these two checks, with the grader's own search and more tests. A kit has no right search:
+here the student's own search plays in both checks.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from grader.judge.support.ruling import Ruling
 from grader.pipeline.run import Run
 from training.exact import ExactResult, play_all_replies
 
-FIRST_LOOK = 150  # games; a beginner loses, and its search goes everywhere
-IN_GRADING = "Judged under your own search; grading puts the network under the grader's own, too."
+FIRST_LOOK = 150  # games; an earlier network loses, and its search visits everything
+IN_GRADING = "This was played by your own search; grading also tests the network with the grader's search."
 
 
 @dataclass
-class Outcome:
+class TrainedNetwork:
     """The best network of a training.
 
     Attributes:
-        games: that it had learnt from.
-        curve: games played and losing lines, at each look.
+        games: played before this network.
+        curve: games played and losing lines, each time the network was tested.
     """
 
     result: ExactResult
@@ -37,10 +37,10 @@ class Outcome:
 
 
 @pytest.fixture(scope="module")
-def trained(run: Run, worker: Worker) -> Outcome:
-    """Train once for both checks; StudentFault where that breaks off before the first look."""
+def trained(run: Run, worker: Worker) -> TrainedNetwork:
+    """Train once for both checks; StudentFault if the training fails before the first test."""
     profile, rng = run.profile.training, run.random("training")
-    worker.dice = run.random("training:dice")
+    worker.seed_rng = run.random("training:dice")
     best, curve = None, []
     for _ in range(profile.seeds):
         seed, games = rng.randrange(2**31), 0
@@ -55,32 +55,32 @@ def trained(run: Run, worker: Worker) -> Outcome:
             result = play_all_replies(own_agent(worker, profile.own_playouts))
             curve.append((games, result.losing_lines))
             if best is None or result.losing_lines < best.result.losing_lines:
-                best = Outcome(result, games, seed, curve)
+                best = TrainedNetwork(result, games, seed, curve)
             if result.losing_lines == 0:
                 return best
-    assert best is not None, "each training ends with a look"
+    assert best is not None, "each training ends with a test"
     return best
 
 
-def judge(run: Run, trained: Outcome, verdict: Ruling) -> None:
+def give_points(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
     """Give the points for its losing lines."""
-    verdict.expected = f"A trained network loses no line of replies under your own search. {IN_GRADING}"
-    verdict.evidence.update(seed=trained.seed, curve=trained.curve)
+    ruling.expected = f"The trained network, played by your own search, loses no line of replies. {IN_GRADING}"
+    ruling.evidence.update(seed=trained.seed, curve=trained.curve)
     losing = trained.result.losing_lines
     examples = [list(line) for line in (*trained.result.first.losing_lines, *trained.result.second.losing_lines)][:3]
-    verdict.seen = f"{losing} losing lines after {trained.games} games (seed {trained.seed}). {IN_GRADING}"
+    ruling.seen = f"{losing} losing lines after {trained.games} games (seed {trained.seed}). {IN_GRADING}"
     share = run.assignment.losing_lines_share(losing)
     if share < 1:
-        verdict.partial(share, f"The best network has {verdict.seen} For example {examples[0]}.")
+        ruling.partial(share, f"The best network has {ruling.seen} For example, it loses {examples[0]}.")
 
 
 @pytest.mark.points("training.never_loses")
-def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
-    """The trained network, here under the student's own search."""
-    judge(run, trained, verdict)
+def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
+    """The trained network, here played by the student's own search."""
+    give_points(run, trained, ruling)
 
 
 @pytest.mark.points("training.own_search")
-def test_own_search(run: Run, trained: Outcome, verdict: Ruling) -> None:
-    """The trained network under the student's own search."""
-    judge(run, trained, verdict)
+def test_own_search(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
+    """The trained network, played by the student's own search."""
+    give_points(run, trained, ruling)

@@ -1,11 +1,12 @@
 """Part 2, AlphaZero MCTS in self-play: noise in the priors, temperature of the draw (handout 5.4).
 
-Both are matters of chance, and are judged by the chances: of the noise by its concentration over many searches, of the draw by
-the moves played in many games. What the search visited is taken from its tree, which the other checks of 5.4 judge.
+Both are random, so both are tested statistically: the noise by its concentration over many searches, the draw by the moves
+played in many games. The visits are read from the tree, which the other checks of 5.4 test.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from random import Random
@@ -19,36 +20,37 @@ from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.agreement import AGREEMENT_TOLERANCE
+from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at
+from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.draws import (
     fitting_alpha,
     log_improbability,
     log_improbability_of_count,
     unevenness,
 )
-from grader.judge.support.positions import Position, random_position
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.searches import EMPTY_3X3, call, player_under
-from grader.judge.support.trees import Tree, board_at, difference, most_visited
+from grader.judge.support.searches import call, player_under
+from grader.judge.support.trees import Tree, most_visited, visit_difference
 
-SAME_PRIORS = 1e-4  # priors are copied; noise leaves all of some twenty so near with a probability below 1e-30
+SAME_PRIORS = 1e-4  # priors are copied; noise changes all of twenty priors by less with a probability below 1e-30
 NOISE_SHARE = 0.25
 NOISE_POSITION = (5, 5, 4, 4)  # width, height, n_in_row, plies: always 21 legal moves
 NOISE_DRAWS = 64
-# The mean sum of squares of 64 draws of Dirichlet(0.3) over 21 moves, expected 0.178, lies outside of these bounds in fewer
-# than 2 in 10^7 runs (Chernoff's bound, with the moments of 2 * 10^6 simulated draws). Of alphas below 0.15 and above 0.5 at
-# least 97 % of the runs lie outside, of 0.03 and 3 all.
+# The mean sum of squares of 64 draws from Dirichlet(0.3) over 21 moves is 0.178 and lies outside these bounds in fewer than 2
+# in 10^7 runs (Chernoff's bound, with the moments of 2 * 10^6 simulated draws). With an alpha below 0.15 or above 0.5 at
+# least 97 % of the runs lie outside, with 0.03 and 3 all.
 UNEVENNESS = (0.142, 0.232)
 
 FIRST_N_MOVES = 4
 GAMES = 40
-# Of a series of draws. Five are tested, so that a right solution is accused in fewer than 1 in 10^7 runs.
+# For each series of draws. Five are tested, so a right solution is accused in fewer than 1 in 10^7 runs.
 LEAST_LOG_CHANCE = -18.5  # log(1e-8)
 POSITIONS_IN_PLAY = 12
 SAME_SHARES = 0.02
 
 
 @pytest.mark.points("mcts_alphazero.noise")
-def test_noise(worker: Worker, verdict: Ruling, rng: Random) -> None:
+def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
     """The priors of new roots in many searches, and of kept ones in two games.
 
     Accepts:
@@ -60,11 +62,11 @@ def test_noise(worker: Worker, verdict: Ruling, rng: Random) -> None:
         Each move of self-play begins with a new root, which gets noise (search-fresh-trees)
         A kept root gets noise before its first playout, or after it (reference, search-published-layout)
     """
-    verdict.expected = (
-        "In self-play the root's priors are 0.75 p + 0.25 Dirichlet(0.3), drawn for each move; in play they are p."
+    ruling.expected = (
+        "In self-play the root's priors are 0.75 p + 0.25 Dirichlet(0.3), drawn again for each move; in play they are p."
     )
     position, seed = random_position(rng, *NOISE_POSITION), rng.randrange(2**31)
-    verdict.evidence["noise"] = {**position, "seed": seed}
+    ruling.evidence["noise"] = {**position.to_json(), "seed": seed}
     board = board_at(position)
     player, clean = player_under(seed), _clean_priors(board, seed)
 
@@ -72,19 +74,19 @@ def test_noise(worker: Worker, verdict: Ruling, rng: Random) -> None:
         reply = call(worker, "search", position=position, n_playout=20, is_selfplay=is_selfplay, **player)
         return _root_priors(Tree.from_reply(reply["tree"]), board)
 
-    verdict.expect(_are_same(root_priors(0), clean), "In play (is_selfplay=0) there should be no noise in the priors.")
+    ruling.expect(_are_same(root_priors(0), clean), "In play (is_selfplay=0) there should be no noise in the priors.")
     seen = [root_priors(1) for _ in range(NOISE_DRAWS)]
     if all(_are_same(priors, clean) for priors in seen):
-        _expect_noise_elsewhere(worker, verdict, rng, position, player)
+        _expect_noise_elsewhere(worker, ruling, rng, position, player)
         return
     draws = [(priors - (1 - NOISE_SHARE) * clean) / NOISE_SHARE for priors in seen]
     for noise in draws:
         if noise.min() < -1e-3 or abs(noise.sum() - 1) > 1e-2:
-            raise StudentFault("The root's priors in self-play are not a mixture of 0.75 p and 0.25 of a distribution.")
+            raise StudentFault("The root's priors in self-play are not a mixture of 0.75 p and 0.25 times a distribution.")
     spread = max(float(np.abs(a - b).max()) for a, b in pairwise(draws))
-    verdict.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh.")
-    _expect_concentration(verdict, draws)
-    _expect_noise_on_kept_roots(worker, verdict, position, seed)
+    ruling.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh each time.")
+    _expect_concentration(ruling, draws)
+    _expect_noise_on_kept_roots(worker, ruling, position, seed)
 
 
 def _clean_priors(board: Board, seed: int) -> np.ndarray:
@@ -105,23 +107,23 @@ def _are_same(priors: np.ndarray, clean: np.ndarray) -> bool:
     return bool(np.abs(priors - clean).max() < SAME_PRIORS)
 
 
-def _expect_concentration(verdict: Ruling, draws: list[np.ndarray]) -> None:
-    """Dirichlet(0.3) over some twenty moves puts most of its weight on a few; a smaller alpha on one, a larger one on all."""
+def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
+    """Deduct for another alpha: over twenty moves 0.3 favours a few moves, a smaller alpha one, a larger alpha none."""
     mean, entries = float(np.mean([unevenness(noise) for noise in draws])), len(draws[0])
     alpha = fitting_alpha(mean, entries)
-    verdict.seen = f"The noise is as concentrated as Dirichlet({alpha:.2g}) over {entries} moves."
+    ruling.seen = f"The noise is as concentrated as Dirichlet({alpha:.2g}) over {entries} moves."
     if not UNEVENNESS[0] <= mean <= UNEVENNESS[1]:
         how = "flatter" if mean < UNEVENNESS[0] else "more concentrated"
-        verdict.deduct(
+        ruling.deduct(
             "concentration",
-            f"The noise is {how} than Dirichlet(0.3): its entries are spread like those of Dirichlet({alpha:.2g}).",
+            f"The noise is {how} than Dirichlet(0.3): it is spread like Dirichlet({alpha:.2g}).",
         )
 
 
-def _expect_noise_on_kept_roots(worker: Worker, verdict: Ruling, position: Position, seed: int) -> None:
-    """From the second move of self-play on the root may be a node of the move before.
+def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: BoardPosition, seed: int) -> None:
+    """Deduct for missing noise from the second move of self-play on, where the root may be a kept node.
 
-    A tree of another position, and a search that breaks off in it, cost their points in the check of reuse.
+    A tree of another position, or a search that fails in it, loses its points in mcts_alphazero.reuse.
     """
     for _ in range(2):
         try:
@@ -134,15 +136,17 @@ def _expect_noise_on_kept_roots(worker: Worker, verdict: Ruling, position: Posit
             if set(tree.root_priors) != set(board.availables):
                 return
             if _are_same(_root_priors(tree, board), _clean_priors(board, seed)):
-                verdict.deduct(
+                ruling.deduct(
                     "fresh_root_only",
-                    f"At move {number} of self-play there is no noise in the root's priors: it is mixed into a new root, and "
-                    "not into one that was kept from the move before.",
+                    f"At move {number} of self-play there is no noise in the root's priors: noise is added to a new root, but "
+                    "not to one that was kept from the move before.",
                 )
                 return
 
 
-def _expect_noise_elsewhere(worker: Worker, verdict: Ruling, rng: Random, position: Position, player: dict[str, Any]) -> None:
+def _expect_noise_elsewhere(
+    worker: Worker, ruling: Ruling, rng: Random, position: BoardPosition, player: dict[str, Any]
+) -> None:
     """There is no noise in `_P`: either there is none, or it is mixed in where the move is drawn, or within the selection.
 
     Raises:
@@ -155,14 +159,14 @@ def _expect_noise_elsewhere(worker: Worker, verdict: Ruling, rng: Random, positi
         return Tree.from_reply(reply["tree"]).root_visits
 
     in_play = visits(0)
-    usual = max(difference(in_play, visits(0)) for _ in range(2))
-    if float(np.mean([difference(in_play, visits(1)) for _ in range(4)])) > usual + AGREEMENT_TOLERANCE:
+    usual = max(visit_difference(in_play, visits(0)) for _ in range(2))
+    if float(np.mean([visit_difference(in_play, visits(1)) for _ in range(4)])) > usual + AGREEMENT_TOLERANCE:
         raise CouldNotGrade(
-            "in self-play the search visits other moves than in play, and _P shows no noise: it seems to act within the "
-            "selection, where no program can see whether it is 0.25 of Dirichlet(0.3), drawn once for each move"
+            "in self-play the search visits other moves than in play, although _P shows no noise. The noise seems to be added "
+            "in the selection, where no program can see whether it is 0.25 Dirichlet(0.3), drawn once per move"
         )
-    # With 10 playouts over 30 moves and more, noise at the draw hits a move without a visit in a sixth of the draws at least,
-    # and in none of 80 with a probability of 1 in 10^6; without noise such a move has a chance of 1 in 10^11.
+    # With 10 playouts over at least 30 moves, noise at the draw picks a move without a visit in at least a sixth of the draws,
+    # so in none of 80 with a probability of 1 in 10^6; without noise the probability of such a move is 1 in 10^11.
     unvisited = 0
     for number in range(80):
         start = random_position(rng, 6, 6, 5, number % 5)
@@ -170,10 +174,10 @@ def _expect_noise_elsewhere(worker: Worker, verdict: Ruling, rng: Random, positi
         unvisited += Tree.from_reply(reply["tree"]).root_visits.get(reply["move"]) == 0
     if not unvisited:
         raise StudentFault("In self-play the root's priors are the evaluator's: there is no Dirichlet noise.")
-    verdict.deduct(
+    ruling.deduct(
         "only_at_the_draw",
-        "There is noise, but in the wrong place: it is mixed in where the move is drawn, so that the search itself never "
-        "explores. It belongs into the root's priors.",
+        "There is noise, but in the wrong place: it is added where the move is drawn, so the search itself never explores. It "
+        "belongs in the root's priors.",
     )
 
 
@@ -181,8 +185,8 @@ def _expect_noise_elsewhere(worker: Worker, verdict: Ruling, rng: Random, positi
 
 
 @pytest.mark.points("mcts_alphazero.temperature")
-def test_temperature(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    """The draw is judged by the moves played; `probs` by what the network may learn from.
+def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
+    """The draw is tested by the moves played, and `probs` by what the network may learn from.
 
     Accepts:
         Self-play returns the shares of the visits at every move (reference, search-published-layout)
@@ -191,17 +195,17 @@ def test_temperature(worker: Worker, verdict: Ruling, rng: Random) -> None:
         The most visited move is drawn at temperature 1e-3, or taken (reference, search-shares-in-play)
         Noise is mixed in at the draw, which costs its share in the check of noise (search-noise-at-the-draw)
     """
-    verdict.expected = (
-        f"In self-play the move is drawn by the visits for the first first_n_moves ({FIRST_N_MOVES}) moves and is the most "
-        "visited one later, and probs are the shares of the visits; in play it is the most visited one. Taken points have "
-        "probability 0."
+    ruling.expected = (
+        f"In self-play the first first_n_moves ({FIRST_N_MOVES}) moves are drawn in proportion to the visits, later moves are "
+        "the most visited ones, and probs are the shares of the visits. In play the move is the most visited one. Taken "
+        "points have probability 0."
     )
-    _expect_most_visited_in_play(worker, verdict, rng)
+    _expect_most_visited_in_play(worker, ruling, rng)
     series: list[list[Draw]] = [[] for _ in range(FIRST_N_MOVES + 2)]
     for _ in range(GAMES):
-        for draws, draw in zip(series, _drawn_moves(worker, verdict, rng, len(series)), strict=False):
+        for draws, draw in zip(series, _drawn_moves(worker, ruling, rng, len(series)), strict=False):
             draws.append(draw)
-    verdict.expect(len(series[0]) == GAMES, "In self-play no move was made.")
+    ruling.expect(len(series[0]) == GAMES, "In self-play no move was made.")
     noise_at_the_draw = all(draw.clean_priors for draws in series for draw in draws)
     for ply, draws in enumerate(series):
         _expect_probs(draws, ply)
@@ -211,36 +215,36 @@ def test_temperature(worker: Worker, verdict: Ruling, rng: Random) -> None:
     _expect_drawn_by_visits(early, f"In the first {FIRST_N_MOVES} moves of self-play", noise_at_the_draw)
     _expect_most_visited_later(late, noise_at_the_draw)
     top = sum(draw.is_most_visited for draw in early)
-    verdict.seen = (
-        f"Of the first {FIRST_N_MOVES} moves of {GAMES} games of self-play {top} of {len(early)} were the most visited ones, "
-        f"of later ones {sum(draw.is_most_visited for draw in late)} of {len(late)}."
+    ruling.seen = (
+        f"In {GAMES} games of self-play the most visited move was played {top} times in {len(early)} among the first "
+        f"{FIRST_N_MOVES} moves, and {sum(draw.is_most_visited for draw in late)} times in {len(late)} later."
     )
 
 
-def _drawn_moves(worker: Worker, verdict: Ruling, rng: Random, plies: int) -> list[Draw]:
-    """The first moves of a game of self-play, or those of fresh players in positions with as many stones.
+def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int) -> list[Draw]:
+    """The first moves of a game of self-play, or of fresh players in positions with as many stones.
 
-    Fresh players are asked where a kept tree is not that of the position, which costs its points in the check of reuse.
+    Fresh players are used if a kept tree does not belong to the position, which loses its points in mcts_alphazero.reuse.
     """
     seed = rng.randrange(2**31)
     settings = {"n_playout": 30, "first_n_moves": FIRST_N_MOVES, **player_under(seed)}
     try:
         steps = call(worker, "self_play", position=EMPTY_3X3, plies=plies, **settings)
-        verdict.evidence.setdefault("games", []).append({"seed": seed, "moves": [step["move"] for step in steps]})
+        ruling.evidence.setdefault("games", []).append({"seed": seed, "moves": [step["move"] for step in steps]})
         boards = [board_at(EMPTY_3X3, [before["move"] for before in steps[:ply]]) for ply in range(len(steps))]
         return [Draw.from_step(step, board, seed) for step, board in zip(steps, boards, strict=True)]
     except StudentFault:
         positions = [_position_after(rng, ply) for ply in range(plies)]
-        verdict.evidence.setdefault("positions", []).append({"seed": seed, "moves": [each["moves"] for each in positions]})
+        ruling.evidence.setdefault("positions", []).append({"seed": seed, "moves": [list(each.moves) for each in positions]})
         steps = [call(worker, "search", position=position, is_selfplay=1, **settings) for position in positions]
         return [Draw.from_step(step, board_at(position), seed) for step, position in zip(steps, positions, strict=True)]
 
 
-def _position_after(rng: Random, plies: int) -> Position:
-    """An unfinished position on 3x3 with exactly so many stones, at most 5."""
+def _position_after(rng: Random, plies: int) -> BoardPosition:
+    """An unfinished position on 3x3 with exactly this many stones, at most 5."""
     while True:
         position = random_position(rng, 3, 3, 3, plies)
-        if len(position["moves"]) == plies:
+        if len(position.moves) == plies:
             return position
 
 
@@ -263,14 +267,14 @@ class Draw:
 
     @classmethod
     def from_step(cls, step: dict[str, Any], board: Board, seed: int) -> Draw:
-        """From a worker's reply; StudentFault for probs that are not a distribution over the empty points."""
+        """Read a worker's reply; StudentFault for probs that are not a distribution over the empty points."""
         _expect_distribution(step["probs"], 9, list(board.states))
         tree = Tree.from_reply(step["tree"])
         visits = tree.root_visits
         shares = np.array([visits.get(move, 0.0) for move in range(9)]) / max(1.0, sum(visits.values()))
         clean = _are_same(_root_priors(tree, board), _clean_priors(board, seed))
         if step["move"] not in visits:
-            raise StudentFault(f"get_action answered with move {step['move']}, which is not a child of the root.")
+            raise StudentFault(f"get_action returned move {step['move']}, which is not a child of the root.")
         return cls(step["move"], visits, shares, np.asarray(step["probs"]), clean)
 
     @property
@@ -278,7 +282,7 @@ class Draw:
         return self.move in most_visited(self.visits)
 
     def chances(self, noise: bool) -> np.ndarray:
-        """[9] of each move at temperature 1, after noise was mixed in or not."""
+        """The probability [9] of each move at temperature 1, with or without noise."""
         if not noise:
             return self.shares
         even = np.array([1.0 if move in self.visits else 0.0 for move in range(9)]) / len(self.visits)
@@ -286,7 +290,7 @@ class Draw:
 
 
 def _expect_probs(draws: list[Draw], ply: int) -> None:
-    """StudentFault unless probs are the shares of the visits; later they may also be all on the most visited move."""
+    """StudentFault unless probs are the shares of the visits; later they may also be 1 on the most visited move."""
     for draw in draws:
         if np.abs(draw.probs - draw.shares).max() <= SAME_SHARES:
             continue
@@ -295,12 +299,12 @@ def _expect_probs(draws: list[Draw], ply: int) -> None:
         if not _on_most_visited(draw.probs, draw.visits):
             raise StudentFault(
                 f"At move {ply + 1} of self-play (after {FIRST_N_MOVES} moves) probs are neither the shares of the visits nor, "
-                "as by temperature 1e-3, all on the most visited move."
+                "as at temperature 1e-3, 1 on the most visited move."
             )
 
 
 def _expect_drawn_by_visits(draws: list[Draw], where: str, noise_at_the_draw: bool) -> None:
-    """StudentFault for moves that are too seldom or too often the most visited ones, or follow the visits in no way."""
+    """StudentFault for moves that are the most visited ones too rarely or too often, or do not follow the visits."""
     moves = [draw.move for draw in draws]
     ways = (False, True) if noise_at_the_draw else (False,)
     if max(log_improbability([draw.chances(noise) for draw in draws], moves) for noise in ways) >= LEAST_LOG_CHANCE:
@@ -308,8 +312,8 @@ def _expect_drawn_by_visits(draws: list[Draw], where: str, noise_at_the_draw: bo
     top = sum(draw.is_most_visited for draw in draws)
     expected = sum(float(draw.shares[list(most_visited(draw.visits))].sum()) for draw in draws)
     raise StudentFault(
-        f"{where} (temperature 1) the move should be drawn in proportion to the visits: in {len(draws)} draws it was the most "
-        f"visited one {top} times, expected about {expected:.0f}."
+        f"{where} (temperature 1) the move should be drawn in proportion to the visits. In {len(draws)} draws it was the most "
+        f"visited one {top} times; expected about {expected:.0f}."
     )
 
 
@@ -319,36 +323,36 @@ def _expect_most_visited_later(draws: list[Draw], noise_at_the_draw: bool) -> No
     if others and not by_noise:
         raise StudentFault(
             f"After the first {FIRST_N_MOVES} moves of self-play (temperature 1e-3) the most visited move should be played; in "
-            f"{others} of {len(draws)} draws it was another one."
+            f"{others} of {len(draws)} draws another one was played."
         )
 
 
-def _expect_most_visited_in_play(worker: Worker, verdict: Ruling, rng: Random) -> None:
-    """In several positions, since a move drawn by the visits' shares may be the most visited one by luck."""
+def _expect_most_visited_in_play(worker: Worker, ruling: Ruling, rng: Random) -> None:
+    """StudentFault in any of several positions: a move drawn by the visits may be the most visited one by luck."""
     for _ in range(POSITIONS_IN_PLAY):
         position, seed = random_position(rng, 5, 4, 4, 3), rng.randrange(2**31)
-        verdict.evidence.setdefault("in_play", []).append({**position, "seed": seed})
+        ruling.evidence.setdefault("in_play", []).append({**position.to_json(), "seed": seed})
         try:
             reply = call(worker, "search", position=position, n_playout=150, **player_under(seed))
         except StudentFault as fault:
             if "NaN" not in str(fault):
                 raise
             raise StudentFault(f"{fault} The exponential of a large number overflows: log(visits) / 1e-3 is large.") from None
-        _expect_distribution(reply["probs"], 20, position["moves"])
+        _expect_distribution(reply["probs"], 20, position.moves)
         visits, probs = Tree.from_reply(reply["tree"]).root_visits, np.asarray(reply["probs"])
         if reply["move"] not in most_visited(visits):
-            raise StudentFault("In play (temperature 1e-3) the move should be the most visited one; it was drawn otherwise.")
+            raise StudentFault("In play (temperature 1e-3) the move should be the most visited one; another one was played.")
         shares = np.array([visits.get(move, 0.0) for move in range(20)]) / max(1.0, sum(visits.values()))
         if not _on_most_visited(probs, visits) and np.abs(probs - shares).max() > SAME_SHARES:
-            raise StudentFault("In play (temperature 1e-3) probs should be all on the most visited move.")
+            raise StudentFault("In play (temperature 1e-3) probs should be 1 on the most visited move.")
 
 
-def _expect_distribution(probs: Any, points: int, taken: list[int]) -> None:
+def _expect_distribution(probs: Any, points: int, taken: Sequence[int]) -> None:
     if probs is None or np.asarray(probs).shape != (points,):
         raise StudentFault(f"get_action should return probs of length width * height = {points}.")
     probs = np.asarray(probs, dtype=float)
     if not np.all(np.isfinite(probs)) or probs.min() < -1e-9 or abs(probs.sum() - 1) > 1e-3:
-        raise StudentFault("The probs of get_action should be a distribution: not negative, with sum 1.")
+        raise StudentFault("The probs of get_action should be a distribution: no negative entries, and a sum of 1.")
     if any(probs[move] > 1e-9 for move in taken):
         raise StudentFault("The probs of get_action should be 0 on taken points.")
 

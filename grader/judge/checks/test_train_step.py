@@ -1,6 +1,6 @@
 """Part 2, the training step: loss, train mode, learning rate, L2, learning (handout 5.3).
 
-The board is square: whether width and height are taken for each other is network.outputs' matter alone.
+The board is square: network.outputs alone checks whether width and height are swapped.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import pytest
 
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.network_cases import BATCH, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch
-from grader.judge.support.objectives import BIASES, HANDOUT, Outputs, Reading, l2_terms, learnt, read_loss
+from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch
+from grader.judge.support.objectives import BIASES, HANDOUT, LossDiagnosis, Outputs, l2_terms, learnt_objective, read_loss
 from grader.judge.support.oracle import Heads, Oracle
 from grader.judge.support.ruling import Ruling
 
 LOSS_TOLERANCE = 1e-4
-ENOUGH = 0.25  # of what can be learnt is left
+ENOUGH = 0.25  # the largest share of the avoidable loss that may remain
 STEPS, BEGINNINGS = 60, 5
 
 
@@ -29,24 +29,24 @@ def batch(rng: Random, oracle: Oracle) -> Batch:
 
 
 def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
-    """A batch with what the handout's network gives for it."""
+    """A batch with the outputs of the handout's network."""
     batch, right = oracle.ask("batch", Batch, rng)
     batch.right = right
     return batch
 
 
 def train(worker: Worker, batch: Batch, lr: float) -> tuple[tuple[float, float], dict[str, np.ndarray]]:
-    """One step of a network of the batch's weights: ((loss, entropy), weights afterwards)."""
+    """Take one step with the batch's weights: ((loss, entropy), weights afterwards)."""
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     before, outputs = worker.call("net_weights"), worker.call("net_policy_value", states=batch.states)
     losses = np.asarray(batch.step(worker, lr), dtype=float)
     if losses.shape != (1, 2) or not np.all(np.isfinite(losses)):
         raise StudentFault("train_step should return two finite numbers, the loss and the entropy.")
     after = worker.call("net_weights")
-    told = before.keys() != after.keys() or any(not np.array_equal(before[key], after[key]) for key in before)
+    changed = before.keys() != after.keys() or any(not np.array_equal(before[key], after[key]) for key in before)
     again = worker.call("net_policy_value", states=batch.states)
-    if lr > 0 and told and all(np.array_equal(first, second) for first, second in zip(outputs, again, strict=True)):
-        raise StudentFault("train_step changes the state_dict and not what the network gives: those are not its weights.")
+    if lr > 0 and changed and all(np.array_equal(first, second) for first, second in zip(outputs, again, strict=True)):
+        raise StudentFault("train_step changes the state_dict but not the outputs: those are not the network's weights.")
     return (float(losses[0, 0]), float(losses[0, 1])), after
 
 
@@ -57,7 +57,7 @@ def change(before: dict[str, np.ndarray], after: dict[str, np.ndarray], key: str
 
 
 def right_outputs(batch: Batch, train_mode: bool = True) -> Outputs:
-    """What the handout's network of the batch's weights gives for it."""
+    """The outputs of the handout's network with the batch's weights."""
     mode = "train" if train_mode else "eval"
     return _outputs((batch.right[f"{mode} log_probs"], batch.right[f"{mode} value"]))
 
@@ -67,16 +67,16 @@ def _outputs(heads: Heads) -> Outputs:
 
 
 def possible_outputs(worker: Worker, batch: Batch) -> list[Outputs]:
-    """What the network may have given in a step from the batch's weights, the right one in train mode first.
+    """The outputs that the network may have had in a step from the batch's weights; first the right ones in train mode.
 
-    Also what the student's own network gives, since a wrong one is network.outputs' affair, and both in eval mode, which is
-    train_step.train_mode's.
+    The outputs of the student's own network count too, since network.outputs checks them, and so do those in eval mode, since
+    train_step.train_mode checks the mode.
     """
     outputs = [right_outputs(batch, train_mode) for train_mode in (True, False)]
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     for train_mode in (True, False):
         log_probs, value = worker.call("net_forward", states=batch.states, train_mode=train_mode)
-        if log_probs.shape == batch.targets.pi.shape and value.shape == (BATCH, 1):
+        if log_probs.shape == batch.targets.pi.shape and value.shape == (BATCH_SIZE, 1):
             outputs.append(Outputs(log_probs.astype(float), value[:, 0].astype(float)))
     return outputs
 
@@ -86,7 +86,7 @@ def entropy_of(outputs: Outputs) -> float:
 
 
 @pytest.mark.points("train_step.loss")
-def test_loss(worker: Worker, verdict: Ruling, batch: Batch) -> None:
+def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     """The loss and the entropy that train_step returns, and the slip in the loss if one explains it.
 
     Accepts:
@@ -102,19 +102,19 @@ def test_loss(worker: Worker, verdict: Ruling, batch: Batch) -> None:
     outputs = possible_outputs(worker, batch)
     reading = read_loss(loss, outputs, batch.targets, batch.trained, LOSS_TOLERANCE)
     data, l2 = HANDOUT.loss(outputs[0], batch.targets), l2_terms(batch.trained)[""][1]
-    verdict.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * the squared norm of the weights, in train mode."
-    verdict.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
-    verdict.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
+    ruling.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * squared norm of the weights, in train mode."
+    ruling.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
+    ruling.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
     if reading is not None and reading.slip == BIASES:
-        verdict.deduct("biases_in_l2", f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {BIASES}.")
+        ruling.deduct("biases_in_l2", f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {BIASES}.")
     elif reading is None or reading.slip:
         raise StudentFault(f"The loss is {loss:.4f}; expected {data + l2:.4f}{_reason(reading, outputs[0], batch, l2)}")
     entropies = [entropy_of(each) for each in outputs]
     if not any(abs(entropy - value) <= LOSS_TOLERANCE * max(1.0, value) for value in entropies):
-        verdict.deduct("entropy", f"The entropy returned is {entropy:.4f}; that of the policy is {entropies[0]:.4f}.")
+        ruling.deduct("entropy", f"The entropy returned is {entropy:.4f}; the policy's entropy is {entropies[0]:.4f}.")
 
 
-def _reason(reading: Reading | None, outputs: Outputs, batch: Batch, l2: float) -> str:
+def _reason(reading: LossDiagnosis | None, outputs: Outputs, batch: Batch, l2: float) -> str:
     """The end of the sentence about a wrong loss."""
     if reading is not None:
         return f". It looks as if {reading.slip}."
@@ -124,30 +124,30 @@ def _reason(reading: Reading | None, outputs: Outputs, batch: Batch, l2: float) 
 
 
 @pytest.mark.points("train_step.train_mode")
-def test_train_mode(worker: Worker, verdict: Ruling, batch: Batch) -> None:
-    """Batch norm's statistics, which train_step moves and policy_value does not.
+def test_train_mode(worker: Worker, ruling: Ruling, batch: Batch) -> None:
+    """Batch norm's running statistics: train_step must update them, policy_value must not.
 
     Accepts:
         train_step leaves train mode to policy_value, or ends in eval mode (reference, training-losses-apart)
         policy_value gives the mode back that it found (training-weight-decay, network-in-its-own-classes)
     """
-    verdict.expected = "train_step moves the running statistics of batch norm; policy_value does not, even afterwards."
+    ruling.expected = "train_step updates the running statistics of batch norm; policy_value does not, even afterwards."
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     mixed_before = _depends_on_the_batch(worker, batch)
     _, after = train(worker, batch, lr=1e-3)
     moved = max(float(np.abs(change(batch.weights, after, key)).max()) for key in batch.weights if "running_" in key)
-    verdict.expect(moved > 0, "Batch norm's running statistics did not move in train_step: the network was left in eval mode.")
-    # States that mix before any training do so for another reason, which network.outputs looks for.
+    ruling.expect(moved > 0, "train_step did not update batch norm's running statistics: the network was left in eval mode.")
+    # If states affect each other before any training, the reason is another one, which network.outputs checks.
     mixed = _depends_on_the_batch(worker, batch) and not mixed_before
     again = worker.call("net_weights")
     still = max(float(np.abs(change(after, again, key)).max()) for key in after if "running_" in key)
-    verdict.expect(still == 0, "policy_value moved batch norm's running statistics: it belongs in eval mode.")
-    verdict.expect(not mixed, "policy_value of a state depends on the other states of its batch: it belongs in eval mode.")
-    verdict.seen = f"Running statistics moved by up to {moved:.3g} in train_step and not at all in policy_value."
+    ruling.expect(still == 0, "policy_value updated batch norm's running statistics: it belongs in eval mode.")
+    ruling.expect(not mixed, "What policy_value returns for a state depends on the other states: it belongs in eval mode.")
+    ruling.seen = f"The running statistics changed by up to {moved:.3g} in train_step and not at all in policy_value."
 
 
 def _depends_on_the_batch(worker: Worker, batch: Batch) -> bool:
-    """Whether policy_value says of a state alone something else than among others."""
+    """Whether policy_value gives a state other probabilities alone than in a batch."""
     together, _ = worker.call("net_policy_value", states=batch.states)
     alone, _ = worker.call("net_policy_value", states=batch.states[:1])
     first = np.atleast_1d(together)[:1]
@@ -155,8 +155,8 @@ def _depends_on_the_batch(worker: Worker, batch: Batch) -> bool:
 
 
 @pytest.mark.points("train_step.learning_rate")
-def test_learning_rate(worker: Worker, verdict: Ruling, batch: Batch) -> None:
-    """How far the weights move in a step by its lr.
+def test_learning_rate(worker: Worker, ruling: Ruling, batch: Batch) -> None:
+    """How far the weights move in one step, by its lr.
 
     Accepts:
         The rate set in each parameter group or in the only one, by a helper or not (reference, network-mixed-precision)
@@ -164,34 +164,34 @@ def test_learning_rate(worker: Worker, verdict: Ruling, batch: Batch) -> None:
         Decoupled weight decay, which moves the weights by the rate too (training-decoupled-weight-decay)
         Steps of a gradient scaler that is off (network-mixed-precision)
     """
-    verdict.expected = "No weight moves at lr 0; ten times the lr moves them about ten times as far in the first step."
+    ruling.expected = "At lr 0 no weight moves; with ten times the lr the first step moves them about ten times as far."
 
     still, short, long = (_distance(batch, train(worker, batch, lr)[1]) for lr in (0.0, 1e-4, 1e-3))
-    verdict.seen = f"Weights moved by {still:.2g} at lr 0, {short:.3g} at 1e-4, {long:.3g} at 1e-3."
-    verdict.expect(short > 0, "The weights do not move at all in a step at lr 1e-4.")
+    ruling.seen = f"Weights moved by {still:.2g} at lr 0, {short:.3g} at 1e-4, {long:.3g} at 1e-3."
+    ruling.expect(short > 0, "The weights do not move at all in a step at lr 1e-4.")
     ratio = long / short
     if still > 0.01 * short or not 8 < ratio < 12:
         raise StudentFault(
             f"The learning rate given to train_step is not the one used: the weights moved by {still:.2g} at lr 0, "
             f"{short:.3g} at 1e-4 and {long:.3g} at 1e-3."
         )
-    # The second call's lr must count as well as the first one's.
+    # The lr of the second call must count too.
     batch.step(worker, lr=0.0)
     before = worker.call("net_weights")
     batch.step(worker, lr=0.0)
     after = worker.call("net_weights")
     drift = max(float(np.abs(change(before, after, key)).max()) for key in batch.trained)
-    verdict.expect(drift < 1e-7, f"A later call with lr 0 still moved the weights by {drift:.2g}.")
+    ruling.expect(drift < 1e-7, f"A second call, with lr 0, still moved the weights by {drift:.2g}.")
 
 
 def _distance(batch: Batch, after: dict[str, np.ndarray]) -> float:
-    """How far the trained weights moved, all in one."""
+    """The Euclidean distance that the trained weights moved."""
     return float(np.sqrt(sum(np.sum(change(batch.weights, after, key) ** 2) for key in batch.trained)))
 
 
 @pytest.mark.points("train_step.l2")
-def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
-    """The weights of a plane that is empty in the whole batch: only regularisation can move them, and towards zero.
+def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
+    """The weights of a plane that is empty in the whole batch: only regularisation can move them, towards zero.
 
     Accepts:
         The L2 term in the loss, with or without batch norm's scales (reference, network-as-handed-out)
@@ -200,43 +200,43 @@ def test_l2(worker: Worker, verdict: Ruling, batch: Batch) -> None:
         Decoupled weight decay (training-decoupled-weight-decay)
         The L2 term propagated back on its own (training-losses-apart)
     """
-    verdict.expected = "Weights that the data says nothing about shrink."
+    ruling.expected = "Weights that the data does not affect shrink."
     _, after = train(worker, batch, lr=1e-2)
     key = "conv2d_1.weight"
     unused = batch.weights[key][:, UNUSED_PLANE].astype(float).reshape(-1)
     moved = change(batch.weights, after, key)[:, UNUSED_PLANE].reshape(-1)
     large = np.abs(unused) > 0.05
-    verdict.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
-    verdict.expect(
+    ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-2.")
+    ruling.expect(
         float(np.abs(moved).max()) > 0,
-        "Weights that the data says nothing about did not move: there is no L2 regularisation, in the loss or as weight decay.",
+        "Weights that the data does not affect did not move: there is no L2 regularisation, in the loss or as weight decay.",
     )
     inward = float(np.mean(np.sign(moved[large]) == -np.sign(unused[large])))
-    verdict.seen = f"{inward:.0%} of those weights moved towards zero."
-    sign = " The L2 term is subtracted." if inward < 0.05 else ""
-    verdict.expect(
-        inward > 0.95, f"Of the weights that the data says nothing about only {inward:.0%} moved towards zero.{sign}"
+    ruling.seen = f"{inward:.0%} of those weights moved towards zero."
+    direction = " The L2 term is subtracted." if inward < 0.05 else ""
+    ruling.expect(
+        inward > 0.95, f"Of these weights, which the data does not affect, {inward:.0%} moved towards zero.{direction}"
     )
 
 
 @pytest.mark.points("train_step.overfits")
-def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, oracle: Oracle) -> None:
-    """From fresh weights, as the student's own code draws them.
+def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) -> None:
+    """Training from fresh weights, as the student's own code initialises them.
 
-    A loss with a slip is train_step.loss' matter: then the steps have to learn what that loss asks for.
+    A slip in the loss is train_step.loss' matter; here the steps then have to minimise the loss with the slip.
 
     Accepts:
         Gradients cleared before the step or after it (reference, network-padding-layer)
         Gradients cleared through the model or the optimiser (network-double-precision-outputs, reference)
         The errors propagated back together or one after the other (reference, training-losses-apart)
     """
-    verdict.expected = (
-        f"{STEPS} steps on one batch of {BATCH} take most of the loss away (the targets' own entropy is left), from one of "
-        f"{BEGINNINGS} draws of the weights at least."
+    ruling.expected = (
+        f"{STEPS} steps on one batch of {BATCH_SIZE} remove most of the loss, all but the targets' own entropy, from at "
+        f"least one of {BEGINNINGS} draws of the weights."
     )
     _, after = train(worker, batch, lr=1e-3)
-    verdict.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
-    loss = _expect_fresh_gradients(worker, verdict, batch)
+    ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
+    loss = _expect_fresh_gradients(worker, ruling, batch)
     reading = read_loss(loss, possible_outputs(worker, batch), batch.targets, batch.trained, LOSS_TOLERANCE)
     objective = reading.objective if reading is not None else HANDOUT
     smallest, also_learnt = float("inf"), ""
@@ -245,44 +245,43 @@ def test_overfits(worker: Worker, verdict: Ruling, batch: Batch, oracle: Oracle)
             share = objective.share_left(start, end, batch.targets)
             if share < smallest:
                 smallest = share
-                verdict.seen = (
-                    f"Loss {objective.loss(start, batch.targets):.3f} at first, {objective.loss(end, batch.targets):.3f} at "
-                    f"last; {objective.floor(batch.targets):.3f} cannot be learnt away."
+                ruling.seen = (
+                    f"The loss fell from {objective.loss(start, batch.targets):.3f} to "
+                    f"{objective.loss(end, batch.targets):.3f}; {objective.floor(batch.targets):.3f} cannot be avoided."
                 )
             if smallest < ENOUGH:
-                verdict.evidence["left"] = smallest
+                ruling.evidence["left"] = smallest
                 if objective.slip:
-                    verdict.seen += f" Judged by the loss that is computed: {objective.slip} (see train_step.loss)."
+                    ruling.seen += f" This is measured by the loss as it is computed: {objective.slip} (see train_step.loss)."
                 return
-            nearest = learnt(start, end, batch.targets, ENOUGH)
+            nearest = learnt_objective(start, end, batch.targets, ENOUGH)
             also_learnt = nearest.slip if nearest is not None else also_learnt
-    left = f"{verdict.seen} The steps do not learn: {smallest:.0%} of what can be learnt is left."
-    raise StudentFault(f"{left} By what they do learn it looks as if {also_learnt}." if also_learnt else left)
+    left = f"{ruling.seen} The steps do not learn: {smallest:.0%} of the avoidable loss remains."
+    raise StudentFault(f"{left} From what they do learn it looks as if {also_learnt}." if also_learnt else left)
 
 
-def _expect_fresh_gradients(worker: Worker, verdict: Ruling, batch: Batch) -> float:
-    """At lr 0 a second step on the same batch has the first one's gradients, and not their sum; returns the loss."""
+def _expect_fresh_gradients(worker: Worker, ruling: Ruling, batch: Batch) -> float:
+    """StudentFault if a second step on the same batch, at lr 0, adds its gradients to the first step's; returns the loss."""
     (loss, _), _ = train(worker, batch, lr=0.0)
     first = worker.call("net_gradients")
     batch.step(worker, lr=0.0)
     second = worker.call("net_gradients")
-    # None where the gradients are cleared after the step; then nothing can be left of them.
+    # There are none if the gradients are cleared after the step; then nothing can remain.
     for name, gradient in first.items():
         again = second.get(name, np.empty(0))
-        felt = again.shape == gradient.shape and np.abs(gradient).max(initial=0) > 1e-4
-        verdict.expect(
-            not felt or not np.allclose(again, 2.0 * gradient, rtol=1e-2),
-            "The second step's gradients hold the first one's too: gradients of an earlier step must not remain.",
+        matters = again.shape == gradient.shape and np.abs(gradient).max(initial=0) > 1e-4
+        ruling.expect(
+            not matters or not np.allclose(again, 2.0 * gradient, rtol=1e-2),
+            "The second step's gradients include the first step's: gradients of an earlier step must not remain.",
         )
     return loss
 
 
 def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outputs, Outputs]]:
-    """Train a fresh network on the batch: what it gives before and after.
+    """Train a fresh network on the batch; yield its outputs before and after.
 
-    By its weights alone, as the oracle computes them where it can, since what train_step says of its loss is only its word.
-    Then what the network itself gives, as a wrong one is network.outputs' affair, in a process that knows nothing but the
-    weights.
+    First as the oracle computes them from the weights, if it can: the loss that train_step returns proves nothing. Then as the
+    student's own network computes them, in a process that has only the weights: network.outputs checks a wrong network.
     """
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
     before, own_before = worker.call("net_weights"), _own_outputs(worker, batch)
@@ -291,7 +290,7 @@ def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outpu
     try:
         by_weights = [oracle.outputs(w, batch.states, width=WIDTH, height=HEIGHT, train_mode=True) for w in (before, after)]
     except (ValueError, RuntimeError):
-        by_weights = []  # not the handout's layers, which is another check's matter
+        by_weights = []  # not the handout's layers, which another check reports
     known = [_outputs(heads) for heads in by_weights if heads is not None]
     if len(known) == 2:
         yield known[0], known[1]
@@ -303,8 +302,8 @@ def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outpu
 
 
 def _own_outputs(worker: Worker, batch: Batch) -> Outputs | None:
-    """What policy_value gives for the batch; None for outputs of another shape."""
+    """The outputs of policy_value for the batch; None for outputs of another shape."""
     probs, value = worker.call("net_policy_value", states=batch.states)
-    if probs.shape != batch.targets.pi.shape or value.size != BATCH:
+    if probs.shape != batch.targets.pi.shape or value.size != BATCH_SIZE:
         return None
     return Outputs(np.log(np.clip(probs, 1e-12, None)), value.reshape(-1))

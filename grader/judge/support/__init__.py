@@ -1,1 +1,1 @@
-"""What the checks have in common: positions, trees, draws, engines, and where right answers come from."""
+"""What the checks share: positions, trees, draws, engines, and the source of right answers."""

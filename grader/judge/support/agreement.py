@@ -1,4 +1,4 @@
-"""Whether a search visits the root's children as the reference does, and if not, the slip in the selection that explains it."""
+"""Whether a search visits the root's children as a right search does, and if not, which slip in the selection explains it."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.errors import CouldNotGrade, StudentFault
+from grader.judge.support.board_position import BoardPosition
 from grader.judge.support.oracle import Answers
-from grader.judge.support.positions import Position
-from grader.judge.support.trees import difference
+from grader.judge.support.trees import visit_difference
 
-# The largest share of a root's visits that may go elsewhere than in the nearest of the right variants. Searches that follow the
-# formula differ from it in the order of equal moves alone.
+# The largest share of a root's visits that may differ from the nearest right search. Searches that follow the formula differ
+# only in the order of equal moves.
 AGREEMENT_TOLERANCE = 0.03
-# The bonus alone selects: values in [-1, 1] decide where two bonuses differ by less than 1 in 10^4. Of 80 visits two may then
-# go elsewhere than in any right search, so that the order of equal moves does not matter.
+# With this c_puct the bonus decides alone: values in [-1, 1] matter only where two bonuses differ by less than 1 in 10^4. Two
+# of 80 visits may then differ from every right search, so that the order of equal moves does not matter.
 HUGE_C_PUCT = 1e6
 WIDE_BOARDS, WIDE_PLAYOUTS = ((10, 10), (9, 11)), 80
 
 
 RIGHT = "right"
-"""The answer of visits [readings, 2, W*H] by move: after the playouts asked for, and after one more."""
+"""The name of the answer with the visits [readings, 2, W*H] by move: after the case's playouts, and after one more."""
 
-UNVISITED_FIRST = "moves without a visit come before all others, as if their value were +infinity; by the formula their Q is 0"
-LOGARITHM = "the bonus is that of UCB1, with the logarithm of N_parent in place of its square root"
-HALVED = "Q enters the selection halved, as from results between 0 and 1; it lies in [-1, 1]"
-PARENTS_Q = "moves without a visit take their Q from the parent; by the formula it is 0"
+UNVISITED_FIRST = "moves without a visit are selected first, as if their value were +infinity; by the formula their Q is 0"
+LOGARITHM = "the bonus is that of UCB1, with the logarithm of N_parent instead of its square root"
+HALVED = "Q is halved in the selection, as if results were between 0 and 1; Q lies in [-1, 1]"
+PARENTS_Q = "moves without a visit take their Q from the parent; by the formula their Q is 0"
 SLIPS = {
     "wrong player": "the values are seen by the wrong player",
     "smallest value": "the child with the smallest value is selected",
     "no value": "Q has no part in the selection",
     "half of the value": HALVED,
     "value from 0 to 1": HALVED,
-    "sum of values": "the sum of a move's values stands where their mean Q belongs",
+    "sum of values": "the sum of a move's values is used instead of their mean Q",
     "unvisited first": UNVISITED_FIRST,
     "parent's value, turned": PARENTS_Q,
     "parent's value": PARENTS_Q,
-    "unvisited lost": "moves without a visit count as lost; by the formula their Q is 0",
+    "unvisited lost": "moves without a visit count as losses; by the formula their Q is 0",
     "no bonus": "the exploration bonus has no part in the selection",
     "no c_puct": "c_puct has no part in the bonus",
     "no prior": "the prior has no part in the bonus",
-    "no square root": "the square root is missing in the bonus",
-    "root of the quotient": "the square root in the bonus is taken of N_parent / (1 + n), not of N_parent alone",
-    "root of own visits": "the square root in the bonus is of the child's own visits",
+    "no square root": "the square root is missing from the bonus",
+    "root of the quotient": "the bonus has the square root of N_parent / (1 + n), not of N_parent alone",
+    "root of own visits": "the bonus has the square root of the child's own visits",
     "not divided": "the bonus is not divided by 1 + n",
     "divided by n": "the bonus is divided by n in place of 1 + n",
     "UCB1": LOGARITHM,
@@ -56,59 +56,61 @@ SLIPS = {
     "root of the logarithm": LOGARITHM,
     "logarithm": LOGARITHM,
 }
-"""Slip in the selection -> how the sentence about it ends."""
+"""Slip in the selection -> the end of a sentence that begins with "It looks as if"."""
 
 
 def slip_name(slip: str) -> str:
-    """The answer of visits [2, W*H] that a search with this slip gives; not every case has one."""
+    """The name of the answer with the visits [2, W*H] of a search with this slip; not every case has one."""
     return f"slip: {slip}"
 
 
 @dataclass(frozen=True)
-class Search:
-    """A student's search, and what right ones make of the same case.
+class SearchComparison:
+    """A student's search beside right searches, and searches with a slip, of the same case.
 
     Attributes:
-        seen: visits of the root's children by move.
-        expected: see `RIGHT` and `slip_name`.
+        seen: the student's visits of the root's children, by move.
+        expected: the visits of the other searches; see `RIGHT` and `slip_name`.
     """
 
     seen: dict[int, float]
-    position: Position
+    position: BoardPosition
     n_playout: int
     c_puct: float
     expected: Answers
 
     def smallest_difference(self) -> float:
-        """To the nearest of the right readings of the formula."""
+        """To the nearest right reading of the formula."""
         return min(self._difference(visits) for visits in self.expected[RIGHT])
 
     def explained(self, slip: str) -> bool:
-        """Whether a search with that slip visits the same moves."""
+        """Whether a search with this slip visits the same moves."""
         return self.difference_to(slip) <= AGREEMENT_TOLERANCE
 
     def difference_to(self, slip: str) -> float:
-        """To a search with that slip."""
+        """To a search with this slip."""
         return self._difference(self.expected[slip_name(slip)])
 
     def _difference(self, visits: np.ndarray) -> float:
-        """To visits [2, W*H]. The root may be expanded before the first playout, which then visits a child."""
+        """To visits [2, W*H]. If the root is expanded before the first playout, that playout visits a child."""
         row = visits[int(sum(self.seen.values()) == self.n_playout)]
-        return difference(self.seen, {int(move): float(row[move]) for move in np.flatnonzero(row)})
+        return visit_difference(self.seen, {int(move): float(row[move]) for move in np.flatnonzero(row)})
 
 
 def expect_agreement(
-    searches: Sequence[Search], wide: Sequence[Search] = (), chooses_at_random: Callable[[], bool] = lambda: False
+    searches: Sequence[SearchComparison],
+    wide: Sequence[SearchComparison] = (),
+    chooses_at_random: Callable[[], bool] = lambda: False,
 ) -> float:
-    """The largest difference to the nearest of the right readings.
+    """The largest difference from the nearest right reading of the formula.
 
     Args:
         wide: searches on WIDE_BOARDS with HUGE_C_PUCT, which do not depend on values.
-        chooses_at_random: asked where `searches` differ and `wide` do not: whether a search begins otherwise each time.
+        chooses_at_random: whether the search differs from run to run; called if `searches` differ and `wide` do not.
 
     Raises:
-        StudentFault: it is too large; the sentence names the slip that explains all the searches, if there is one.
-        CouldNotGrade: the bonus is right, and equal moves are chosen among at random, so that no search can be repeated.
+        StudentFault: the difference is too large; the sentence names the slip that explains all searches, if there is one.
+        CouldNotGrade: the bonus is right, and the search chooses at random among equal moves, so it cannot be repeated.
     """
     worst = max(one.smallest_difference() for one in searches)
     worst_wide = max((one.smallest_difference() for one in wide), default=0.0)
@@ -116,26 +118,26 @@ def expect_agreement(
         return max(worst, worst_wide)
     if wide and worst_wide <= AGREEMENT_TOLERANCE and chooses_at_random():
         raise CouldNotGrade(
-            f"{worst:.0%} of the visits went to other moves than in the reference's searches, and the bonus is right: the "
-            "solution chooses at random among moves of equal value, which no search can repeat"
+            f"{worst:.0%} of the visits went to other moves than in the reference's search, although the bonus is right: the "
+            "solution chooses at random among moves of equal value, so its search cannot be repeated"
         )
     raise _disagreement(searches if worst > AGREEMENT_TOLERANCE else wide)
 
 
-def _disagreement(searches: Sequence[Search]) -> StudentFault:
-    found = [one.smallest_difference() for one in searches]
-    worst = max(found)
-    one = searches[found.index(worst)]
+def _disagreement(searches: Sequence[SearchComparison]) -> StudentFault:
+    differences = [one.smallest_difference() for one in searches]
+    worst = max(differences)
+    one = searches[differences.index(worst)]
     position = one.position
     return StudentFault(
-        f"After moves {position['moves']} on {position['width']}x{position['height']} ({position['n_in_row']} in a row, "
+        f"After moves {list(position.moves)} on {position.size} ({position.n_in_row} in a row, "
         f"{one.n_playout} playouts, c_puct {one.c_puct:g}) {worst:.0%} of the visits went to other moves than by "
         f"Q + c_puct * P * sqrt(N_parent) / (1 + n).{_likely_slip(searches)}"
     )
 
 
-def _likely_slip(searches: Sequence[Search]) -> str:
-    """The slips that come nearest to all the searches, as the end of a sentence; empty if none explains them."""
+def _likely_slip(searches: Sequence[SearchComparison]) -> str:
+    """A sentence with the slips that come nearest to all the searches; empty if none explains them."""
     known = [one for one in searches if slip_name(next(iter(SLIPS))) in one.expected]
     fits: dict[str, float] = {}
     for slip, sentence in SLIPS.items():

@@ -1,7 +1,7 @@
-"""What an engine's moves tell of the board that it has in mind.
+"""What an engine's moves show about the board that it has in mind.
 
-An engine may answer with legal points to the end and still have a wrong board in mind. Two such boards are told apart here
-from what was played: one on which a swap has changed no stone's colour, and one that has the engine's own stones transposed.
+An engine may play legal points to the end and still have a wrong board in mind. Two such boards are recognised here from the
+moves: one on which a swap changed no stone's colour, and one on which the engine's own stones are transposed.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from arena.match.rules import SWAP, Action, Position
 from grader.judge.support.tame_player import WINDOWS
 
-# A point of the real board is idle if no row of five points through it that one colour can still fill holds more stones.
+# A point of the real board is idle if every row of five through it that one colour can still fill has at most this many stones.
 IDLE = 2
-# So many temptations taken, before so many are passed by, convict an engine. One that takes each with probability p is
-# convicted with probability p^8 (9 - 8 p). Engines that draw among the points beside the stones were seen to take 1 in 12,
-# which makes 2 in 10^8; those that look for rows or threats 1 in 200 at most, which makes 1 in 10^17.
+# TAKEN temptations taken before PASSED_BY are passed by convict an engine. One that takes each with probability p is convicted
+# with probability p^8 (9 - 8 p). Engines that draw among the points beside the stones took 1 in 12 in trials, which gives 2 in
+# 10^8; those that look for rows or threats at most 1 in 200, which gives 1 in 10^17.
 TAKEN, PASSED_BY = 8, 2
 
 
 @dataclass(frozen=True)
 class Temptation:
-    """Points that an engine must answer at once if no stone has changed hands, and that are idle on the real board.
+    """Points that an engine would have to play at once if no stone had changed hands, but that are idle on the real board.
 
     Attributes:
         ply: of the answer, from 1.
-        points: all that complete five for the engine, else all that complete five for its opponent.
-        answer: the engine's.
+        points: all that complete five for the engine; if there are none, all that complete five for its opponent.
+        answer: the engine's move.
     """
 
     ply: int
@@ -40,7 +40,7 @@ class Temptation:
 
 
 def temptations(moves: Sequence[Action], seat: int) -> list[Temptation]:
-    """Those of one game that the engine at this seat met after the swap, until five would stand on the board it believes in."""
+    """The temptations that this seat met after the swap of a game, until there would be five on the believed board."""
     real: dict[Action, int] = {}
     believed: dict[Action, int] = {}
     found = []
@@ -56,13 +56,13 @@ def temptations(moves: Sequence[Action], seat: int) -> list[Temptation]:
             if points and all(longest_row(real, point, colour) <= IDLE for point in points for colour in (0, 1)):
                 found.append(Temptation(ply, points, action))
         if swapped and longest_row(believed, action, owner) == 4:
-            break  # an engine that believes in it has won or lost: what it answers from now on tells nothing
+            break  # an engine that believes in this board has won or lost, so its later moves show nothing
         real[action] = believed[action] = owner
     return found
 
 
 def forgets_the_swap(games: Iterable[Sequence[Action]], seat: int) -> bool | None:
-    """Whether the moves of these games are those of an engine on whose board a swap changes no stone; None if undecided."""
+    """Whether the engine of these games plays as if a swap changed no stone's colour; None if undecided."""
     taken = passed_by = 0
     for moves in games:
         for temptation in temptations(moves, seat):
@@ -76,7 +76,7 @@ def forgets_the_swap(games: Iterable[Sequence[Action]], seat: int) -> bool | Non
 
 
 def longest_row(stones: Mapping[Action, int], point: Action, colour: int) -> int:
-    """The most stones of a colour in one row of five points through an empty point, without the other colour; -1 for none."""
+    """The most stones of a colour in a row of five through an empty point without the other colour; -1 if there is no row."""
     rows = [[stones[p] for p in window if p in stones] for window in WINDOWS if point in window]
     return max((len(row) for row in rows if all(owner == colour for owner in row)), default=-1)
 
@@ -91,7 +91,7 @@ def _completions(stones: Mapping[Action, int], colour: int) -> frozenset[Action]
 
 
 def is_free_if_transposed(moves: Sequence[Action], seat: int, refused: Action) -> bool:
-    """Whether a taken point would be a free one, beside a stone, on the board of an engine that answers `y x` for `x y`.
+    """Whether a taken point would be free, and beside a stone, on the board of an engine that writes `y x` for `x y`.
 
     Args:
         refused: the engine's answer after these moves, a point already taken.
@@ -104,7 +104,7 @@ def is_free_if_transposed(moves: Sequence[Action], seat: int, refused: Action) -
 
 
 def stones_before_swap(moves: Sequence[Action]) -> set[Action]:
-    """The stones that lay on the board when the swap was made; none without a swap."""
+    """The stones on the board when the swap was made; none without a swap."""
     return set(moves[: moves.index(SWAP)]) if SWAP in moves else set()
 
 

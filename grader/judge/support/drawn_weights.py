@@ -1,4 +1,4 @@
-"""Random weights for the policy-value network (interface section 6), the same from the same seed."""
+"""Random weights for the policy-value network (interface section 6); the same seed gives the same weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from common.weights import expected_layout
 
 
 def random_weights(width: int, height: int, block: int, seed: int) -> dict[str, np.ndarray]:
-    """Weights [as expected_layout] float32 that make every layer matter: biases, scales and statistics away from 0 and 1."""
+    """Weights [as expected_layout] float32 with which every layer matters: no bias is 0, no scale or statistic is 0 or 1."""
     numbers = np.random.default_rng(seed)
     weights: dict[str, np.ndarray] = {}
     for key, shape in expected_layout(width, height, block).items():
@@ -27,7 +27,7 @@ def random_weights(width: int, height: int, block: int, seed: int) -> dict[str, 
 
 
 def fresh_weights(width: int, height: int, block: int, seed: int) -> dict[str, np.ndarray]:
-    """Weights [as expected_layout] float32 as torch draws them for fresh layers: uniform in +-1 / sqrt(fan in)."""
+    """Weights [as expected_layout] float32 as torch initialises layers: uniform in +-1 / sqrt(fan in)."""
     numbers = np.random.default_rng(seed)
     layout = expected_layout(width, height, block)
     weights: dict[str, np.ndarray] = {}

@@ -1,6 +1,6 @@
-"""What chance has to do with a verdict: moves drawn by their chances, and noise from a Dirichlet distribution.
+"""Statistics of random draws: moves drawn by given probabilities, and noise from a Dirichlet distribution.
 
-Both tests come with a bound on how often they accuse a right solution.
+Both tests have a bound on how often they accuse a right solution.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ TINY = 1e-300
 
 
 def log_improbability(chances: Sequence[np.ndarray], drawn: Sequence[int]) -> float:
-    """How improbable it is that draws hit as probable outcomes as these, or as improbable ones.
+    """How improbable it is that the outcomes are, taken together, as likely or as unlikely as these.
 
-    With p the chance that a draw's outcome had, E[p^t] is known for each draw and each t. By Markov's inequality the product
-    of p^t over all draws exceeds its expectation by a factor of 1 / a with a probability of at most a, also where chances
-    depend on earlier draws. Large p throughout (t > 0) mean a draw that prefers the likeliest, small ones (t < 0) a draw that
-    follows other chances.
+    Let p be the probability that a draw's outcome had. E[p^t] is known for each draw and each t. By Markov's inequality the
+    product of p^t over all draws exceeds its expectation by a factor of 1 / a with a probability of at most a, even if the
+    probabilities depend on earlier draws. Consistently large p (t > 0) mean that the draw prefers likely outcomes,
+    consistently small p (t < 0) that it follows other probabilities.
 
     Args:
-        chances: of each draw, an array that sums to 1.
-        drawn: index of each outcome.
+        chances: for each draw, the probabilities of its outcomes; each array sums to 1.
+        drawn: the index of each outcome.
 
     Returns:
-        The logarithm of a bound on the probability, for all exponents together; at most 0.
+        The logarithm of an upper bound on the probability, over all exponents; at most 0.
     """
     hits = [max(float(chance[index]), TINY) for chance, index in zip(chances, drawn, strict=True)]
     seen = sum(log(hit) for hit in hits)
@@ -39,13 +39,13 @@ def log_improbability(chances: Sequence[np.ndarray], drawn: Sequence[int]) -> fl
 
 
 def log_improbability_of_count(count: int, trials: int, chance: float) -> float:
-    """The logarithm of the probability that so many of the trials or more succeed, each with at most this chance."""
+    """The logarithm of the probability that at least `count` trials succeed, each with at most this chance."""
     tail = sum(comb(trials, n) * chance**n * (1 - chance) ** (trials - n) for n in range(count, trials + 1))
     return log(max(min(tail, 1.0), TINY))
 
 
 def unevenness(distribution: np.ndarray) -> float:
-    """The sum of the squared entries: 1 for all on one entry, 1 / k for k equal ones."""
+    """The sum of the squared entries: 1 if one entry has everything, 1 / k for k equal entries."""
     return float(np.sum(np.square(distribution)))
 
 
@@ -55,6 +55,6 @@ def expected_unevenness(alpha: float, entries: int) -> float:
 
 
 def fitting_alpha(mean_unevenness: float, entries: int) -> float:
-    """The alpha whose draws have this mean of `unevenness`; infinite for equal entries."""
+    """The alpha whose draws have this mean `unevenness`; infinite for equal entries."""
     spare = entries * mean_unevenness - 1
     return (1 - mean_unevenness) / spare if spare > 0 else inf

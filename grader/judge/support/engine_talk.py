@@ -1,7 +1,7 @@
-"""Why an engine's words are no answers, as a sentence that names the cause and what to do.
+"""Why an engine's output is not a valid answer, as a sentence that names the cause and the remedy.
 
-The referee can only say what came in place of an answer. Here an engine is started once more and listened to beyond the first
-line: a banner that it takes for the name, a second line, a text that comes only when the input ends, since it was not flushed.
+The referee knows only what came instead of an answer. Here the engine is started once more and everything it writes is read:
+a banner before the name, a second line, or text that comes only when the input ends because it was not flushed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from arena.match.referee import GameRecord
 from arena.match.rules import SWAP_PLY, Termination, from_line
 from grader.judge.support.beliefs import is_free_if_transposed, stones_before_swap
 
-QUIET_S = 0.5  # a program that has neither computed nor written for so long has said what it will say,
-SILENT_S = 3.0  # or, if it has said nothing yet, will not say anything
-ENDING_S = 2.0  # for what comes when the input ends
-IDLE_S = 0.2  # of CPU time: an engine that was late with less was not thinking
+QUIET_S = 0.5  # without computing or output, after which a program that has written something is taken to be finished
+SILENT_S = 3.0  # the same for a program that has written nothing yet
+ENDING_S = 2.0  # to write after the input has ended
+IDLE_S = 0.2  # of CPU time: an engine that used less and was late was not thinking
 MOST_BYTES = 1 << 16
-LINE_CAP = 200  # of a line no more is looked at
-SHOWN = 60
+LINE_CAP = 200  # characters of a line; the rest is ignored
+SHOWN_CHARACTERS = 60
 NOTES = "Standard output belongs to the protocol: write notes to std::cerr."
 FLUSH = "End each answer with std::endl, which ends the line and flushes it."
 FORM = "An answer is two integers with a space between them, and the end of the line."
@@ -35,9 +35,9 @@ class Talk:
 
     Attributes:
         early: before it was told its side.
-        introduction: after its side, before its first question.
+        introduction: after its side, before the first question.
         answer: to the first question.
-        at_the_end: when its input had ended.
+        at_the_end: after its input had ended.
     """
 
     early: str
@@ -47,7 +47,7 @@ class Talk:
 
 
 def listen(spec: EngineSpec, limits: Limits, side: int) -> Talk:
-    """Start an engine, tell it its side, ask it once (as white, about a stone at 7 7), and end its input."""
+    """Start an engine, send its side and one question (to white a stone at 7 7), and close its input."""
     environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "GOMOKU_MOVE_TIME_S": f"{limits.told_s:g}", **spec.env}
     tree = ProcessTree(spec.argv, env=environment, cwd=spec.cwd, memory_mib=limits.memory_mib)
     try:
@@ -69,7 +69,7 @@ def _exchange(tree: ProcessTree, text: str, limit_s: float) -> str:
 
 
 def _hear(tree: ProcessTree, limit_s: float, *, line_needed: bool) -> str:
-    """What it writes until it is quiet; standard error is thrown away so that it does not fill up."""
+    """What the engine writes until it is quiet; standard error is drained and thrown away."""
     heard, computed_s = b"", tree.cpu_s()
     until = time.monotonic() + limit_s
     idle_since = time.monotonic()
@@ -88,7 +88,7 @@ def _hear(tree: ProcessTree, limit_s: float, *, line_needed: bool) -> str:
 
 
 def _read(pipe: int) -> bytes | None:
-    """What lies in a pipe; None at its end."""
+    """The bytes available in a pipe; None at its end."""
     try:
         return os.read(pipe, MOST_BYTES) or None
     except BlockingIOError:
@@ -96,7 +96,7 @@ def _read(pipe: int) -> bytes | None:
 
 
 def explain_talk(talk: Talk) -> str:
-    """The first thing that is wrong, as sentences; empty if nothing is."""
+    """The first fault, as sentences; empty if there is none."""
     if talk.early.strip():
         return f"It wrote {_shown(talk.early)} before it was told its side. {NOTES}"
     *before, name = talk.introduction.strip().splitlines() or [""]
@@ -116,7 +116,7 @@ def explain_talk(talk: Talk) -> str:
 
 
 def explain_answer(text: str) -> str:
-    """What is wrong with an answer, or with a line in place of one; empty if nothing is or nothing is known."""
+    """What is wrong with an answer, or with the text instead of one; empty if nothing is, or the cause is unknown."""
     lines = [line.strip()[:LINE_CAP] for line in text.splitlines() if line.strip()]
     if not lines or (len(lines) == 1 and text.endswith("\n") and _is_point(lines[0])):
         return ""
@@ -134,7 +134,7 @@ def explain_answer(text: str) -> str:
 
 
 def _explain_line(line: str) -> str:
-    """One line that is no answer."""
+    """What is wrong with one line that is not an answer."""
     numbers = re.findall(r"-?\d+(?:\.\d+)?", line)
     words = re.search(r"[^\W\d_]{2,}", line)
     if words is None and len(numbers) == 2:
@@ -143,11 +143,11 @@ def _explain_line(line: str) -> str:
         return f"It answered {_shown(line)}, {len(numbers)} numbers where two are expected. {FORM}"
     if words is not None and (ending := re.search(r"(-?\d+)[ \t]+(-?\d+)$", line)):
         return f"It wrote {_shown(line[: ending.start()].strip())} before its answer {_shown(ending[0])}. {NOTES}"
-    return f"It wrote {_shown(line)}, which is no answer. {NOTES}"
+    return f"It wrote {_shown(line)}, which is not an answer. {NOTES}"
 
 
 def first_stone(talk: Talk) -> tuple[int, int] | None:
-    """The point of the first answer, wherever in a text it stands: the last line that holds two integers and no others."""
+    """The point of the first answer, wherever it stands: in the last line that contains exactly two integers."""
     for line in reversed((talk.answer + talk.at_the_end).splitlines()):
         numbers = re.findall(r"(?<![\w.])-?\d{1,9}(?![\w.])", line[:LINE_CAP])
         if len(numbers) == 2:
@@ -164,17 +164,17 @@ def _is_point(line: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    """A text of a submission's, short and on one line."""
-    return repr(" ".join(text[:LINE_CAP].split())[:SHOWN])
+    """Text from a submission, short and on one line."""
+    return repr(" ".join(text[:LINE_CAP].split())[:SHOWN_CHARACTERS])
 
 
 def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits) -> str:
-    """What may have caused the fault by which this seat lost a game, as sentences; empty if nothing is known."""
+    """The likely cause of the fault by which this seat lost a game, as sentences; empty if unknown."""
     match game.termination:
         case Termination.ILLEGAL_MOVE:
             return _explain_illegal_move(game, seat)
         case Termination.ILLEGAL_SWAP if len(game.moves) >= SWAP_PLY:
-            return "Where -1 -1 stands for a move that a search has not found, the search came back without one."
+            return "If -1 -1 stands for 'no move found' in the engine, its search returned without a move."
         case Termination.MALFORMED | Termination.INIT_FAILED | Termination.TIMEOUT if cause := explain_talk(
             listen(spec, limits, seat)
         ):
@@ -182,14 +182,14 @@ def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits)
         case Termination.MALFORMED:
             return explain_answer(f"{game.refused}\n") or NOTES
         case Termination.TIMEOUT if game.move_cpu_s[-1] < IDLE_S:
-            return f"It hardly computed: it may wait for more input than two numbers, or not have flushed its answer. {FLUSH}"
+            return f"It hardly computed: it may be waiting for more input, or its answer was not flushed. {FLUSH}"
     return ""
 
 
 def _explain_illegal_move(game: GameRecord, seat: int) -> str:
     x, y = from_line(game.refused)
     if (x, y) in stones_before_swap(game.moves):
-        return "That stone was there before the swap, which takes none away: it changes their colours."
+        return "That stone was there before the swap. A swap removes no stones: it changes their colours."
     if is_free_if_transposed(game.moves, seat, (x, y)):
         return f"With its own stones transposed, {y} {x} would be free: does it answer `y x` in place of `x y`?"
     return ""

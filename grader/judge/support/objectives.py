@@ -1,8 +1,7 @@
-"""What a training step may be minimising: the handout's loss, and the slips that students make in it (handout 5.3).
+"""What a training step may be minimising: the handout's loss, or one with a typical slip (handout 5.3).
 
-A loss is a value error, a policy error and an L2 term. A slip is a fault in exactly one of them, so a loss that shows it is
-recognised by the whole sum. Computed from what a network gives for a batch and from its weights; values are seen by the side
-to move.
+A loss is the sum of a value error, a policy error and an L2 term. A slip is a fault in exactly one of them, so the sum shows
+which. All are computed from a network's outputs for a batch and from its weights; values are seen by the side to move.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Outputs(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What a batch is to be learnt from: pi [N, A], z [N]."""
+    """The targets of a batch: pi [N, A], z [N]."""
 
     pi: np.ndarray
     z: np.ndarray
@@ -51,12 +50,12 @@ def of_the_best_move(log_probs: np.ndarray, pi: np.ndarray) -> float:
 
 
 def no_error(outputs: np.ndarray, targets: np.ndarray) -> float:
-    """Of a head that learns nothing."""
+    """The error of a head that learns nothing."""
     return 0.0
 
 
 def share_left(floor: float, first: float, last: float) -> float:
-    """How much of what can be learnt is left; infinite where a loss is no number."""
+    """The share of the avoidable loss that remains; infinite if a loss is not finite."""
     return (last - floor) / max(first - floor, 1e-9) if np.isfinite([first, last]).all() else float("inf")
 
 
@@ -65,7 +64,7 @@ class Objective:
     """A value error and a policy error, to be minimised together.
 
     Attributes:
-        slip: what is wrong with it, as the end of "it looks as if"; empty for the handout's.
+        slip: what is wrong with it, as the end of a sentence "It looks as if ..."; empty for the handout's.
     """
 
     slip: str
@@ -73,12 +72,12 @@ class Objective:
     policy_error: Callable[[np.ndarray, np.ndarray], float] = cross_entropy
 
     def loss(self, outputs: Outputs, targets: Targets) -> float:
-        """Without the L2 term; infinite if it is no number."""
+        """The loss without the L2 term; infinite if it is not finite."""
         loss = self.value_error(outputs.values, targets.z) + self.policy_error(outputs.log_probs, targets.pi)
         return loss if np.isfinite(loss) else float("inf")
 
     def floor(self, targets: Targets) -> float:
-        """About the least that any network could reach: what the likeliest ideal outputs give."""
+        """About the smallest loss that any network could reach: that of the most likely ideal outputs."""
         return self._value_floor(targets) + self._policy_floor(targets)
 
     def _value_floor(self, targets: Targets) -> float:
@@ -91,7 +90,7 @@ class Objective:
         return min(self.policy_error(np.log(np.maximum(probs, 1e-4)), targets.pi) for probs in ideal)
 
     def share_left(self, start: Outputs, end: Outputs, targets: Targets) -> float:
-        """How much of what could be learnt is left; infinite where a loss is no number."""
+        """The share of the avoidable loss that remains; infinite if a loss is not finite."""
         return share_left(self.floor(targets), self.loss(start, targets), self.loss(end, targets))
 
     @property
@@ -100,7 +99,7 @@ class Objective:
         return no_error in (self.value_error, self.policy_error)
 
     def share_left_of_either_head(self, start: Outputs, end: Outputs, targets: Targets) -> float:
-        """As `share_left`, of that head which has the larger share left: small if both learn what they are to learn."""
+        """As `share_left`, for the head that has more left: small if both heads learn their targets."""
         value = [self.value_error(each.values, targets.z) for each in (start, end)]
         policy = [self.policy_error(each.log_probs, targets.pi) for each in (start, end)]
         shares = [
@@ -114,10 +113,10 @@ class Objective:
         return max(shares)
 
 
-def learnt(start: Outputs, end: Outputs, targets: Targets, enough: float) -> Objective | None:
-    """What steps from one to the other have learnt: the objective of which the least is left, below `enough`.
+def learnt_objective(start: Outputs, end: Outputs, targets: Targets, enough: float) -> Objective | None:
+    """What the steps from `start` to `end` have learnt: the objective with the least left, if that is below `enough`.
 
-    Whoever learns both heads has learnt each alone too, so an objective of one head explains what no other does.
+    A network that learns both heads also learns each of them, so an objective of one head counts only if no other fits.
     """
     left = {each.slip: each.share_left_of_either_head(start, end, targets) for each in OBJECTIVES}
     fitting = [each for each in OBJECTIVES if left[each.slip] < enough]
@@ -131,17 +130,17 @@ OBJECTIVES = (
         "the values [N, 1] are compared with the winners [N] by broadcasting to [N, N]",
         value_error=lambda v, z: squared_error(v[:, None], z[None, :]),
     ),
-    Objective("the value learns the negated result, -z in place of z", value_error=lambda v, z: squared_error(v, -z)),
+    Objective("the value learns the negated result, -z instead of z", value_error=lambda v, z: squared_error(v, -z)),
     Objective("the value's error is missing", value_error=no_error),
     Objective("the value's error is not squared", value_error=lambda v, z: float(np.mean(np.abs(v - z)))),
     Objective(
-        "the value's error is summed over the batch in place of being averaged",
+        "the value's error is summed over the batch instead of averaged",
         value_error=lambda v, z: float(np.sum((v - z) ** 2)),
     ),
     Objective("the policy's cross entropy is missing", policy_error=no_error),
-    Objective("the policy learns the argmax of pi in place of pi", policy_error=of_the_best_move),
+    Objective("the policy learns the argmax of pi instead of pi", policy_error=of_the_best_move),
     Objective(
-        "softmax is applied twice: the network gives log probabilities already",
+        "softmax is applied twice: the network already returns log probabilities",
         policy_error=lambda log_p, pi: cross_entropy(twice_softmaxed(log_p), pi),
     ),
     Objective(
@@ -153,12 +152,12 @@ OBJECTIVES = (
         policy_error=lambda log_p, pi: cross_entropy(log_p, pi) / pi.shape[1],
     ),
     Objective(
-        "the cross entropy is summed over the batch in place of being averaged",
+        "the cross entropy is summed over the batch instead of averaged",
         policy_error=lambda log_p, pi: cross_entropy(log_p, pi) * len(pi),
     ),
     Objective("the cross entropy's sign is turned", policy_error=lambda log_p, pi: -cross_entropy(log_p, pi)),
     Objective(
-        "both errors are summed over the batch in place of being averaged",
+        "both errors are summed over the batch instead of averaged",
         value_error=lambda v, z: float(np.sum((v - z) ** 2)),
         policy_error=lambda log_p, pi: cross_entropy(log_p, pi) * len(pi),
     ),
@@ -169,15 +168,15 @@ OBJECTIVES = (
 
 BIASES = "the biases are part of the L2 term"
 NOT_SQUARED = "the norm in the L2 term is not squared"
-DOUBLED = "the L2 term is twice as large as asked: its factor is 1e-4 / 2"
+DOUBLED = "the L2 term is twice as large as it should be: its factor is 1e-4 / 2"
 FACTORLESS = "the L2 term lacks its factor 1e-4 / 2"
 
 
 def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
-    """Slip -> what the L2 term may be with it; under "" what is right as a loss.
+    """Slip -> the values that the L2 term may have with it; under "" the right ones.
 
-    That is with batch norm's scales, without them, and none at all, where the optimiser decays the weights; and subtracted,
-    since train_step.l2 sees which way the term pushes.
+    Right are a term with or without batch norm's scales, and none at all where the optimiser decays the weights. A
+    subtracted term counts as right here, since train_step.l2 checks the direction.
 
     Args:
         weights: the trained parameters, as a state_dict names them.
@@ -202,8 +201,8 @@ def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What a loss was computed by: heads' errors and the slip in them or in the L2 term, empty if it is the handout's."""
+class LossDiagnosis:
+    """The formula behind a loss: the errors of the heads, and the slip in them or in the L2 term; empty for the handout's."""
 
     objective: Objective
     slip: str
@@ -211,14 +210,14 @@ class Reading:
 
 def read_loss(
     loss: float, outputs: list[Outputs], targets: Targets, weights: Mapping[str, np.ndarray], tolerance: float
-) -> Reading | None:
-    """The formula that gives this loss: the handout's if one of its forms does, else the nearest with one slip; None if none.
+) -> LossDiagnosis | None:
+    """The formula that gives this loss: the handout's if one of its forms fits, else the nearest with one slip, else None.
 
     Args:
         loss: as train_step returned it.
-        outputs: what the network may have given in that step.
+        outputs: the outputs that the network may have had in that step.
         weights: the trained parameters before the step.
-        tolerance: relative, and absolute below 1.
+        tolerance: relative; absolute for values below 1.
     """
     terms = l2_terms(weights)
 
@@ -227,8 +226,8 @@ def read_loss(
         return min(abs(loss - value) / max(1.0, abs(value)) for value in sums)
 
     if distance(HANDOUT, "") <= tolerance:
-        return Reading(HANDOUT, "")
-    found = [(distance(objective, ""), Reading(objective, objective.slip)) for objective in OBJECTIVES[1:]]
-    found += [(distance(HANDOUT, slip), Reading(HANDOUT, slip)) for slip in terms if slip]
+        return LossDiagnosis(HANDOUT, "")
+    found = [(distance(objective, ""), LossDiagnosis(objective, objective.slip)) for objective in OBJECTIVES[1:]]
+    found += [(distance(HANDOUT, slip), LossDiagnosis(HANDOUT, slip)) for slip in terms if slip]
     nearest, reading = min(found, key=lambda pair: pair[0])
     return reading if nearest <= tolerance else None

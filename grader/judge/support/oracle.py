@@ -1,9 +1,9 @@
-"""Where the checks learn what is right: from the grader's own search and network, or from a bank of what these have said.
+"""Where the checks get right answers: from the grader's own search and network, or from a bank of their results.
 
-A check draws a case (a position, weights, a batch) by a random generator and asks an oracle for the answers to it. Where
-the trusted modules lie, as in the course's own tree, `grader.judge.trusted.oracle` works each out afresh. A student's kit
-holds neither a right search nor a right network: there the oracle is `Bank`, a file made at the release. It holds seeds and
-the answers to the cases that they draw, thousands in all; a check takes others in each run.
+A check draws a case (a position, weights, a batch) with a random generator and asks an oracle for its answers. In the
+course's own tree `grader.judge.trusted.answers` computes them. A student's kit has neither a right search nor a right
+network: there the oracle is `Bank`, a file made at the release. It has thousands of seeds, with the answers to the cases that
+they draw, and a check uses different ones in each run.
 """
 
 from __future__ import annotations
@@ -20,47 +20,47 @@ from grader.errors import CouldNotGrade
 
 BANK = Path(__file__).resolve().parents[1] / "bank.npz"
 Answers = Mapping[str, np.ndarray]
-"""What is right of one case, by name."""
+"""The right answers to one case, by name."""
 Heads = tuple[np.ndarray, np.ndarray]
 """log_probs [N, W*H] and value [N, 1], as `forward` of the handout's network gives them."""
 Case = TypeVar("Case")
 
 
 class Oracle(Protocol):
-    """Tells what is right."""
+    """A source of right answers."""
 
     def ask(self, family: str, draw: Callable[[Random], Case], rng: Random) -> tuple[Case, Answers]:
-        """A case, and what is right of it.
+        """A case and its right answers.
 
         Args:
-            family: the name of this kind of case; one kind is always drawn by the same function.
-            draw: makes a case from a generator, the same from the same seed.
+            family: the name of this kind of case; each kind is always drawn by the same function.
+            draw: makes a case from a generator; the same seed gives the same case.
             rng: chooses the case.
         """
         ...
 
     def outputs(self, weights: Mapping[str, np.ndarray], states: np.ndarray, **mode: Any) -> Heads | None:
-        """What the handout's network gives with any weights; None where there is no network to tell.
+        """The outputs of the handout's network with any weights; None where no network is available.
 
         Args:
             states: [N, 9, H, W] float32.
             mode: `width`, `height`, `train_mode`.
 
         Raises:
-            ValueError: these are no weights of the handout's network.
+            ValueError: these are not weights of the handout's network.
         """
         ...
 
 
 def case_of(draw: Callable[[Random], Case], seed: int) -> Case:
-    """The case that a seed stands for."""
+    """The case that a seed draws."""
     return draw(Random(seed))
 
 
 class Bank:
     """The oracle of a student's kit: cases and answers from a file.
 
-    The file has an array for each pair of names `FAMILY/ANSWER`, whose rows belong to the seeds in `FAMILY/seeds`.
+    For each family and answer the file has an array `FAMILY/ANSWER`, with a row for each seed in `FAMILY/seeds`.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -68,7 +68,7 @@ class Bank:
 
     @classmethod
     def read(cls, path: Path = BANK) -> Bank:
-        """CouldNotGrade where the file is missing or damaged."""
+        """Read the file; CouldNotGrade if it is missing or damaged."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 return cls(file)
@@ -76,13 +76,13 @@ class Bank:
             raise CouldNotGrade(f"{path} cannot be read ({error}); unpack the assignment again") from error
 
     def ask(self, family: str, draw: Callable[[Random], Case], rng: Random) -> tuple[Case, Answers]:
-        """One of the file's cases; see Oracle."""
+        """One of the file's cases; see `Oracle`."""
         seeds = self._arrays[f"{family}/seeds"]
         row = rng.randrange(len(seeds))
         return case_of(draw, int(seeds[row])), _Row(self._arrays, family, row)
 
     def outputs(self, weights: Mapping[str, np.ndarray], states: np.ndarray, **mode: Any) -> None:
-        """Nothing: a file knows no network."""
+        """Always None: a file has no network."""
         return None
 
 

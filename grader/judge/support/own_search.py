@@ -1,4 +1,4 @@
-"""The student's own search over the network that its worker holds, as an agent for every line of replies on 3x3."""
+"""The student's own search with the network in its worker, as an agent that plays every line of replies on 3x3."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.positions import Position
+from grader.judge.support.board_position import BoardPosition
 from grader.judge.support.trees import most_visited
 from training.exact import ChooseMoves, Line
 
@@ -17,50 +17,51 @@ CALL_LIMIT_S = 600.0
 
 
 def own_agent(worker: Worker, n_playout: int, asked: dict[Line, dict[int, float]] | None = None) -> ChooseMoves:
-    """The student's own search over the network that the worker holds.
+    """The student's own search with the network in the worker.
 
     Args:
-        asked: is told the root's visits in every position, by move.
+        asked: filled with the visits of the root's moves in every position.
     """
     asked = {} if asked is None else asked
 
     def agent(lines: Sequence[Line]) -> list[int]:
-        chosen = choose(worker, [position_of(line) for line in lines], n_playout)
+        chosen = choose_moves(worker, [position_of(line) for line in lines], n_playout)
         for line, reply in zip(lines, chosen, strict=True):
             if reply["move"] not in set(range(9)) - set(line):
-                raise StudentFault(f"The player answered {reply['move']} after moves {list(line)}, which is no empty point.")
+                raise StudentFault(f"The player played {reply['move']} after moves {list(line)}, which is not an empty point.")
             asked[tuple(line)] = visits_of(reply)
         return [reply["move"] for reply in chosen]
 
     return agent
 
 
-def choose(worker: Worker, positions: list[Position], n_playout: int) -> list[dict[str, Any]]:
-    """The moves of a fresh player in each position, with the visits of its root's moves."""
+def choose_moves(worker: Worker, positions: list[BoardPosition], n_playout: int) -> list[dict[str, Any]]:
+    """The move of a fresh player in each position, with the visits of its root's moves."""
     chosen = worker.call(
         "choose",
         limit_s=CALL_LIMIT_S,
-        positions=positions,
+        positions=[position.to_json() for position in positions],
         kind="mcts_alphaZero",
         n_playout=n_playout,
         c_puct=5.0,
         evaluator={"kind": "network"},
     )
     if len(chosen) != len(positions):
-        raise StudentFault(f"{len(chosen)} answers came for {len(positions)} positions.")
+        raise StudentFault(f"{len(positions)} positions got {len(chosen)} moves.")
     return chosen
 
 
 def visits_of(reply: dict[str, Any]) -> dict[int, float]:
-    """Of the root's moves; StudentFault unless the move played is the most visited."""
+    """The visits of the root's moves; StudentFault unless the move played is the most visited."""
     moves, visits = reply["moves"].reshape(-1), reply["visits"].reshape(-1)
     if len(moves) != len(visits) or not 0 < len(moves) <= 9 or not np.isfinite(visits).all():
         raise StudentFault("The root's moves and visits could not be read from _children and _n_visits.")
     found = dict(zip(map(int, moves), map(float, visits), strict=True))
     if reply["move"] not in most_visited(found):
-        raise StudentFault(f"The player answered {reply['move']}, which is not the most visited move of its tree.")
+        raise StudentFault(f"The player played {reply['move']}, which is not the most visited move of its tree.")
     return found
 
 
-def position_of(line: Line) -> dict[str, Any]:
-    return {"width": 3, "height": 3, "n_in_row": 3, "moves": list(line)}
+def position_of(line: Line) -> BoardPosition:
+    """The tic-tac-toe position after these moves."""
+    return BoardPosition(3, 3, 3, tuple(line))

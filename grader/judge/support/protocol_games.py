@@ -1,7 +1,7 @@
-"""The games of the protocol check on one side, and what they say.
+"""The games of the protocol check on one side, and what they show.
 
-The engine plays tame opponents, which let it show what board it has in mind (`tame_player.py`, `beliefs.py`), and then a whole
-game against the baseline. Black's first stone may lie anywhere: that is the matter of another check.
+The engine plays tame opponents, which reveal the board that it has in mind (`tame_player.py`, `beliefs.py`), and then a whole
+game against the baseline. Black's first stone may lie anywhere: another check tests it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from arena.engine.cores import one_core
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.referee import GameRecord, play_game
 from arena.match.rules import Action, centre
+from arena.match.setup import GameTask
 from grader.judge.support.beliefs import TAKEN, forgets_the_swap, temptations
 from grader.judge.support.engine_talk import explain_fault
 
 TAME_PLAYER = Path(__file__).with_name("tame_player.py")
-TAME_MOVE_S = 0.3  # what an engine is told against an opponent that does not resist
-# Games in which an engine may show that it forgets a swap, at least and at most. A right engine has shown after two or three
-# that it does not; one that is convicted plays eight or nine.
+TAME_MOVE_S = 0.3  # the time per move that an engine is told against a tame opponent
+# Games in which an engine may show that it forgets a swap. A right engine needs two or three to show that it does not; an
+# engine that forgets is convicted after eight or nine.
 LEAST_TRIALS, MOST_TRIALS = 2, 14
-UNTAKEN_OFFERS = 4  # white, which has swapped in none of these, need not be offered more
+UNTAKEN_OFFERS = 4  # a white engine that swapped in none of these gets no further offers
 
 
 @dataclass
@@ -34,8 +35,8 @@ class Side:
     Attributes:
         seat: the engine's; 0 is black.
         games: those played so far.
-        baseline: the opponent of the last game; None leaves that out.
-        trials: the games against the opponent that shows whether a swap was understood.
+        baseline: the opponent of the last game; None for no such game.
+        trials: the games against the opponent that reveals whether a swap was understood.
     """
 
     seat: int
@@ -51,12 +52,12 @@ class Side:
         return ("black", "white")[self.seat]
 
     def play(self) -> list[GameRecord]:
-        """All games, or those up to the first that the engine loses by a fault or that cannot be decided."""
+        """Play all games, or stop at the first that the engine loses by a fault or that cannot be decided."""
         tame = replace(self.limits, told_move_s=min(self.limits.told_s, TAME_MOVE_S))
         with one_core():
             self._game(_tame_player("blocks"), tame)
             while not self._is_over and not self._is_tried:
-                # Offered again and again: an engine that takes the swap for a new game opens a second time on its own stone.
+                # An engine that takes the swap for a new game opens again, and sooner or later on its own stone.
                 opening = (self.rng.choice(centre()), self.rng.choice(centre()))
                 self.trials.append(self._game(_tame_player(("lures", "gives")[self.seat]), tame, opening))
             if not self._is_over and self.baseline is not None:
@@ -66,7 +67,7 @@ class Side:
     def _game(self, opponent: EngineSpec, limits: Limits, opening: Action | None = None) -> GameRecord:
         black, white = (self.engine, opponent) if self.seat == 0 else (opponent, self.engine)
         seed = self.rng.randrange(2**31)
-        self.games.append(play_game(black, white, limits, seed=seed, opening=opening, free_opening=True))
+        self.games.append(play_game(GameTask(black, white, limits, seed=seed, opening=opening, free_opening=True)))
         return self.games[-1]
 
     @property
@@ -75,7 +76,7 @@ class Side:
 
     @property
     def _is_tried(self) -> bool:
-        """Whether the trials have told what they can."""
+        """Whether further trials are useless."""
         if len(self.trials) < LEAST_TRIALS:
             return False
         untaken = len(self.trials) >= UNTAKEN_OFFERS and not any(game.swapped for game in self.trials)
@@ -86,7 +87,7 @@ class Side:
         return forgets_the_swap((game.moves for game in self.trials), self.seat)
 
     def fault(self) -> str:
-        """What broke the protocol, as sentences; empty if nothing did."""
+        """How the engine broke the protocol, as sentences; empty if it did not."""
         game = self.games[-1]
         if game.faulty == self.seat:
             after = " after a swap" if game.swapped else ""
@@ -101,8 +102,8 @@ class Side:
                 if met.is_taken
             )
             return (
-                f"As {self.colour}, {told}, it went on as if no stone had changed hands: {TAKEN} times it completed or stopped "
-                f"five in a row where only the old colours make five, first by {met.answer[0]} {met.answer[1]} "
+                f"As {self.colour}, {told}, it went on as if no stone had changed hands: {TAKEN} times it completed or blocked "
+                f"five in a row that exists only with the old colours, first with {met.answer[0]} {met.answer[1]} "
                 f"at ply {met.ply} of game {number}."
             )
         return ""

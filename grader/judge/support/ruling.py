@@ -1,4 +1,4 @@
-"""What a check says of a submission beside passing or failing."""
+"""What a check says about a submission beyond passing or failing."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from grader.errors import StudentFault
 
 @dataclass
 class Ruling:
-    """What a test says beside passing or failing; the `verdict` fixture.
+    """What a test says beyond passing or failing; the fixture `ruling`.
 
     Attributes:
-        shares: what is left of the check's points for each shortcoming that assignment.toml names.
+        shares: shortcoming -> the share of the check's points that remains, from assignment.toml.
+        share: the share of the points to give.
+        message: the sentences that the student reads first.
+        expected: what a right solution does, for the report.
+        seen: what this solution did, for the report.
+        evidence: what a replay or a person needs, as JSON values.
     """
 
     shares: Mapping[str, float] = field(default_factory=dict)
@@ -30,11 +35,11 @@ class Ruling:
             raise StudentFault(message)
 
     def deduct(self, shortcoming: str, message: str) -> None:
-        """Give the share that assignment.toml names for this shortcoming of the check, and say why."""
+        """Give the share that assignment.toml names for this shortcoming, and say why."""
         self.partial(self.shares[shortcoming], message)
 
     def partial(self, share: float, message: str) -> None:
-        """Give this share of the points (the smallest one given counts) and say why."""
+        """Give this share of the points and say why; of several shares the smallest counts."""
         if share < self.share:
             self.share = share
         self.message = f"{self.message} {message}".strip()

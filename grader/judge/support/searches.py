@@ -1,4 +1,4 @@
-"""What the checks of both searches have in common: how a worker is called, and what is expected of either search."""
+"""What the checks of both searches share: calls to a worker, and what is expected of either search."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from Board.game_board import Board
 from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.agreement import HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, Search
-from grader.judge.support.oracle import Oracle
-from grader.judge.support.positions import (
-    Position,
+from grader.judge.support.agreement import HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison
+from grader.judge.support.board_position import BoardPosition, board_at
+from grader.judge.support.drawn_positions import (
     block_position,
     certain_position,
     drawn_position,
@@ -25,26 +24,20 @@ from grader.judge.support.positions import (
     wide_win_position,
     win_position,
 )
+from grader.judge.support.oracle import Oracle
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.trees import (
-    Tree,
-    board_at,
-    boards_of,
-    expect_legal_children,
-    expect_visits_add_up,
-    most_visited,
-)
+from grader.judge.support.trees import Tree, boards_of, expect_legal_children, expect_visits_add_up, most_visited
 
 C_PUCT = 5.0
-EMPTY_3X3: Position = {"width": 3, "height": 3, "n_in_row": 3, "moves": []}
 
 
-def call(worker: Worker, operation: str, *, evaluator: dict[str, Any], **arguments: Any) -> Any:
-    """One operation on a player of the student's.
+def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: dict[str, Any], **arguments: Any) -> Any:
+    """Run one operation on a player of the student's in a position.
 
-    The interface lets an evaluator's value be a float or a (1, 1) array, and a network decides which; a search that
-    understands one of the two is right.
+    The interface allows an evaluator to return its value as a float or as a (1, 1) array. A search that understands only
+    one of the two is right, so both are tried.
     """
+    arguments["position"] = position.to_json()
     try:
         return worker.call(operation, evaluator=evaluator, **arguments)
     except StudentFault as fault:
@@ -63,21 +56,21 @@ def player_under(seed: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SearchCase:
-    """A search that is asked of a student, under the evaluator of a hash.
+    """A search that the student's code has to make, with a hash as its evaluator.
 
     Attributes:
         seed: of the evaluator.
-        values: what a rollout must give, by the moves from the position; for pure MCTS in place of the hash's values.
+        values: for pure MCTS, what every rollout must return, by the moves from the position; replaces the hash's values.
     """
 
-    position: Position
+    position: BoardPosition
     seed: int
     n_playout: int
     c_puct: float = C_PUCT
     values: dict[tuple[int, ...], float] | None = field(default=None, repr=False)
 
     def evaluate(self, board: Board) -> tuple[Any, float]:
-        """Priors of the legal moves and the value for the side to move, as the student's search is told them."""
+        """Priors of the legal moves and the value for the side to move, as the student's search gets them."""
         legal = list(board.availables)
         priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, self.seed)
         if self.values is not None:
@@ -89,13 +82,13 @@ class SearchCase:
         return self.evaluate(board)[1]
 
     def value_of(self, board: Board) -> float | None:
-        """What every rollout from there gives; None where rollouts may differ."""
-        return (self.values or {}).get(tuple(board.states)[len(self.position["moves"]) :])
+        """The result of every rollout from there; None where rollouts may differ."""
+        return (self.values or {}).get(tuple(board.states)[len(self.position.moves) :])
 
     @property
     def record(self) -> dict[str, Any]:
-        """What repeats it, as evidence."""
-        return {**self.position, "seed": self.seed, "n_playout": self.n_playout, "c_puct": self.c_puct}
+        """What is needed to repeat the search, as evidence."""
+        return {**self.position.to_json(), "seed": self.seed, "n_playout": self.n_playout, "c_puct": self.c_puct}
 
 
 SIZES = ((3, 3, 3), (3, 3, 3), (4, 3, 3), (5, 5, 4), (6, 6, 4), (6, 5, 4))
@@ -109,13 +102,13 @@ def draw_search(rng: Random, size: tuple[int, int, int]) -> SearchCase:
 
 
 def draw_certain(rng: Random, number: int) -> SearchCase:
-    """The search of a late position in which no rollout is open; in some it also counts who begins a rollout."""
+    """A search of a late position in which every rollout is certain; in some, the player who begins a rollout matters."""
     position, values = certain_position(rng, mover=(1, 2)[number % 2] if number < 6 else None)
     return SearchCase(position, rng.randrange(2**31), rng.choice((40, 150, 300)), (1.0, 5.0)[number // 2 % 2], values)
 
 
 def draw_wide(rng: Random, size: tuple[int, int]) -> SearchCase:
-    """A search with fewer playouts than there are moves, in which the bonus outweighs all values, rolled out or not."""
+    """A search with fewer playouts than moves, in which the bonus outweighs all values, from rollouts or not."""
     position = random_position(rng, *size, 5, rng.randrange(4))
     return SearchCase(position, rng.randrange(2**31), WIDE_PLAYOUTS, HUGE_C_PUCT)
 
@@ -125,22 +118,22 @@ SEARCHES: dict[str, Callable[[Random], SearchCase]] = {
     **{f"certain {number}": partial(draw_certain, number=number) for number in range(CERTAIN)},
     **{f"wide {number}": partial(draw_wide, size=size) for number, size in enumerate(WIDE_BOARDS)},
 }
-"""Families of cases, as an oracle knows them; each check of agreement takes one case of each of its own."""
+"""Families of cases, by the names that an oracle uses; a check of agreement takes one case of each of its families."""
 
 
 def families(kind: str) -> list[str]:
-    """The names of those that begin with `kind`."""
+    """The names of the families that begin with `kind`."""
     return [name for name in SEARCHES if name.startswith(f"{kind} ")]
 
 
-def tree_positions(rng: Random) -> list[tuple[Position, int]]:
-    """Positions and playouts; from the last one draws are near."""
+def tree_positions(rng: Random) -> list[tuple[BoardPosition, int]]:
+    """Positions with numbers of playouts; the last position can end in a draw."""
     sizes = ((3, 3, 3, 0, 300), (3, 3, 3, 3, 200), (5, 4, 4, 6, 250))
     return [(random_position(rng, *size), n_playout) for *size, n_playout in sizes] + [(drawn_position(rng), 120)]
 
 
-def expect_priors(tree: Tree, position: Position, seed: int) -> None:
-    """StudentFault unless the children of every node carry the priors that the policy function gives for its position."""
+def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
+    """StudentFault unless the children of every node have the priors that the policy function returns for its position."""
     for node, board in boards_of(tree, position).items():
         children = tree.children(node)
         if not children.size:
@@ -153,27 +146,27 @@ def expect_priors(tree: Tree, position: Position, seed: int) -> None:
             if abs(prior - expected.get(move, prior)) > 1e-4:
                 raise StudentFault(
                     f"The node after moves {tree.path(int(child))} below the root has prior {prior:.4f}; the policy function "
-                    f"gave {expected[move]:.4f}."
+                    f"returned {expected[move]:.4f}."
                 )
 
 
 def searches_of(
-    worker: Worker, verdict: Ruling, rng: Random, oracle: Oracle, kind: str, family: str
-) -> list[tuple[Search, SearchCase, Tree]]:
-    """A student's search of each kind in a group of families (see `SEARCHES`), with the answers that it is held against."""
+    worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle, kind: str, family: str
+) -> list[tuple[SearchComparison, SearchCase, Tree]]:
+    """One search of the student's per family in a group (see `SEARCHES`), with the answers to compare it with."""
     found = []
     for name in families(family):
         case, answers = oracle.ask(name, SEARCHES[name], rng)
-        verdict.evidence.setdefault(family, []).append(case.record)
+        ruling.evidence.setdefault(family, []).append(case.record)
         player = {**player_under(case.seed), "kind": kind, "c_puct": case.c_puct}
         reply = call(worker, "search", position=case.position, n_playout=case.n_playout, **player)
         tree = Tree.from_reply(reply["tree"])
-        found.append((Search(tree.root_visits, case.position, case.n_playout, case.c_puct, answers), case, tree))
+        found.append((SearchComparison(tree.root_visits, case.position, case.n_playout, case.c_puct, answers), case, tree))
     return found
 
 
 def chooses_at_random(worker: Worker, rng: Random, kind: str) -> bool:
-    """Whether a search of three playouts, which no value can influence, visits other moves when it is repeated."""
+    """Whether a search of three playouts, which no value can influence, visits different moves when it is repeated."""
     for _ in range(8):
         position, player = random_position(rng, 6, 6, 5, 4), {**player_under(rng.randrange(2**31)), "kind": kind}
         first, second = (
@@ -184,63 +177,63 @@ def chooses_at_random(worker: Worker, rng: Random, kind: str) -> bool:
     return False
 
 
-def expect_tactics(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
-    """Wins must all be found; one block of the eight may be missed, since rollouts are random."""
+def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, Any]) -> None:
+    """StudentFault unless all wins and all but one of the eight blocks are found; rollouts are random."""
     small = [win_position(rng) for _ in range(6)]
     large = [wide_win_position(rng) for _ in range(6)]
     blocks = [block_position(rng) for _ in range(8)]
     moves = [searched_move(worker, p, 400, player) for p, _ in small]
     moves += [searched_move(worker, p, 800, player) for p, _ in large]
     for move, (position, wins) in zip(moves, small + large, strict=True):
-        verdict.expect(
+        ruling.expect(
             move in wins,
-            f"After moves {position['moves']} on {position['width']}x{position['height']} {move} was played; "
+            f"After moves {list(position.moves)} on {position.size} the player played {move}; "
             f"{' or '.join(map(str, wins))} wins at once.",
         )
     answers = [searched_move(worker, p, 1000, player) for p, _ in blocks]
     missed = [(p, m, b) for m, (p, b) in zip(answers, blocks, strict=True) if m != b]
-    verdict.seen = f"{len(moves)} wins of {len(moves)}, {len(blocks) - len(missed)} blocks of {len(blocks)}."
+    ruling.seen = f"{len(moves)} wins of {len(moves)}, {len(blocks) - len(missed)} blocks of {len(blocks)}."
     if len(missed) > 1:
         position, move, block = missed[0]
         raise StudentFault(
-            f"{len(missed)} of {len(blocks)} blocks were missed, for example after moves {position['moves']} on 3x3: "
-            f"{move} was played, only {block} does not lose."
+            f"{len(missed)} of {len(blocks)} blocks were missed, for example after moves {list(position.moves)} on 3x3: "
+            f"the player played {move}; only {block} does not lose."
         )
 
 
-def searched_move(worker: Worker, position: Position, n_playout: int, player: dict[str, Any]) -> int:
-    """The move of a fresh player, which must come out of the tree that it searched: a solver of tic-tac-toe is no search."""
+def searched_move(worker: Worker, position: BoardPosition, n_playout: int, player: dict[str, Any]) -> int:
+    """The move of a fresh player, which must come from the tree that it searched: a tic-tac-toe solver is not a search."""
     reply = call(worker, "search", position=position, n_playout=n_playout, **player)
     tree = Tree.from_reply(reply["tree"])
     expect_visits_add_up(tree, n_playout)
     expect_legal_children(tree, position)
     if reply["move"] not in most_visited(tree.root_visits):
         raise StudentFault(
-            f"After moves {position['moves']} {reply['move']} was played, not the most visited move of the tree."
+            f"After moves {list(position.moves)} the player played {reply['move']}, not the most visited move of its tree."
         )
     return reply["move"]
 
 
-def expect_reuse(worker: Worker, verdict: Ruling, rng: Random, player: dict[str, Any]) -> None:
-    """update_with_move of a searched tree: the child becomes the root; -1 or no child gives a new root."""
-    verdict.expected = "update_with_move(child) makes that child the root; -1 or an unknown move a new root."
+def expect_reuse(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, Any]) -> None:
+    """StudentFault unless update_with_move makes the child the root, and starts a new tree for -1 or an unknown move."""
+    ruling.expected = "update_with_move makes the child of a move the root; -1 or an unknown move starts from a new root."
     position, n_playout = random_position(rng, 3, 3, 3, 2), 200
-    verdict.evidence["reuse"] = {**position, "n_playout": n_playout}
+    ruling.evidence["reuse"] = {**position.to_json(), "n_playout": n_playout}
     seen = call(worker, "advance", position=position, n_playout=n_playout, **player)
     searched, kept = Tree.from_reply(seen["searched"]), Tree.from_reply(seen["kept"]["tree"])
-    for name, how in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move that is no child")):
+    for name, how in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move without a child")):
         new = Tree.from_reply(seen[name]["tree"])
-        verdict.expect(new.visits[0] <= 1 and len(new.parent) == 1, f"{how} should start from a new root.")
+        ruling.expect(new.visits[0] <= 1 and len(new.parent) == 1, f"{how} should start from a new root.")
     visits = searched.root_visits
-    verdict.expect(
+    ruling.expect(
         set(visits) == set(board_at(position).availables) and sum(visits.values()) >= n_playout / 2,
         f"After {n_playout} playouts the root's children should be the legal moves, with their visits.",
     )
-    verdict.expect(seen["move"] in visits, f"The tree was told {seen['move']}, which is no child of its root.")
+    ruling.expect(seen["move"] in visits, f"update_with_move was given {seen['move']}, which is not a child of the root.")
     before = searched.below(next(int(i) for i in searched.children(0) if searched.move[i] == seen["move"]))
     same = np.array_equal(before.visits, kept.visits) and np.array_equal(before.move[1:], kept.move[1:])
-    verdict.expect(same, "update_with_move(move) throws the searched subtree away instead of keeping the child's.")
-    verdict.expect(
+    ruling.expect(same, "update_with_move(move) throws the searched subtree away instead of keeping the child's.")
+    ruling.expect(
         not seen["kept"]["has_parent"], "update_with_move(move) should cut the new root off from its parent (_parent = None)."
     )
-    verdict.seen = f"The child with {before.visits[0]:g} visits became the root."
+    ruling.seen = f"The child with {before.visits[0]:g} visits became the root."

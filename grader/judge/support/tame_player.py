@@ -1,17 +1,17 @@
 """The tame opponents of the protocol check, a program by itself: `tame_player.py ROLE`.
 
-A strong opponent seldom shows a fault: it wins first. These three let an engine play, and lay their stones so that one
-which has a wrong board in mind gives itself away. `grader.judge.support.beliefs` reads that from the moves. None of them
+A strong opponent rarely reveals a fault: it wins first. These three let the engine play, and place their stones so that an
+engine with a wrong board in mind gives itself away. `grader.judge.support.beliefs` reads that from the moves. None of them
 tries to win.
 
-    gives   Black, with two good stones on a free line, so that white will want to swap. Then it makes these two a four of
-            its own, as they would be had no stone changed hands: white, which owns them now, has nothing to stop there.
+    gives   Black. It opens with two good stones on a free line, so that white will want to swap. Then it extends these two
+            towards a four, as if no stone had changed hands: white, which now owns them, has nothing to stop there.
     lures   White, and always swaps. It builds around the stone that it gave away, where a black engine that has forgotten
-            the stones of before the swap must answer, and stops every row that black's own stones can still complete.
-    blocks  Either colour. A stone in a corner, whose diagonal holds no further point; then it stops whatever the engine
-            builds. An engine that has its own stones transposed in mind does not see that, and plays on taken points.
+            the swap must answer, and stops every row that black's own stones can still complete.
+    blocks  Either colour. It plays a corner that is its own mirror image, and then stops whatever the engine builds.
+            An engine whose own stones are transposed in its mind does not see that, and plays on taken points.
 
-A player that has shown what it can leaves, which ends the game.
+A player leaves when it has nothing more to reveal, which ends the game.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def _windows() -> Iterator[frozenset[Point]]:
 WINDOWS = list(_windows())  # all rows of five points
 
 
-class Game:
-    """The board as it is, from this player's side of the protocol.
+class TameGame:
+    """The real board, and this player's side of the protocol.
 
     Attributes:
         own, foe: stones.
@@ -62,7 +62,7 @@ class Game:
         return self.own | self.foe
 
     def listen(self) -> Point:
-        """The engine's action; the end of the input ends this program."""
+        """Read the engine's action; exit when the input ends."""
         line = sys.stdin.readline()
         if not line:
             sys.exit(0)
@@ -74,7 +74,7 @@ class Game:
         return x, y
 
     def say(self, action: Point) -> None:
-        """This player's action."""
+        """Make and write this player's action."""
         self.answers += 1
         if action == SWAP:
             self._exchange()
@@ -83,7 +83,7 @@ class Game:
         print(*action, flush=True)
 
     def best(self, rows: Iterable[tuple[frozenset[Point], int]], points: Collection[Point] = POINTS) -> Point:
-        """The empty point of most worth, where a row of n stones gives each of its points 20^n; far from the centre if none."""
+        """The empty point of most worth: a row of n stones gives each of its points 20^n; ties go far from the centre."""
         worth = dict.fromkeys((p for p in points if p not in self.taken), 0)
         for window, stones in rows:
             for point in window & worth.keys():
@@ -97,7 +97,7 @@ class Game:
 
 def gives() -> None:
     """As black; see the module."""
-    game = Game("gives")
+    game = TameGame("gives")
     game.listen()
     first = (game.rng.randrange(5, 10), game.rng.randrange(5, 10))
     game.say(first)
@@ -110,7 +110,7 @@ def gives() -> None:
         return
     given = {first, third}
     for _ in range(2):
-        engines = game.foe - given | {second}  # as an engine that has forgotten its swap sees it
+        engines = game.foe - given | {second}  # the engine's stones if it has forgotten its swap
         rows = [(w, len(w & (given | game.own))) for w in WINDOWS if given <= w and not w & engines]
         game.say(game.best(rows))
         game.listen()
@@ -118,7 +118,7 @@ def gives() -> None:
 
 def lures() -> None:
     """As white; see the module."""
-    game = Game("lures")
+    game = TameGame("lures")
     first = game.listen()
     inner = [(x, y) for x, y in POINTS if 2 <= x < SIZE - 2 and 2 <= y < SIZE - 2]
     second = game.rng.choice([(x, y) for x, y in inner if 3 <= max(abs(x - first[0]), abs(y - first[1])) <= 4])
@@ -136,7 +136,7 @@ def lures() -> None:
 
 def blocks() -> None:
     """As either colour; see the module."""
-    game = Game("blocks")
+    game = TameGame("blocks")
     while game.answers < ANSWERS:
         game.listen()
         corners = [corner for corner in CORNERS if corner not in game.taken]
@@ -146,7 +146,7 @@ def blocks() -> None:
             point = game.rng.choice(corners)
         else:
             rows = [(w, len(w & game.foe)) for w in WINDOWS if not w & game.own and w & game.foe]
-            # A point whose mirror image the engine has taken is its own stone to one that has its stones transposed in mind.
+            # To an engine whose stones are transposed in its mind, the mirror image of each of its points is its own stone.
             point = game.best(rows, [(x, y) for x, y in POINTS if (y, x) not in game.foe])
         game.say(point)
     game.listen()

@@ -1,19 +1,19 @@
 """What must hold in any correct search tree, whatever the names of the methods that grew it (Silver et al. 2017, Methods).
 
-Views: a node's Q is the mean of its evaluations seen by the player who moved INTO it. `W = N * Q` is their sum. Every visit
-of an inner node but the one that expanded it went on to a child, and what is a gain for one player is a loss for the other:
+Views: a node's Q is the mean of its evaluations, seen by the player who moved INTO it. `W = N * Q` is their sum. The visit
+that expands a node evaluates it; every later visit goes on to a child. A gain for one player is a loss for the other, so
 
     N(node) = k + sum of N(child)                W(node) = -k * v(node) - sum of W(child)
 
 with k = 1 evaluation of the node itself, worth v to the side to move there. A solution that stores Q for the player to move
-has all W negated, and satisfies the second line with the sign of v turned; both are accepted. The root may be counted once
-more or less and its own Q is nobody's input, so the second line is not asked of it.
+has all W negated and satisfies the second equation with -v in place of v; both are accepted. The root may count one visit
+more or less, and nothing reads its Q, so the second equation is not required of the root.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,11 +22,13 @@ import numpy as np
 from Board.game_board import Board
 from grader.confinement.worker import MAX_TREE_NODES
 from grader.errors import StudentFault
+from grader.judge.support.board_position import BoardPosition, board_at
 
 VALUE_TOLERANCE = 1e-3
 LONGEST_PATH = 400
-TEMPERATURE = 1e-3  # of the draw that should give the most visited move
-LEAST_CHANCE = 1e-9  # of a move, relative to the best; a run has some hundred draws, and few of them so near a tie
+TEMPERATURE = 1e-3  # at which a player should nearly always play the most visited move
+LEAST_CHANCE = 1e-9  # of a move, relative to the best; a run has some hundred draws, few of them so close to a tie
+VIEWS = (+1, -1)  # Q seen by the player who moved into a node, and by the player to move there
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,17 @@ class Tree:
 
     @classmethod
     def from_reply(cls, reply: Any) -> Tree:
-        """From a worker's reply; StudentFault for what is no tree, or larger than any search of ours asks for."""
+        """Read a worker's reply.
+
+        Raises:
+            StudentFault: it is not a tree, or larger than any search of the checks can make it.
+        """
         try:
             kinds = {"parent": "i", "move": "i", "visits": "iuf", "value": "iuf", "prior": "iuf"}
             parts = {name: np.asarray(reply[name]) for name in kinds}
             size = len(parts["parent"])
             if size > MAX_TREE_NODES:
-                raise StudentFault(f"The tree has {size} nodes; no search that was asked for makes more than {MAX_TREE_NODES}.")
+                raise StudentFault(f"The tree has {size} nodes; no search of the checks makes more than {MAX_TREE_NODES}.")
             ok = all(part.shape == (size,) and part.dtype.kind in kinds[name] for name, part in parts.items())
             tree = cls(**{name: part.astype(np.int64 if kinds[name] == "i" else np.float64) for name, part in parts.items()})
             ok = ok and size > 0 and bool(np.all(tree.parent[1:] < np.arange(1, size)) and np.all(tree.parent[1:] >= 0))
@@ -55,7 +61,7 @@ class Tree:
         except (KeyError, TypeError, ValueError) as error:
             raise StudentFault("The tree could not be read from _root, _children, _n_visits, _Q and _P.") from error
         if not ok:
-            raise StudentFault("The tree holds values that are no finite numbers (_n_visits, _P).")
+            raise StudentFault("In the tree, _n_visits and _P must be finite numbers.")
         return tree
 
     def children(self, node: int) -> np.ndarray:
@@ -66,9 +72,18 @@ class Tree:
 
     @cached_property
     def _by_parent(self) -> tuple[np.ndarray, np.ndarray]:
-        """The nodes in order of their parents, and those parents: found once, since large trees are asked for all children."""
+        """The nodes in order of their parents, and those parents. Cached: all children of large trees are looked up."""
         order = np.argsort(self.parent, kind="stable")
         return order, self.parent[order]
+
+    @cached_property
+    def total_values(self) -> np.ndarray:
+        """W = N * Q of each node [N]; 0 without visits."""
+        return np.where(self.visits > 0, self.visits * np.nan_to_num(self.value), 0.0)
+
+    def sums_over_children(self, values: np.ndarray) -> np.ndarray:
+        """For each node [N], the sum of its children's values [N]."""
+        return np.bincount(self.parent[1:], weights=values[1:], minlength=len(self.parent))
 
     @property
     def root_visits(self) -> dict[int, float]:
@@ -83,7 +98,7 @@ class Tree:
         return {int(self.move[i]): float(self.prior[i]) for i in self.children(0)}
 
     def below(self, node: int) -> Tree:
-        """The tree whose root is that node."""
+        """The subtree with this node as its root."""
         parents, inside = self.parent.tolist(), {node}
         inside.update(i for i in range(node + 1, len(parents)) if parents[i] in inside)
         kept = sorted(inside)
@@ -92,7 +107,7 @@ class Tree:
         return Tree(parent, self.move[kept], self.visits[kept], self.value[kept], self.prior[kept])
 
     def path(self, node: int) -> list[int]:
-        """Moves from the root to the node; the last ones alone where they are more than any board has points."""
+        """Moves from the root to the node; only the last LONGEST_PATH of a path that is longer than any game."""
         moves: list[int] = []
         while node > 0 and len(moves) < LONGEST_PATH:
             moves.append(int(self.move[node]))
@@ -100,30 +115,15 @@ class Tree:
         return moves[::-1]
 
 
-def board_at(position: dict[str, Any], further: list[int] | None = None) -> Board:
-    """The framework's Board after the position's moves and some more, which come from a student's tree."""
-    board = Board(width=position["width"], height=position["height"], n_in_row=position["n_in_row"])
-    board.init_board(0)
-    for move in position["moves"]:
-        board.do_move(move)
-    try:
-        for move in further or []:
-            board.do_move(move)
-    except ValueError as error:
-        raise StudentFault(f"The tree holds the moves {further} below the root, which cannot be played.") from error
-    return board
-
-
 def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
     """StudentFault unless every visit below the root is accounted for."""
-    sums = np.bincount(tree.parent[1:], weights=tree.visits[1:], minlength=len(tree.parent))
+    sums = tree.sums_over_children(tree.visits)
     if not tree.children(0).size:
         raise StudentFault(f"After {n_playout} playouts the root has no children: the tree was not expanded.")
     if sums[0] not in (n_playout - 1, n_playout):
         raise StudentFault(
-            f"{n_playout} playouts were asked for; the root's children were visited {sums[0]:g} times together, "
-            f"expected {n_playout - 1} (the first playout expands the root) or {n_playout}: each playout counts as a visit "
-            "on its whole path."
+            f"After {n_playout} playouts the root's children have {sums[0]:g} visits together; expected {n_playout - 1} "
+            f"(the first playout expands the root) or {n_playout}. Each playout counts as one visit on its whole path."
         )
     if abs(tree.visits[0] - n_playout) > 1:
         raise StudentFault(f"After {n_playout} playouts the root's _n_visits is {tree.visits[0]:g}.")
@@ -132,14 +132,14 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
         own = tree.visits[node] - sums[node]
         if own not in (0, 1):
             raise StudentFault(
-                f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g}, its children have "
-                f"{sums[node]:g} together; expected one less (the visit that expanded it), so visits are not counted "
+                f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g} and its children have "
+                f"{sums[node]:g} together; expected one less (the visit that expanded the node). Visits are not counted "
                 "along the whole path."
             )
 
 
-def boards_of(tree: Tree, position: dict[str, Any]) -> dict[int, Board]:
-    """Node -> its position, for all nodes but those below a finished game; StudentFault for an illegal move."""
+def boards_of(tree: Tree, position: BoardPosition) -> dict[int, Board]:
+    """Node -> its board, for all nodes except those below a finished game; StudentFault for an illegal move."""
     boards = {0: board_at(position)}
     for node in range(1, len(tree.parent)):
         parent = boards.get(int(tree.parent[node]))
@@ -152,8 +152,8 @@ def boards_of(tree: Tree, position: dict[str, Any]) -> dict[int, Board]:
     return boards
 
 
-def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
-    """StudentFault unless the children of every node are the legal moves; a finished game's are not looked at."""
+def expect_legal_children(tree: Tree, position: BoardPosition) -> None:
+    """StudentFault unless the children of every node are the legal moves; finished games are left to another check."""
     children: dict[int, set[int]] = {}
     for parent, move in zip(tree.parent[1:].tolist(), tree.move[1:].tolist(), strict=True):
         children.setdefault(parent, set()).add(move)
@@ -169,12 +169,12 @@ def expect_legal_children(tree: Tree, position: dict[str, Any]) -> None:
     for node in np.flatnonzero(tree.visits > 1).tolist():
         if node not in inner and node in boards and not boards[node].game_end()[0]:
             raise StudentFault(
-                f"The node after moves {tree.path(node)} was visited {tree.visits[node]:g} times and has no children; a leaf "
-                "is expanded by its first visit."
+                f"The node after moves {tree.path(node)} was visited {tree.visits[node]:g} times and has no children; the "
+                "first visit should expand a leaf."
             )
 
 
-def expect_finished_games_to_end(tree: Tree, position: dict[str, Any]) -> None:
+def expect_finished_games_to_end(tree: Tree, position: BoardPosition) -> None:
     """StudentFault for a finished game that has children."""
     expanded = set(tree.parent[1:].tolist())
     for node, board in boards_of(tree, position).items():
@@ -182,9 +182,59 @@ def expect_finished_games_to_end(tree: Tree, position: dict[str, Any]) -> None:
             raise StudentFault(f"The node after moves {tree.path(node)} was expanded, though the game is over there.")
 
 
+@dataclass
+class _ValueErrors:
+    """The largest errors in a tree's values, in units of the tolerance: up to 1 is right.
+
+    Attributes:
+        inside: by view (see VIEWS), the error of the equation for W where the game goes on.
+        at_ends: by view, the error of W where the game is over.
+        unturned: the error of the equation for W with sums of children added in place of subtracted.
+        wins: how far finished games with a winner are from 1 and -1, in either view.
+        draws: how far drawn games are from 0.
+    """
+
+    inside: dict[int, float] = field(default_factory=lambda: dict.fromkeys(VIEWS, 0.0))
+    at_ends: dict[int, float] = field(default_factory=lambda: dict.fromkeys(VIEWS, 0.0))
+    unturned: float = 0.0
+    wins: float = 0.0
+    draws: float = 0.0
+
+    def add_win(self, total: float, visits: float, slack: float) -> None:
+        """A finished game with a winner: the player who moved into it, since the side to move made no last move."""
+        errors = {view: abs(total - view * visits) / slack for view in VIEWS}
+        self.wins = max(self.wins, min(errors.values()))
+        self.at_ends = {view: max(self.at_ends[view], errors[view]) for view in VIEWS}
+
+    def add_draw(self, total: float, slack: float) -> None:
+        """A drawn game."""
+        self.draws = max(self.draws, abs(total) / slack)
+        self.at_ends = {view: max(self.at_ends[view], self.draws) for view in VIEWS}
+
+    def add_evaluated(self, total: float, below: float, expected: float, slack: float) -> None:
+        """A node whose own evaluations are known to sum to `expected`."""
+        self.inside = {view: max(self.inside[view], abs(total + below - view * expected) / slack) for view in VIEWS}
+        self.unturned = max(self.unturned, abs(total - below - expected) / slack)
+
+    def add_rolled_out(self, total: float, below: float, rollouts: float, slack: float) -> None:
+        """A node with so many rollouts of its own, each -1, 0 or 1: in either view a whole number must remain."""
+        error = _off_integer(total + below, rollouts) / slack
+        self.inside = {view: max(self.inside[view], error) for view in VIEWS}
+        self.unturned = max(self.unturned, _off_integer(total - below, rollouts) / slack)
+
+    def worst(self, view: int) -> float:
+        """The largest error if all values are seen in this view."""
+        return max(self.inside[view], self.at_ends[view])
+
+    @property
+    def view(self) -> int:
+        """The view that explains the values best."""
+        return min(VIEWS, key=self.worst)
+
+
 def expect_values_add_up(
     tree: Tree,
-    position: dict[str, Any],
+    position: BoardPosition,
     own_value: Callable[[Board], float | None],
     *,
     tolerance: float = VALUE_TOLERANCE,
@@ -193,93 +243,86 @@ def expect_values_add_up(
     """StudentFault unless the values were backed up with the sign turned at every level.
 
     Args:
-        own_value: the evaluator's value of a position, seen by the side to move; None for a rollout whose outcome is
-            not known but is -1, 0 or 1.
-        hint: a sentence for whom the sums are wrong in no way that is known.
+        own_value: the evaluator's value of a position, seen by the side to move; None for a rollout whose result is -1, 0
+            or 1, but unknown.
+        hint: a sentence that ends the message where the values are wrong in no known way.
 
     Returns:
         A remark on an accepted deviation, or the empty string.
     """
-    total = np.where(tree.visits > 0, tree.visits * np.nan_to_num(tree.value), 0.0)
-    below = np.bincount(tree.parent[1:], weights=total[1:], minlength=len(tree.parent))
-    counts = np.bincount(tree.parent[1:], weights=tree.visits[1:], minlength=len(tree.parent))
-    errors, errors_over = {+1: 0.0, -1: 0.0}, {+1: 0.0, -1: 0.0}
-    unturned, finished, draws = 0.0, 0.0, 0.0
-    for node, board in boards_of(tree, position).items():
-        if node == 0 or tree.visits[node] <= 0:
-            continue
-        ended, winner = board.game_end()
-        slack = tolerance * max(1.0, tree.visits[node])
-        own = tree.visits[node] - counts[node]
-        rest = total[node] + below[node]
-        if ended:
-            # The side to move has not made the last move, so a winner is the other one.
-            expected = 0.0 if winner == -1 else float(tree.visits[node])
-            rest = total[node]
-            miss = min(abs(rest - expected), abs(rest + expected)) / slack
-            draws, finished = (max(draws, miss), finished) if winner == -1 else (draws, max(finished, miss))
-            errors_over = {sign: max(error, abs(rest - sign * expected) / slack) for sign, error in errors_over.items()}
-            continue
-        value = own_value(board)
-        if value is None:
-            nearest = float(np.clip(np.round(rest), -own, own))
-            miss = abs(rest - nearest) / slack
-            errors = {sign: max(error, miss) for sign, error in errors.items()}
-            unturned = max(unturned, _off_integer(total[node] - below[node], own) / slack)
-            continue
-        expected = -value * own
-        unturned = max(unturned, abs(total[node] - below[node] - expected) / slack)
-        errors = {sign: max(error, abs(rest - sign * expected) / slack) for sign, error in errors.items()}
-    together = {sign: max(errors[sign], errors_over[sign]) for sign in errors}
-    sign = min(together, key=together.__getitem__)
-    if together[sign] <= 1:
-        return "" if sign > 0 else "Q is stored for the player to move, which is accepted."
-    if finished > 1:
-        raise StudentFault("A finished game that has a winner is not worth 1 or -1 in the tree: its result alone counts there.")
-    if draws > 1:
+    errors = _value_errors(tree, position, own_value, tolerance)
+    view = errors.view
+    if errors.worst(view) <= 1:
+        return "" if view > 0 else "Q is stored for the player to move, which is accepted."
+    hint = f" {hint}" if hint else ""
+    if errors.wins > 1:
+        raise StudentFault("In the tree a finished game with a winner is not worth 1 or -1: only its result counts there.")
+    if errors.draws > 1:
         raise StudentFault("A draw is not worth 0 in the tree.")
-    if min(errors.values()) <= 1 and min(errors_over.values()) <= 1:
-        raise StudentFault(f"The result of a finished game enters the tree as seen by the wrong player.{hint and ' '}{hint}")
-    if unturned <= 1:
+    if min(errors.inside.values()) <= 1 and min(errors.at_ends.values()) <= 1:
+        raise StudentFault(f"The result of a finished game enters the tree as seen by the wrong player.{hint}")
+    if errors.unturned <= 1:
         raise StudentFault(
-            "The values do not change sign from one level of the tree to the next: what is good for one player must "
-            "count as bad for the other when a result is backed up."
+            "The values do not change sign from one level of the tree to the next. What is good for one player is bad for "
+            "the other, so the sign must turn at each level when a result is backed up."
         )
     raise StudentFault(
-        "The values in the tree do not add up: a node's visits times its Q should be its own evaluation less those of "
-        f"its children (off by {together[sign] * tolerance:.2g} a visit at the worst node).{hint and ' '}{hint}"
+        "The values in the tree do not add up: a node's visits times its Q should be its own evaluation minus the same sum "
+        f"over its children (off by {errors.worst(view) * tolerance:.2g} per visit at the worst node).{hint}"
     )
 
 
+def _value_errors(
+    tree: Tree, position: BoardPosition, own_value: Callable[[Board], float | None], tolerance: float
+) -> _ValueErrors:
+    errors, below = _ValueErrors(), tree.sums_over_children(tree.total_values)
+    own_visits = tree.visits - tree.sums_over_children(tree.visits)
+    for node, board in boards_of(tree, position).items():
+        total, visits = tree.total_values[node], tree.visits[node]
+        if node == 0 or visits <= 0:
+            continue
+        slack = tolerance * max(1.0, visits)
+        ended, winner = board.game_end()
+        if ended and winner == -1:
+            errors.add_draw(total, slack)
+        elif ended:
+            errors.add_win(total, visits, slack)
+        elif (value := own_value(board)) is None:
+            errors.add_rolled_out(total, below[node], own_visits[node], slack)
+        else:
+            errors.add_evaluated(total, below[node], -value * own_visits[node], slack)
+    return errors
+
+
 def undecided_share(tree: Tree) -> float:
-    """Of the nodes below the root that were evaluated once, the share whose evaluation was 0."""
-    total = tree.visits * np.nan_to_num(tree.value)
-    below = np.bincount(tree.parent[1:], weights=total[1:], minlength=len(tree.parent))
-    counts = np.bincount(tree.parent[1:], weights=tree.visits[1:], minlength=len(tree.parent))
-    once = np.flatnonzero(tree.visits - counts == 1)
+    """The share of evaluations worth 0 among the nodes below the root that were evaluated once."""
+    own_visits = tree.visits - tree.sums_over_children(tree.visits)
+    once = np.flatnonzero(own_visits == 1)
     once = once[once > 0]
-    return float(np.mean(np.abs(total[once] + below[once]) < 0.5)) if once.size else 0.0
+    own_values = tree.total_values + tree.sums_over_children(tree.total_values)
+    return float(np.mean(np.abs(own_values[once]) < 0.5)) if once.size else 0.0
 
 
 def _off_integer(value: float, most: float) -> float:
+    """The distance to the nearest whole number from -most to most."""
     return abs(value - float(np.clip(np.round(value), -most, most)))
 
 
 def most_visited(visits: dict[int, float]) -> set[int]:
-    """The moves that a right player may answer with: the most visited, and what its draw can give in their place.
+    """The moves that a right player may play: the most visited, and those that its draw can give in their place.
 
-    softmax(log(visits) / TEMPERATURE) gives a move visited 399 times a twelfth of the chance of one visited 400 times; what has
-    less than LEAST_CHANCE of the best one's is no right answer.
+    softmax(log(visits) / TEMPERATURE) gives a move with 399 visits a twelfth of the chance of one with 400. A move with less
+    than LEAST_CHANCE of the best move's chance is not a right answer.
 
     Args:
-        visits: move -> visits, of a root's children.
+        visits: move -> visits of a root's children.
     """
     least = max(visits.values()) * LEAST_CHANCE**TEMPERATURE
     return {move for move, count in visits.items() if count >= least}
 
 
-def difference(seen: dict[int, float], expected: dict[int, float]) -> float:
-    """Share of the visits that went elsewhere: 0 for the same distribution, 1 for nothing in common."""
+def visit_difference(seen: dict[int, float], expected: dict[int, float]) -> float:
+    """The share of the visits that went elsewhere: 0 for the same distribution, 1 for nothing in common."""
     moves = set(seen) | set(expected)
     here, there = sum(seen.values()) or 1.0, sum(expected.values()) or 1.0
     return 0.5 * sum(abs(seen.get(m, 0.0) / here - expected.get(m, 0.0) / there) for m in moves)

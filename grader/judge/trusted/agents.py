@@ -1,7 +1,7 @@
-"""How often does a network lose under the grader's own search, if every line of replies is played (training/exact.py)?
+"""How often does a network lose with the grader's own search if every line of replies is played (training/exact.py)?
 
-`python -m grader.judge.trusted.agents WEIGHTS` asks it of a 3x3 network. One number of playouts proves little, since the
-count of losing lines does not fall steadily with it; hence four by default. Exit codes: 0 no losing line, 1 some, 2 the
+`python -m grader.judge.trusted.agents WEIGHTS` counts it for a 3x3 network. One number of playouts proves little, since the
+number of losing lines does not fall steadily with it; hence four by default. Exit codes: 0 no losing line, 1 some, 2 the
 call was wrong.
 """
 
@@ -17,35 +17,35 @@ import numpy as np
 from Board.game_board import Board
 from common.weights import load_weights, read_sizes
 from grader.judge.trusted.network import forward
-from grader.judge.trusted.search import Evaluation, most_visited, search_many
+from grader.judge.trusted.search import Evaluation, best_move, search_many
 from training.exact import ChooseMoves, Line, RememberedBoard, Size, play_all_replies
 
 PolicyValue = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """States [N, 9, H, W] -> (probs [N, W*H], values [N] or [N, 1] for the side to move)."""
-BATCH = 256
+POSITIONS_AT_ONCE = 256
 
 
 def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5.0, size: Size = (3, 3, 3)) -> ChooseMoves:
-    """An agent that plays the most visited move of the grader's own search over a network; of equals, the lowest move.
+    """An agent that plays the most visited move of the grader's own search with a network; of equals, the lowest move.
 
-    What the network said of a position is remembered, so one agent should be asked for all its games.
+    It caches the network's evaluations, so use one agent for all games.
 
     Raises:
-        ValueError: on a call, if the network answers with something that is not finite.
+        ValueError: on a call, if the network's outputs are not finite.
     """
     beginning = RememberedBoard(*size)
     beginning.init_board()
     known: dict[Line, Evaluation] = {}
 
     def evaluate(leaves: Sequence[Board]) -> list[Evaluation]:
-        # A board's stones are kept in the order they were placed, so they name the whole game.
+        # A board keeps its stones in the order of play, so they identify the game.
         lines = [tuple(leaf.states) for leaf in leaves]
         new = {line: leaf for line, leaf in zip(lines, leaves, strict=True) if line not in known}
         if new:
             probs, values = policy_value(np.stack([leaf.current_state() for leaf in new.values()]))
             values = np.asarray(values).reshape(-1)
             if not (np.isfinite(probs).all() and np.isfinite(values).all()):
-                raise ValueError("expected finite probabilities and values; the network gives others")
+                raise ValueError("expected finite probabilities and values; the network's are not")
             for number, (line, leaf) in enumerate(new.items()):
                 legal = leaf.availables
                 known[line] = (list(zip(legal, probs[number][legal].tolist(), strict=True)), float(values[number]))
@@ -53,16 +53,16 @@ def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5
 
     def choose(lines: Sequence[Line]) -> list[int]:
         moves: list[int] = []
-        for start in range(0, len(lines), BATCH):
-            boards = [beginning.after(line) for line in lines[start : start + BATCH]]
-            moves += [most_visited(root) for root in search_many(boards, evaluate, n_playout, c_puct)]
+        for start in range(0, len(lines), POSITIONS_AT_ONCE):
+            boards = [beginning.after(line) for line in lines[start : start + POSITIONS_AT_ONCE]]
+            moves += [best_move(root) for root in search_many(boards, evaluate, n_playout, c_puct)]
         return moves
 
     return choose
 
 
 def network_agent(weights: dict[str, np.ndarray], n_playout: int, c_puct: float = 5.0) -> ChooseMoves:
-    """`searching_agent` over weights alone, on the board that they belong to (3 in a row on 3x3)."""
+    """`searching_agent` with a network given by its weights, on the board of its size (3 in a row on 3x3)."""
     width, height, _ = read_sizes(weights)
 
     def policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

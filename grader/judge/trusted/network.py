@@ -1,7 +1,7 @@
-"""The policy-value network computed from its weights alone, apart from any student's code (interface section 6).
+"""The policy-value network computed from its weights, without any student's code (interface section 6).
 
-Used to judge: what a network must output for given weights, and what a trained network says about a position. Values are
-seen by the side to move. Students get no copy of this module (`grader.judge.support.oracle`).
+It tells what a network must output for given weights, and evaluates positions with a trained network. Values are seen by the
+side to move. Students get no copy of this module (`grader.judge.support.oracle`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def forward(
     height: int | None = None,
     train_mode: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both heads.
+    """Evaluate states: both heads.
 
     Args:
-        weights: a state_dict as arrays, in any precision; computed is in float32.
-        states: [N, 9, H, W] float32, row 0 the top row of the board.
-        width, height: where the board is not square (see `read_sizes`).
-        train_mode: batch norm by the batch's own statistics in place of the running ones.
+        weights: a state_dict as arrays, in any precision; all computation is in float32.
+        states: [N, 9, H, W] float32; row 0 is the top row of the board.
+        width, height: needed if the board is not square (see `read_sizes`).
+        train_mode: use the batch's own statistics in batch norm instead of the running ones.
 
     Returns:
         log_probs [N, W*H] float32 in order of moves, value [N, 1] float32 in [-1, 1] for the side to move.
@@ -46,10 +46,12 @@ def forward(
 def gradients(
     weights: StateDict, states: np.ndarray, along_log_probs: np.ndarray, along_values: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Of the sum of log_probs * along_log_probs [N, A] and values * along_values [N], in train mode, on a square board.
+    """Gradients of the sum of log_probs * along_log_probs [N, A] and values * along_values [N].
+
+    The network is in train mode, and the board square.
 
     Returns:
-        Key -> float32, for every parameter.
+        Key -> gradient float32, for every parameter.
     """
     import torch
 
@@ -60,15 +62,15 @@ def gradients(
     log_probs, values = _heads(tensors, block, states, train_mode=True)
     along = torch.as_tensor(along_log_probs).float(), torch.as_tensor(along_values).float()
     total = (log_probs * along[0]).sum() + (values.reshape(-1) * along[1]).sum()
-    found = torch.autograd.grad(total, list(parameters.values()))
-    return {key: gradient.numpy() for key, gradient in zip(parameters, found, strict=True)}
+    results = torch.autograd.grad(total, list(parameters.values()))
+    return {key: gradient.numpy() for key, gradient in zip(parameters, results, strict=True)}
 
 
 def _tensors(weights: StateDict, width: int | None, height: int | None) -> tuple[dict[str, torch.Tensor], int]:
     """The weights in float32 and the number of blocks."""
     import torch
 
-    torch.set_num_threads(1)  # small networks: on a busy machine, threads would spend their time waiting for each other
+    torch.set_num_threads(1)  # for small networks on a busy machine, threads mostly wait for each other
     _, _, block = read_sizes(weights, width, height)
     return {key: torch.as_tensor(np.array(value)).float() for key, value in weights.items()}, block
 

@@ -1,10 +1,11 @@
-"""The grader's own AlphaZero search, against which a student's is held (Silver et al. 2017, Methods, "Select").
+"""The grader's own AlphaZero search, with which a student's is compared (Silver et al. 2017, Methods, "Select").
 
 Students get no copy of this module (`grader.judge.support.oracle`).
 
-Each playout walks down by the largest `Q + c_puct * P * sqrt(N_parent) / (1 + N)`, evaluates the leaf, expands it, and backs
-the value up. Q is the mean value of a node seen by the player who moved into it, so the sign turns once, in `_backup`.
-Deterministic: the first of equal children in order of moves is taken, or the last.
+Each playout selects the child with the largest `Q + c_puct * P * sqrt(N_parent) / (1 + N)` until it reaches a leaf, evaluates
+and expands the leaf, and backs the value up. Q is the mean value of a node seen by the player who moved into it, so the sign
+turns in one place, `_backup`. The search is deterministic: of equal children it takes the first in order of moves, or the
+last.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from Board.game_board import Board
 
 Evaluation = tuple[Iterable[tuple[int, float]], float]
 """Priors of the legal moves, and the value for the side to move."""
-Rule = Callable[["Node", "Node"], float]
-"""Selection value of a child (second) of a node (first), where another than the right one is to be tried."""
+SelectionRule = Callable[["Node", "Node"], float]
+"""The selection value of a child (second argument) of a node (first), to replace the right formula."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a search reads what the formula leaves open; right solutions differ in it.
+    """How a search interprets what the formula leaves open; right solutions differ in it.
 
     Attributes:
-        count_parent_itself: whether N_parent is the node's own visits (with the one that expanded it) or the sum of its
-            children's. In the latter case a node's first bonuses are all 0.
-        last_of_equals: whether the last of equal children is selected, or the first.
+        count_parent_itself: N_parent is the node's own visit count, with the visit that expanded it. Otherwise it is the sum
+            over the children, and a node's first bonuses are all 0.
+        last_of_equals: select the last of equal children; otherwise the first.
     """
 
     count_parent_itself: bool = True
@@ -54,15 +55,15 @@ def playouts(
     n_playout: int,
     c_puct: float,
     reading: Reading = Reading(),
-    rule: Rule | None = None,
+    rule: SelectionRule | None = None,
     root: Node | None = None,
 ) -> Generator[Board, Evaluation, Node]:
-    """The search as a dialogue: yields each leaf's position, is sent its evaluation, returns the root.
+    """The search as a generator: yields each leaf's board, receives its evaluation, returns the root.
 
-    So that one search can be run alone or many side by side, with their leaves evaluated in one batch.
+    This lets many searches run side by side, with their leaves evaluated in one batch.
 
     Args:
-        root: of a search that is to go on, None for a new one.
+        root: of a search to continue; None for a new one.
     """
     if root is None:
         root = Node(1.0)
@@ -90,7 +91,7 @@ def playouts(
     return root
 
 
-def _select(node: Node, c_puct: float, reading: Reading, rule: Rule | None) -> tuple[int, Node]:
+def _select(node: Node, c_puct: float, reading: Reading, rule: SelectionRule | None) -> tuple[int, Node]:
     if rule is not None:
         return max(node.children.items(), key=lambda item: rule(node, item[1]))
     scale = c_puct * sqrt(node.visits if reading.count_parent_itself else node.visits - 1)
@@ -118,14 +119,14 @@ def search(
     c_puct: float,
     *,
     reading: Reading = Reading(),
-    rule: Rule | None = None,
+    rule: SelectionRule | None = None,
 ) -> Node:
-    """The tree after `n_playout` playouts from `board`, which is left as it was.
+    """The tree after `n_playout` playouts from `board`, which is not changed.
 
     Args:
-        evaluate: of positions that are not over; a finished game is worth its result.
-        reading: of what the formula leaves open.
-        rule: by which children are selected in place of the right one, to see what a slip would give.
+        evaluate: evaluates positions of unfinished games; a finished game is worth its result.
+        reading: interprets what the formula leaves open.
+        rule: replaces the right selection formula, to show the effect of a slip.
     """
     return search_many([board], lambda leaves: [evaluate(leaves[0])], n_playout, c_puct, reading, rule)[0]
 
@@ -136,15 +137,15 @@ def search_many(
     n_playout: int,
     c_puct: float,
     reading: Reading = Reading(),
-    rule: Rule | None = None,
+    rule: SelectionRule | None = None,
 ) -> list[Node]:
     """Independent searches side by side, their leaves evaluated together; the trees are those of `search`."""
     roots: list[Node | None] = [None] * len(boards)
     waiting: list[tuple[int, Generator[Board, Evaluation, Node], Board]] = []
 
-    def advance(number: int, dialogue: Generator[Board, Evaluation, Node], answer: Evaluation | None) -> None:
+    def advance(number: int, dialogue: Generator[Board, Evaluation, Node], evaluation: Evaluation | None) -> None:
         try:
-            leaf = next(dialogue) if answer is None else dialogue.send(answer)
+            leaf = next(dialogue) if evaluation is None else dialogue.send(evaluation)
             waiting.append((number, dialogue, leaf))
         except StopIteration as stop:
             roots[number] = stop.value
@@ -152,13 +153,13 @@ def search_many(
     for number, board in enumerate(boards):
         advance(number, playouts(board, n_playout, c_puct, reading, rule), None)
     while waiting:
-        asked, answers = waiting, evaluate([leaf for _, _, leaf in waiting])
+        batch, evaluations = waiting, evaluate([leaf for _, _, leaf in waiting])
         waiting = []
-        for (number, dialogue, _), answer in zip(asked, answers, strict=True):
-            advance(number, dialogue, answer)
+        for (number, dialogue, _), evaluation in zip(batch, evaluations, strict=True):
+            advance(number, dialogue, evaluation)
     return [root for root in roots if root is not None]
 
 
-def most_visited(root: Node) -> int:
-    """The move to play; the first of equals in order of moves."""
+def best_move(root: Node) -> int:
+    """The most visited move; of equals, the first in order of moves."""
     return max(root.children, key=lambda move: root.children[move].visits)

@@ -1,5 +1,4 @@
-"""What a search with a known slip in its selection visits: the rules behind the sentences of
-`grader.judge.support.agreement.SLIPS`.
+"""Selection formulas with a known slip: the rules behind the sentences of `grader.judge.support.agreement.SLIPS`.
 
 Students get no copy of this module (`grader.judge.support.oracle`).
 """
@@ -8,16 +7,16 @@ from __future__ import annotations
 
 from math import inf, log, sqrt
 
-from grader.judge.trusted.search import Node, Rule
+from grader.judge.trusted.search import Node, SelectionRule
 
 
-def rules(c: float) -> dict[str, Rule]:
-    """Slip -> the selection value with that slip of a child n of a parent p, under c_puct c."""
+def rules(c: float) -> dict[str, SelectionRule]:
+    """Slip -> the selection value with this slip, of a child n of a parent p, with c_puct c."""
 
     def bonus(p: Node, n: Node) -> float:
         return c * n.prior * sqrt(p.visits) / (1 + n.visits)
 
-    def ucb1(weight: float, with_prior: bool) -> Rule:
+    def ucb1(weight: float, with_prior: bool) -> SelectionRule:
         return lambda p, n: (
             n.mean_value + (c * n.prior if with_prior else c) * sqrt(weight * log(p.visits) / n.visits) if n.visits else inf
         )

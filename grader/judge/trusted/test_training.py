@@ -1,21 +1,19 @@
-"""Part 2, the whole: tic-tac-toe trained from nothing with the student's own code, judged exactly (handout 5.5).
+"""Part 2 as a whole: tic-tac-toe trained from scratch with the student's own code, tested exactly (handout 5.5).
 
-The student's code plays itself and learns, as train.py has it do; the batches come from here (`watched_training`). After
-every few games the network is put under the grader's own search and must not lose against any line of replies; the training
-ends at the first network that does not. Up to three seeds are tried and the best network counts, so one unlucky training is no
-verdict.
+The student's code plays itself and learns, as in train.py; the batches come from here (`watched_training`). Every few games
+the network plays every line of replies with the grader's own search, and the training ends with the first network that loses
+no line. Up to three seeds are tried and the best network counts, so that one unlucky training decides nothing.
 
-What is judged is the averaged weights, which train.py keeps: they are computed here, so that a program that plays well by
-other means than its network has trained nothing. They begin as weights drawn here, and what a training makes of those still
-resembles them, which weights brought along do not. Where the network is another one than the handout's, or resembles nothing,
-a person has to look. Steps that do not follow the targets that they are given have learnt something else, and count nothing.
+The network's averaged weights count, which train.py keeps. They are computed here, so a program gains nothing if it plays well
+by other means than its network. The initial weights are drawn here, and trained weights still resemble them, unlike weights
+that a submission brings along. If the network is not the handout's, or resembles nothing, a person has to look. Steps that do
+not follow their targets have learnt something else, and earn nothing.
 
-The own search is given the points that its play earns, but where it plays another move than a right search of the same
-network and does better by that, no more than that network: a solver of tic-tac-toe adds nothing.
+The student's own search earns the points of its play. But where its move differs from that of a right search with the same
+network, it earns no more than the network: a solver of tic-tac-toe adds nothing.
 
-A fault of the student's search is counted where it belongs, in the search checks: if the network does not learn and the
-search has lost points there, the training is repeated with the grader's search in its place, and the points for the network
-are given for that.
+A fault of the student's search costs its points in the search checks. If the network does not learn and the search has lost
+points there, the training is repeated with the grader's search instead, and the network earns the points of that training.
 """
 
 from __future__ import annotations
@@ -33,47 +31,48 @@ from Board.game_board import Board
 from common.weights import read_sizes
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
-from grader.judge.support.agreement import Search
+from grader.judge.support.agreement import SearchComparison
+from grader.judge.support.board_position import board_at
+from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.drawn_weights import fresh_weights, random_weights
-from grader.judge.support.own_search import CALL_LIMIT_S, choose, own_agent, position_of, visits_of
-from grader.judge.support.positions import random_position
+from grader.judge.support.own_search import CALL_LIMIT_S, choose_moves, own_agent, position_of, visits_of
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.trees import board_at, most_visited
+from grader.judge.support.trees import most_visited
 from grader.judge.trusted.agents import PolicyValue, network_agent, searching_agent
+from grader.judge.trusted.answers import search_answers
 from grader.judge.trusted.network import forward
-from grader.judge.trusted.oracle import search_answers
 from grader.judge.trusted.search import Evaluation, search
-from grader.judge.trusted.watched_training import Game, WatchedTraining
+from grader.judge.trusted.watched_training import GameSamples, WatchedTraining
 from grader.pipeline.results import FAILED, PARTIAL
 from grader.pipeline.run import Run
 from training.exact import ExactResult, Line, play_all_replies
 
 NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25
-BLOCK = 1  # of train.py's network on 3x3
-SELF_PLAY_PLAYOUTS = 50  # no tree is kept between moves, which about doubles train.py's 25
+BLOCK = 1  # residual blocks of train.py's network on 3x3
+SELF_PLAY_PLAYOUTS = 50  # about twice train.py's 25, since no tree is kept between moves
 SAME_OUTPUTS = 1e-3
-LARGE_LAYER = 500  # entries, from which a correlation says something
-KINSHIP = 0.2  # least correlation of trained layers with what they began as; after 150 games it is 0.82, 0 of others' weights
-OBEDIENCE = 0.4  # largest share of visits that may go elsewhere than a right search sends them under a senseless network
-# Least correlation of steps with their targets' rests: of right ones 0.25 to 0.45, of those that ignore them 0 +- 0.02.
+LARGE_LAYER = 500  # entries; for smaller layers a correlation says little
+KINSHIP = 0.2  # least correlation of layers with their initial weights: 0.82 after 150 games, 0 for foreign weights
+OBEDIENCE = 0.4  # largest share of visits that may differ from those of a right search with a random network
+# Least correlation of steps with their targets' remainders: 0.25 to 0.45 for right steps, 0 +- 0.02 if targets are ignored.
 FOLLOWING = 0.1
 CLEARLY_FOLLOWING = 0.15
-ENOUGH_WATCHED, SURELY_WATCHED = 25, 100  # steps: from which that says something, and from which it accuses
-MORE_TRIES = 4  # with networks of the same training, where the own search loses with one that the grader's does not lose with
-OTHER_MOVE = 0.1  # share of a root's visits; right searches that differ in more of them play another search
+ENOUGH_WATCHED, SURELY_WATCHED = 25, 100  # steps needed to trust a high correlation, and a low one
+MORE_TRIES = 4  # with later networks of the training, if only the student's own search loses with the first
+OTHER_MOVE = 0.1  # share of a root's visits; a search that differs by more does not play by its network
 SEARCH_CHECKS = "mcts_alphazero."
 
 
 @dataclass
-class Outcome:
-    """The best network of a training, and how it came about.
+class TrainedNetwork:
+    """The best network of a training, and how it was trained.
 
     Attributes:
-        losing: lines that it loses at each number of playouts, empty where nothing was trained.
-        curve: of its training, games played and losing lines.
+        losing: losing lines at each number of playouts; empty if nothing was trained.
+        curve: games played and losing lines during its training.
         fault: why no further training was possible.
         doubt: see `_doubt`.
-        attempt: the training that it comes from; it may be gone on with.
+        attempt: the training that it comes from, which can continue.
     """
 
     losing: dict[int, int] = field(default_factory=dict)
@@ -85,7 +84,7 @@ class Outcome:
     fault: str = ""
     weights: dict[str, np.ndarray] = field(default_factory=dict)
     doubt: str = ""
-    attempt: Attempt | None = None
+    attempt: TrainingAttempt | None = None
 
     @property
     def watched(self) -> int:
@@ -94,7 +93,7 @@ class Outcome:
 
     @property
     def following(self) -> float:
-        """How far they followed their targets."""
+        """How well the steps followed their targets."""
         return self.attempt.following if self.attempt else 0.0
 
     @property
@@ -103,14 +102,14 @@ class Outcome:
 
 
 @pytest.fixture(scope="module")
-def trained(run: Run, worker: Worker) -> Outcome:
-    """Train once for both checks; the worker is left with the last network, the outcome holds the best one's weights."""
+def trained(run: Run, worker: Worker) -> TrainedNetwork:
+    """Train once for both checks. The worker keeps the last network; the result has the best one's weights."""
     return train_best(run, worker)
 
 
-def train_best(run: Run, worker: Worker) -> Outcome:
-    """The best network that the student's search makes, or the grader's if the student's lost points in its checks."""
-    rng, worker.dice = run.random("training"), run.random("training:dice")
+def train_best(run: Run, worker: Worker) -> TrainedNetwork:
+    """The best network trained with the student's search, or with the grader's if the student's lost points."""
+    rng, worker.seed_rng = run.random("training"), run.random("training:dice")
     best = _train(run, worker, rng, trusted_search=False)
     lost = [i for i, ruled in run.verdicts.items() if i.startswith(SEARCH_CHECKS) and ruled.status in (FAILED, PARTIAL)]
     if best.worst > 0 and lost:
@@ -118,14 +117,14 @@ def train_best(run: Run, worker: Worker) -> Outcome:
     return best
 
 
-def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outcome:
-    """The best network of all trainings, wherever in its training it was best."""
-    best = Outcome()
+def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> TrainedNetwork:
+    """The best network of all trainings, at whatever point of its training."""
+    best = TrainedNetwork()
     for number in range(run.profile.training.seeds):
-        attempt = Attempt(run, worker, rng, trusted_search, f"attempt {number + 1} of {run.profile.training.seeds}")
+        attempt = TrainingAttempt(run, worker, rng, trusted_search, f"attempt {number + 1} of {run.profile.training.seeds}")
         try:
             attempt.start()
-            # Also after the last line is lost no more, until the steps have told whether they follow.
+            # Even a network without losing lines trains on until it is clear whether the steps follow their targets.
             while not attempt.is_over and (best.worst > 0 or attempt.is_open):
                 best = min(best, attempt.look(), key=lambda each: each.worst)
         except StudentFault as fault:
@@ -135,13 +134,13 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Outco
     return best
 
 
-class Attempt:
-    """One training, in which the network is looked at after every few games.
+class TrainingAttempt:
+    """One training, whose network is tested every few games.
 
     Args:
-        rng: of its seed, and of the positions that the network is looked at in.
+        rng: draws the seed, and the positions in which the network is tested.
         trusted_search: whether the grader's search plays the games.
-        name: for the progress.
+        name: shown in the progress line.
     """
 
     def __init__(self, run: Run, worker: Worker, rng: Random, trusted_search: bool, name: str) -> None:
@@ -154,7 +153,7 @@ class Attempt:
         self._curve: list[tuple[int, int]] = []
 
     def start(self) -> None:
-        """Have the worker begin."""
+        """Start the training in the worker."""
         self._worker.call("train_start", limit_s=CALL_LIMIT_S, weights=self._beginning)
 
     @property
@@ -164,32 +163,32 @@ class Attempt:
 
     @property
     def is_open(self) -> bool:
-        """Whether more steps could tell better if they follow their targets."""
+        """Whether more steps are needed to tell whether they follow their targets."""
         watched, following = self._training.watched, self._training.following
         return watched < ENOUGH_WATCHED or (following < CLEARLY_FOLLOWING and watched < SURELY_WATCHED)
 
     @property
     def watched(self) -> int:
-        """Steps that were watched."""
+        """How many steps were watched."""
         return self._training.watched
 
     @property
     def following(self) -> float:
-        """How far they followed their targets (`WatchedTraining`)."""
+        """How well the steps followed their targets (`WatchedTraining`)."""
         return self._training.following
 
-    def look(self, doubt: str | None = None) -> Outcome:
-        """Train on for some games and look at the network.
+    def look(self, doubt: str | None = None) -> TrainedNetwork:
+        """Train for some more games and test the network.
 
         Args:
-            doubt: is taken over, since the worker holds another network by now; by default see `_doubt`.
+            doubt: use this one, because the worker has another network by now; by default it is found by `_doubt`.
         """
         more = min(self._profile.check_every, self._profile.max_games - self._games)
         for _ in range(more):
-            self._training.learn(self_play(self._worker, self._numbers) if self._trusted_search else _own_game(self._worker))
+            self._training.learn(trusted_game(self._worker, self._numbers) if self._trusted_search else _own_game(self._worker))
         self._games += more
         weights = {key: value.copy() for key, value in self._training.average.items()}
-        outcome = Outcome(attempt=self, games=self._games, seed=self._seed, curve=self._curve, weights=weights)
+        outcome = TrainedNetwork(attempt=self, games=self._games, seed=self._seed, curve=self._curve, weights=weights)
         outcome.trusted_search = self._trusted_search
         outcome.doubt = _doubt(self._worker, self._beginning, weights, self._rng) if doubt is None else doubt
         outcome.losing = {n: _losing_lines(self._worker, outcome, n) for n in self._profile.playouts}
@@ -203,13 +202,13 @@ class Attempt:
         return outcome
 
 
-def _own_game(worker: Worker) -> Game:
-    """One game of the worker's network under the student's search."""
-    return Game.from_reply(worker.call("train_play", limit_s=CALL_LIMIT_S))
+def _own_game(worker: Worker) -> GameSamples:
+    """One game of the worker's network with the student's search."""
+    return GameSamples.from_reply(worker.call("train_play", limit_s=CALL_LIMIT_S))
 
 
-def self_play(worker: Worker, numbers: np.random.Generator) -> Game:
-    """One game of the worker's network under the grader's search."""
+def trusted_game(worker: Worker, numbers: np.random.Generator) -> GameSamples:
+    """One game of the worker's network with the grader's search."""
     policy_value = _policy_value(worker)
     board = Board(width=3, height=3, n_in_row=3)
     board.init_board()
@@ -234,26 +233,26 @@ def self_play(worker: Worker, numbers: np.random.Generator) -> Game:
         board.do_move(int(numbers.choice(9, p=shares[-1])))
     winner = board.game_end()[1]
     winners = [0.0 if winner == -1 else (1.0 if side == winner else -1.0) for side in sides]
-    return Game(np.stack(states), np.stack(shares), np.array(winners))
+    return GameSamples(np.stack(states), np.stack(shares), np.array(winners))
 
 
 def _policy_value(worker: Worker) -> PolicyValue:
-    """The network that the worker holds; StudentFault for outputs that are none."""
+    """The network in the worker; it raises StudentFault for outputs of a wrong shape, or that are not finite."""
 
     def policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         probs, values = worker.call("net_policy_value", states=states)
         probs, values = np.asarray(probs, dtype=float), np.asarray(values, dtype=float)
         if probs.shape != (len(states), 9) or values.size != len(states):
-            raise StudentFault(f"policy_value gives shapes {probs.shape} and {values.shape} for {len(states)} states.")
+            raise StudentFault(f"policy_value returns shapes {probs.shape} and {values.shape} for {len(states)} states.")
         if not (np.all(np.isfinite(probs)) and np.all(np.isfinite(values))):
-            raise StudentFault("policy_value gives values that are not finite after training.")
+            raise StudentFault("After training, policy_value returns numbers that are not finite.")
         return probs, values
 
     return policy_value
 
 
-def _losing_lines(worker: Worker, outcome: Outcome, n_playout: int) -> int:
-    """Of the trained network under the grader's search: of its weights alone, or in doubt of what the worker says it is."""
+def _losing_lines(worker: Worker, outcome: TrainedNetwork, n_playout: int) -> int:
+    """Losing lines with the grader's search: of the network computed from its weights, or in doubt of the worker's network."""
     try:
         agent = (
             searching_agent(_policy_value(worker), n_playout) if outcome.doubt else network_agent(outcome.weights, n_playout)
@@ -264,7 +263,7 @@ def _losing_lines(worker: Worker, outcome: Outcome, n_playout: int) -> int:
 
 
 def _doubt(worker: Worker, beginning: dict[str, np.ndarray], weights: dict[str, np.ndarray], rng: Random) -> str:
-    """Why the weights may not be what a training of the handout's network made of the beginning; empty if they may."""
+    """Why the weights may not come from training the handout's network from `beginning`; empty if there is no doubt."""
     boards = [board_at(random_position(rng, 3, 3, 3, rng.randrange(6))) for _ in range(8)]
     states = np.stack([board.current_state() for board in boards]).astype(np.float32)
     try:
@@ -275,82 +274,82 @@ def _doubt(worker: Worker, beginning: dict[str, np.ndarray], weights: dict[str, 
         return "the network has other layers than the handout's"
     probs, own_values = _policy_value(worker)(states)
     if max(np.abs(probs - np.exp(log_probs)).max(), np.abs(own_values.reshape(-1) - values.reshape(-1)).max()) > SAME_OUTPUTS:
-        return "the network gives other outputs than its weights do by the handout"
+        return "the network's outputs are not those that the handout's network has with its weights"
     kinship = {key: correlation(beginning[key], weights[key]) for key in beginning if beginning[key].size >= LARGE_LAYER}
     usual = float(np.median(list(kinship.values())))
     if usual < KINSHIP:
-        return f"the weights do not resemble those that it began with (median correlation of the layers {usual:.2f})"
+        return f"the weights do not resemble the initial ones (median correlation of the layers {usual:.2f})"
     return ""
 
 
 def correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Of two arrays' entries, -1 to 1; 0 where one does not vary."""
+    """Correlation of two arrays' entries, -1 to 1; 0 if one does not vary."""
     a, b = (np.asarray(x, dtype=float).reshape(-1) - np.mean(x, dtype=float) for x in (first, second))
     length = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / length if length > 0 else 0.0
 
 
-def expect_trained(trained: Outcome, share: float) -> None:
-    """Where points would be given: StudentFault for weights that did not come from the batches, CouldNotGrade for a doubt."""
+def expect_trained(trained: TrainedNetwork, share: float) -> None:
+    """If there are points to give: StudentFault for weights not learnt from the batches, CouldNotGrade for a doubt."""
     if share <= 0:
         return
     if trained.doubt:
         raise CouldNotGrade(
-            f"after training {trained.doubt}, so that no program can tell whether it was trained; it lost {trained.worst} lines"
+            f"after training {trained.doubt}, so no program can tell whether it was trained; it lost {trained.worst} lines"
         )
     follows = trained.following >= FOLLOWING
     if trained.watched < (ENOUGH_WATCHED if follows else SURELY_WATCHED):
         raise CouldNotGrade(
-            f"only {trained.watched} steps were watched whose targets differed from those of equal states, too few to tell "
-            f"whether train_step learns from its batches; the network lost {trained.worst} lines"
+            f"only {trained.watched} steps had targets that differed from those of equal states, too few to tell whether "
+            f"train_step learns from its batches; the network lost {trained.worst} lines"
         )
     if not follows:
         raise StudentFault(
-            f"train_step does not learn from the batches that it is given: of {trained.watched} steps the correlation with "
-            f"what was particular in their targets was {trained.following:.2f}; that of a step that minimises the loss on them "
-            f"is above {FOLLOWING:g}. Such a training counts nothing."
+            f"train_step does not learn from the batches that it is given. Over {trained.watched} steps the weights moved with "
+            f"a correlation of {trained.following:.2f} with what is particular in the targets; steps that minimise the loss "
+            f"have more than {FOLLOWING:g}. Such a training earns no points."
         )
 
 
 def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
-    """StudentFault where the own search goes its own way under a senseless network, as no search does that uses it."""
+    """StudentFault if the student's own search does not follow a random network, as any search that uses it does."""
     weights = random_weights(3, 3, BLOCK, rng.randrange(2**31))
     worker.call("net_create", width=3, height=3, block=BLOCK, weights=weights, by_file=False)
     positions = [random_position(rng, 3, 3, 3, rng.randrange(4)) for _ in range(12)]
 
-    chosen = choose(worker, positions, n_playout)
+    chosen = choose_moves(worker, positions, n_playout)
     differences, evaluate = [], remembered_evaluate(weights)
     for reply, position in zip(chosen, positions, strict=True):
         visits = visits_of(reply)
         answers = search_answers(position, evaluate, n_playout, 5.0)
-        differences.append(Search(visits, position, n_playout, 5.0, answers).smallest_difference())
+        differences.append(SearchComparison(visits, position, n_playout, 5.0, answers).smallest_difference())
     mean = float(np.mean(differences))
     if mean > OBEDIENCE:
         raise StudentFault(
-            f"Under a network with random weights {mean:.0%} of the player's visits went to other moves than a search of "
-            f"{n_playout} playouts makes of that network: it does not play by the network."
+            f"With a network of random weights, {mean:.0%} of the player's visits went to other moves than in a search of "
+            f"{n_playout} playouts with that network: the player does not play by its network."
         )
 
 
 @dataclass(frozen=True)
 class OwnPlay:
-    """What the own search made of a network: the lines that it loses, and its visits in every position it was asked about."""
+    """The play of the student's search with a network: the lines that it loses, and its visits in every position."""
 
     result: ExactResult
     asked: dict[Line, dict[int, float]]
 
 
-def play_own(worker: Worker, trained: Outcome, n_playout: int) -> OwnPlay:
-    """Every line of replies against the student's search over a trained network."""
+def play_own(worker: Worker, trained: TrainedNetwork, n_playout: int) -> OwnPlay:
+    """Play every line of replies against the student's search with a trained network."""
     worker.call("net_create", width=3, height=3, block=BLOCK, weights=trained.weights, by_file=False)
     asked: dict[Line, dict[int, float]] = {}
     return OwnPlay(play_all_replies(own_agent(worker, n_playout, asked)), asked)
 
 
-def best_own_play(worker: Worker, trained: Outcome, n_playout: int) -> OwnPlay:
-    """With the best network; where it loses with that, also with the next ones of the same training that lose no line.
+def best_own_play(worker: Worker, trained: TrainedNetwork, n_playout: int) -> OwnPlay:
+    """As `play_own` with the best network; if that loses, also with the next ones of its training that lose no line.
 
-    Right searches differ a little, and a network of few games may lose under one of them and not under another.
+    Right searches differ a little: a network of few games may lose with one and not with another.
     """
     played, attempt, tries = play_own(worker, trained, n_playout), trained.attempt, 0
     while played.result.losing_lines and trained.worst == 0 and attempt and not attempt.is_over and tries < MORE_TRIES:
@@ -365,7 +364,7 @@ def best_own_play(worker: Worker, trained: Outcome, n_playout: int) -> OwnPlay:
 
 
 def own_ways(weights: dict[str, np.ndarray], asked: dict[Line, dict[int, float]], n_playout: int) -> dict[Line, float]:
-    """Where a player's move is not that of a right search of the same network: line -> share of visits that went elsewhere."""
+    """Where a player's move is not that of a right search with its network: line -> share of visits that went elsewhere."""
     lines, evaluate = list(asked), remembered_evaluate(weights)
     expected = network_agent(weights, n_playout)(lines)
     found = {}
@@ -373,12 +372,12 @@ def own_ways(weights: dict[str, np.ndarray], asked: dict[Line, dict[int, float]]
         if move not in most_visited(asked[line]):
             position = position_of(line)
             answers = search_answers(position, evaluate, n_playout, 5.0)
-            found[line] = Search(asked[line], position, n_playout, 5.0, answers).smallest_difference()
+            found[line] = SearchComparison(asked[line], position, n_playout, 5.0, answers).smallest_difference()
     return {line: elsewhere for line, elsewhere in found.items() if elsewhere > OTHER_MOVE}
 
 
 def remembered_evaluate(weights: dict[str, np.ndarray]) -> Callable[[Board], Evaluation]:
-    """The network of these weights as the grader's search asks it, each state once."""
+    """An evaluator with the network of these weights, which computes each state once."""
 
     @cache
     def outputs(state: bytes) -> tuple[np.ndarray, float]:
@@ -393,8 +392,8 @@ def remembered_evaluate(weights: dict[str, np.ndarray]) -> Callable[[Board], Eva
 
 
 @pytest.mark.points("training.never_loses")
-def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
-    """The trained network under the grader's search.
+def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
+    """The trained network, played by the grader's search.
 
     Accepts:
         A network that refuses all handles but the two for testing, in self-play too (network-as-handed-out)
@@ -406,28 +405,28 @@ def test_never_loses(run: Run, trained: Outcome, verdict: Ruling) -> None:
         Weight decay in place of the L2 term (training-weight-decay-everywhere)
     """
     profile = run.profile.training
-    verdict.expected = (
-        f"Within {profile.max_games} games of self-play (best of {profile.seeds} trainings) a network that loses no line "
-        f"of replies under the grader's search at {', '.join(map(str, profile.playouts))} playouts."
+    ruling.expected = (
+        f"Within {profile.max_games} games of self-play (best of {profile.seeds} trainings), a network that loses no line "
+        f"of replies when the grader's search plays with it at {', '.join(map(str, profile.playouts))} playouts."
     )
-    verdict.evidence.update(seed=trained.seed, curve=trained.curve, losing=trained.losing)
-    verdict.evidence.update(watched=trained.watched, following=round(trained.following, 3))
-    verdict.expect(bool(trained.losing), trained.fault)
-    how = " with the grader's search in self-play, since the own one lost points" if trained.trusted_search else ""
-    verdict.seen = (
+    ruling.evidence.update(seed=trained.seed, curve=trained.curve, losing=trained.losing)
+    ruling.evidence.update(watched=trained.watched, following=round(trained.following, 3))
+    ruling.expect(bool(trained.losing), trained.fault)
+    how = " with the grader's search in self-play, since yours lost points" if trained.trusted_search else ""
+    ruling.seen = (
         f"{trained.worst} losing lines after {trained.games} games{how} ({trained.seconds:.0f} s, seed {trained.seed})."
     )
     if trained.fault:
-        verdict.seen += f" Further training broke off: {trained.fault}"
+        ruling.seen += f" Further training failed: {trained.fault}"
     share = run.assignment.losing_lines_share(trained.worst)
     expect_trained(trained, share)
     if share < 1:
-        verdict.partial(share, f"The best network has {verdict.seen}")
+        ruling.partial(share, f"The best network has {ruling.seen}")
 
 
 @pytest.mark.points("training.own_search")
-def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling, rng: Random) -> None:
-    """The trained network under the student's own search.
+def test_own_search(run: Run, worker: Worker, trained: TrainedNetwork, ruling: Ruling, rng: Random) -> None:
+    """The trained network, played by the student's own search.
 
     Accepts:
         Any of the searches that mcts_alphazero accepts (search-noise-at-every-expansion, search-follows-the-game)
@@ -435,15 +434,15 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling,
         A network that refuses all handles but the two for testing (network-as-handed-out)
     """
     n_playout = run.profile.training.own_playouts
-    verdict.expected = f"The trained network under the student's own search of {n_playout} playouts loses no line of replies."
-    verdict.expect(bool(trained.losing), trained.fault)
-    run.progress("training: every line of replies against the own search")
+    ruling.expected = f"Your own search of {n_playout} playouts with the trained network loses no line of replies."
+    ruling.expect(bool(trained.losing), trained.fault)
+    run.progress("training: every line of replies against the student's search")
     expect_obedience(worker, rng, n_playout)
     played = best_own_play(worker, trained, n_playout)
     result = played.result
     examples = [list(line) for line in (*result.first.losing_lines, *result.second.losing_lines)][:3]
-    verdict.evidence["examples"] = examples
-    verdict.seen = (
+    ruling.evidence["examples"] = examples
+    ruling.seen = (
         f"{result.losing_lines} losing lines of {result.first.lines + result.second.lines}: {result.first.losses} as first, "
         f"{result.second.losses} as second player."
     )
@@ -451,13 +450,12 @@ def test_own_search(run: Run, worker: Worker, trained: Outcome, verdict: Ruling,
     of_the_network = run.assignment.losing_lines_share(trained.worst)
     expect_trained(trained, share)
     if share < 1:
-        verdict.partial(share, f"{verdict.seen} For example {examples[0]}.")
+        ruling.partial(share, f"{ruling.seen} For example, it loses {examples[0]}.")
     if of_the_network < share and (other := own_ways(trained.weights, played.asked, n_playout)):
         line, elsewhere = max(other.items(), key=lambda item: item[1])
-        verdict.partial(
+        ruling.partial(
             of_the_network,
             f"In {len(other)} of {len(played.asked)} positions the player's move is not that of a search of {n_playout} "
-            f"playouts of its network, for example after moves {list(line)}, where {elsewhere:.0%} of the visits went to other "
-            "moves. "
-            f"The points are those of the network, which loses {trained.worst} lines under the grader's search.",
+            f"playouts with its network, for example after moves {list(line)}, where {elsewhere:.0%} of the visits went to "
+            f"other moves. The points are those of the network, which loses {trained.worst} lines with the grader's search.",
         )

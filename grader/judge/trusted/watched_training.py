@@ -1,14 +1,15 @@
-"""A training whose steps are given and watched from outside: does `train_step` learn what it is told (handout 5.3, 5.5)?
+"""A training whose batches are chosen, and whose steps are watched, from outside: does `train_step` learn from its targets
+(handout 5.3, 5.5)?
 
-The student's code plays the games and takes the steps. Which samples a step gets is drawn here, and the weights are handed over
-after every step, so that the average of them, which is what is judged, is computed here too.
+The student's code plays the games and takes the steps. The samples of each step are drawn here, and the weights come back
+after every step, so that their average, which is what counts, is computed here too.
 
-Whether the steps follow their targets is seen from what nobody can know who does not look at them. Equal states come up in
-many games with other visits and other results. The rest that a target keeps when the mean of its state's targets is taken away
-is noise that no solver foretells, and the mean of this rest over all samples of a state is 0: a step that ignores its targets
-is uncorrelated with the gradient of the rest, whatever else it learns. A step of any right optimiser is not. Momentum carries
-former steps along, so what is compared is what a step adds to nine tenths of the one before (Adam, Kingma & Ba 2015, whose
-beta_1 is 0.9); each weight is measured by how large its own gradients usually are, as Adam does.
+To see whether a step follows its targets, look at a part of them that cannot be guessed. Equal states come up in many games,
+with different visits and different results. Subtract from each target the mean over its state: the remainder is noise that no
+solver can predict, and its mean over all samples of a state is 0. A step that ignores its targets is therefore uncorrelated
+with the gradient of the remainder, whatever else it learns; a step of any right optimiser is correlated with it. Momentum
+repeats earlier steps, so nine tenths of the step before are subtracted (Adam, Kingma & Ba 2015, with beta_1 = 0.9). Each
+weight is measured by the usual size of its own gradients, as in Adam.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from Board.symmetries import Symmetries
 from common.weights import read_sizes
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.trusted.network import gradients
-from training.symmetries import Symmetries
 
 STEP_LIMIT_S = 600.0
 SIZE, POINTS, PLANES = 3, 9, 9
 # As train.py has them for 3x3.
-BUFFER_SIZE, BATCH_SIZE, UPDATES_PER_GAME = 5000, 64, 3
-LEARN_RATE, GAME_BATCH_NUM = 1e-3, 2000
+BUFFER_POSITIONS, BATCH_SIZE, UPDATES_PER_GAME = 5000, 64, 3
+LEARNING_RATE, GAME_BATCH_NUM = 1e-3, 2000
 AVERAGING = 0.98
 
 MOMENTUM = 0.9
-WATCHED_SHARE = 1 / 3  # of the steps, drawn: a gradient takes about as long as a step
-USUAL = 0.9  # share of the former squares in what a weight's gradients usually are
-SYMMETRIES = Symmetries(SIZE, SIZE)
+WATCHED_SHARE = 1 / 3  # of the steps, at random: a gradient takes about as long as a step
+USUAL = 0.9  # weight of the earlier squares in the running mean of a weight's squared gradients
+TURNS = Symmetries(SIZE, SIZE)
 
 
-class Game(NamedTuple):
-    """What a game of self-play gives to learn from.
+class GameSamples(NamedTuple):
+    """The samples of one game of self-play.
 
     Attributes:
         states: [N, 9, 3, 3], row 0 the top row.
@@ -51,8 +52,8 @@ class Game(NamedTuple):
     winners: np.ndarray
 
     @classmethod
-    def from_reply(cls, reply: dict[str, np.ndarray]) -> Game:
-        """From a worker's reply; StudentFault for arrays of other shapes or values."""
+    def from_reply(cls, reply: dict[str, np.ndarray]) -> GameSamples:
+        """Read a worker's reply; StudentFault for arrays of other shapes or values."""
         game = cls(**reply)
         count = len(game.states) if game.states.ndim else 0
         shapes = [array.shape for array in game]
@@ -62,47 +63,47 @@ class Game(NamedTuple):
             raise StudentFault("A game of self-play gave states, probabilities or winners that are not finite.")
         return game
 
-    def in_all_symmetries(self) -> Game:
-        """Each sample eight times."""
-        which = np.repeat(np.arange(SYMMETRIES.count), len(self.states))
-        states, probs, winners = (np.concatenate([array] * SYMMETRIES.count) for array in self)
-        return Game(SYMMETRIES.turn_states(states, which), SYMMETRIES.turn_policies(probs, which), winners)
+    def in_all_symmetries(self) -> GameSamples:
+        """Each sample in all eight symmetries."""
+        which = np.repeat(np.arange(TURNS.count), len(self.states))
+        states, probs, winners = (np.concatenate([array] * TURNS.count) for array in self)
+        return GameSamples(TURNS.turn_states(states, which), TURNS.turn_policies(probs, which), winners)
 
 
 class Samples:
-    """The latest samples, each with the number of its state: equal states have equal numbers."""
+    """The buffer of the latest samples, each with the number of its state; equal states have equal numbers."""
 
     def __init__(self) -> None:
         self._states: list[np.ndarray] = []
-        self._probs = np.zeros((BUFFER_SIZE, POINTS))
-        self._winners = np.zeros(BUFFER_SIZE)
-        self._state_numbers = np.zeros(BUFFER_SIZE, dtype=np.int64)
+        self._probs = np.zeros((BUFFER_POSITIONS, POINTS))
+        self._winners = np.zeros(BUFFER_POSITIONS)
+        self._state_numbers = np.zeros(BUFFER_POSITIONS, dtype=np.int64)
         self._numbers: dict[bytes, int] = {}
         self._oldest = 0  # where the next sample goes once all places are taken
 
     def __len__(self) -> int:
         return len(self._states)
 
-    def extend(self, game: Game) -> None:
+    def extend(self, game: GameSamples) -> None:
         for state, probs, winner in zip(*game, strict=True):
             place = len(self)
-            if place < BUFFER_SIZE:
+            if place < BUFFER_POSITIONS:
                 self._states.append(state)
             else:
-                place, self._oldest = self._oldest, (self._oldest + 1) % BUFFER_SIZE
+                place, self._oldest = self._oldest, (self._oldest + 1) % BUFFER_POSITIONS
                 self._states[place] = state
             self._probs[place], self._winners[place] = probs, winner
             number = self._numbers.setdefault(state.astype(np.float32).tobytes(), len(self._numbers))
             self._state_numbers[place] = number
 
-    def draw(self, numbers: np.random.Generator) -> tuple[Game, np.ndarray]:
+    def draw(self, numbers: np.random.Generator) -> tuple[GameSamples, np.ndarray]:
         """A batch, and the places of its samples."""
         drawn = numbers.choice(len(self), BATCH_SIZE, replace=False)
         states = np.stack([self._states[place] for place in drawn])
-        return Game(states, self._probs[drawn], self._winners[drawn].astype(np.float32)), drawn
+        return GameSamples(states, self._probs[drawn], self._winners[drawn].astype(np.float32)), drawn
 
-    def rests(self, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the targets of these samples keep without the mean of their states' targets: probs [N, 9], winners [N]."""
+    def remainders(self, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The targets of these samples minus the mean over their states: probs [N, 9], winners [N]."""
         states = self._state_numbers[: len(self)]
         probs, winners = self._probs[drawn].copy(), self._winners[drawn].copy()
         for number in np.unique(states[drawn]):
@@ -116,12 +117,12 @@ class WatchedTraining:
     """A training of the worker's network from given weights.
 
     Args:
-        worker: which has started the training from `beginning`.
-        rng: of the batches, and of the steps that are watched.
+        worker: has started the training from `beginning`.
+        rng: draws the batches and the steps that are watched.
 
     Attributes:
         average: the averaged weights.
-        watched: steps that tell something, so far.
+        watched: how many informative steps were watched so far.
     """
 
     def __init__(self, worker: Worker, beginning: dict[str, np.ndarray], rng: Random) -> None:
@@ -137,25 +138,25 @@ class WatchedTraining:
 
     @property
     def following(self) -> float:
-        """Mean correlation of the steps with the rests of their targets, weighted by how large those were; -1 to 1."""
+        """Mean correlation, -1 to 1, of the steps with the remainders of their targets, weighted by the remainders' size."""
         return self._agreement / self._strength if self._strength > 0 else 0.0
 
-    def learn(self, game: Game) -> None:
-        """Take the game's samples in, in all symmetries, and make the steps that follow a game.
+    def learn(self, game: GameSamples) -> None:
+        """Add the game's samples in all symmetries, and take the steps that follow a game.
 
         Raises:
-            StudentFault: the network's weights cannot be read any more.
+            StudentFault: the network's weights can no longer be read.
         """
         self._samples.extend(game.in_all_symmetries())
-        learn_rate = LEARN_RATE * (1 - 0.9 * min(1.0, (self._games + 1) / GAME_BATCH_NUM))
+        learn_rate = LEARNING_RATE * (1 - 0.9 * min(1.0, (self._games + 1) / GAME_BATCH_NUM))
         self._games += 1
         if len(self._samples) < BATCH_SIZE:
             return
         batches = [self._samples.draw(self._numbers) for _ in range(UPDATES_PER_GAME)]
-        told = Game(*(np.stack(parts) for parts in zip(*(batch for batch, _ in batches), strict=True)))
-        handed_over = self._worker.call("train_steps", limit_s=STEP_LIMIT_S, **told._asdict(), lr=learn_rate)
+        sent = GameSamples(*(np.stack(parts) for parts in zip(*(batch for batch, _ in batches), strict=True)))
+        handed_over = self._worker.call("train_steps", limit_s=STEP_LIMIT_S, **sent._asdict(), lr=learn_rate)
         if len(handed_over) != len(batches):
-            raise StudentFault(f"After {len(batches)} training steps there were weights of {len(handed_over)}.")
+            raise StudentFault(f"{len(batches)} training steps returned weights of {len(handed_over)} steps.")
         for (batch, drawn), weights in zip(batches, handed_over, strict=True):
             self._take(weights)
             if self._numbers.random() < WATCHED_SHARE and len(self._weights) == 3:
@@ -170,19 +171,19 @@ class WatchedTraining:
             if self.average[key].dtype.kind == "f":
                 self.average[key] += (1 - AVERAGING) * (value - self.average[key])
 
-    def _watch(self, batch: Game, drawn: np.ndarray) -> None:
-        """Compare the latest step with the rests of its targets."""
+    def _watch(self, batch: GameSamples, drawn: np.ndarray) -> None:
+        """Compare the latest step with the remainders of its targets."""
         earlier, before, after = self._weights
         try:
             readable = read_sizes(before)[:2] == (SIZE, SIZE)
         except ValueError:
-            readable = False  # another network than the handout's, which no program can vouch for in any case
-        probs, winners = self._samples.rests(drawn)
+            readable = False  # another network than the handout's, for which a person has to look in any case
+        probs, winners = self._samples.remainders(drawn)
         strength = float(np.abs(probs).sum(axis=1).mean() + np.abs(winners).mean())
         if not readable or strength == 0:
             return
         count = len(winners)
-        # d/dW of mean (z - v)^2 - mean sum pi log p, as far as it comes from the rests.
+        # The part of d/dW [mean (z - v)^2 - mean sum pi log p] that comes from the remainders.
         pulls = gradients(before, batch.states, -probs / count, -2 * winners / count)
         parts = []
         for key, pull in pulls.items():

@@ -1,0 +1,107 @@
+"""The layout of every reply that a worker can give: what the trusted side checks before it reads a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Layout(Protocol):
+    """What a decoded value must look like."""
+
+    def fits(self, value: Any) -> bool:
+        """Whether the value has this layout."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A value of one of these types."""
+
+    types: tuple[type, ...]
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, self.types)
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list of any length whose items have one layout."""
+
+    item: Layout
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, list) and all(map(self.item.fits, value))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A list of fixed length; each item has a layout of its own."""
+
+    items: tuple[Layout, ...]
+
+    def fits(self, value: Any) -> bool:
+        return (
+            isinstance(value, list)
+            and len(value) == len(self.items)
+            and all(layout.fits(item) for layout, item in zip(self.items, value, strict=True))
+        )
+
+
+@dataclass(frozen=True)
+class Record:
+    """A dict with exactly these keys."""
+
+    fields: Mapping[str, Layout]
+
+    def fits(self, value: Any) -> bool:
+        return (
+            isinstance(value, dict)
+            and value.keys() == self.fields.keys()
+            and all(layout.fits(value[key]) for key, layout in self.fields.items())
+        )
+
+
+@dataclass(frozen=True)
+class MapOf:
+    """A dict with any keys, whose values have one layout."""
+
+    value: Layout
+
+    def fits(self, value: Any) -> bool:
+        return isinstance(value, dict) and all(map(self.value.fits, value.values()))
+
+
+ARRAY, WHOLE, NUMBER, TEXT = Plain((np.ndarray,)), Plain((int,)), Plain((int, float)), Plain((str,))
+FLAG, NOTHING = Plain((bool,)), Plain((type(None),))
+TREE = Record(dict.fromkeys(("parent", "move", "visits", "value", "prior"), ARRAY))
+STEP: dict[str, Layout] = {"move": WHOLE, "probs": Plain((np.ndarray, type(None))), "tree": TREE}
+NEW_ROOT = Record({"tree": TREE, "has_parent": FLAG})
+HEADS = Row((ARRAY, ARRAY))
+EVALUATION = Row((ListOf(Row((WHOLE, NUMBER))), NUMBER))  # moves with priors, and the value
+FAULT = Record({"type": TEXT, "message": TEXT, "place": TEXT, "ours": FLAG})
+
+REPLIES: dict[str, Layout] = {
+    "search": Record({**STEP, "finished": WHOLE}),
+    "choose": ListOf(Record({"move": WHOLE, "moves": ARRAY, "visits": ARRAY})),
+    "self_play": ListOf(Record(STEP)),
+    "advance": Record({"searched": TREE, "move": WHOLE, "unknown": NEW_ROOT, "reset": NEW_ROOT, "kept": NEW_ROOT}),
+    "model_layout": MapOf(ListOf(WHOLE)),
+    "net_create": NOTHING,
+    "net_forward": HEADS,
+    "net_forward_changed": MapOf(HEADS),
+    "net_policy_value": HEADS,
+    "net_policy_value_fn": EVALUATION,
+    "net_random_symmetries": ListOf(EVALUATION),
+    "net_train": ListOf(Row((NUMBER, NUMBER))),
+    "net_gradients": MapOf(ARRAY),
+    "net_weights": MapOf(ARRAY),
+    "train_start": NOTHING,
+    "train_games": NOTHING,
+    "train_play": Record(dict.fromkeys(("states", "probs", "winners"), ARRAY)),
+    "train_steps": ListOf(MapOf(ARRAY)),
+}
+"""Operation of `grader.confinement.worker` -> the layout of its value."""

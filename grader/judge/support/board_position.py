@@ -1,0 +1,54 @@
+"""A position of the checks: the moves that lead to it, so that a worker and the trusted side set up the same board."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from Board.game_board import Board
+from grader.errors import StudentFault
+
+
+@dataclass(frozen=True)
+class BoardPosition:
+    """A position on a board of any size.
+
+    Attributes:
+        moves: in order of play from the empty board.
+    """
+
+    width: int
+    height: int
+    n_in_row: int
+    moves: tuple[int, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The form that a worker is sent (`grader.confinement.worker`) and that evidence records."""
+        return {"width": self.width, "height": self.height, "n_in_row": self.n_in_row, "moves": list(self.moves)}
+
+    @property
+    def size(self) -> str:
+        """The board as a message names it, such as 5x4 (width x height)."""
+        return f"{self.width}x{self.height}"
+
+
+EMPTY_3X3 = BoardPosition(3, 3, 3)
+
+
+def board_at(position: BoardPosition, further: Sequence[int] = ()) -> Board:
+    """The framework's Board after the position's moves and then `further`, which come from a student's tree.
+
+    Raises:
+        StudentFault: the further moves cannot be played.
+    """
+    board = Board(width=position.width, height=position.height, n_in_row=position.n_in_row)
+    board.init_board(0)
+    for move in position.moves:
+        board.do_move(move)
+    try:
+        for move in further:
+            board.do_move(move)
+    except ValueError as error:
+        raise StudentFault(f"The tree contains moves {list(further)} below the root, which cannot be played.") from error
+    return board

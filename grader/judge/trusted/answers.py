@@ -1,0 +1,144 @@
+"""The oracle of the course's own tree: it computes the right answers to a case with the grader's own search and network.
+
+`answers_of` returns the answers to any case that the checks draw, or None if the case shows nothing: the network checks need
+weights with which a fault would show in the outputs. `grader.instructor.bank` writes the same answers into a file for a
+student's kit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import partial, singledispatch
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from Board.game_board import Board
+from grader.judge.support.agreement import RIGHT, slip_name
+from grader.judge.support.board_position import BoardPosition
+from grader.judge.support.network_cases import Batch, LayersCase, OutputsCase, SymmetryCase
+from grader.judge.support.oracle import Answers, Case, Heads, case_of
+from grader.judge.support.searches import SearchCase
+from grader.judge.trusted.network import forward
+from grader.judge.trusted.search import Evaluation, Node, Reading, SelectionRule, playouts
+from grader.judge.trusted.slips import rules
+from training.exact import Line, RememberedBoard
+
+READINGS = (Reading(), Reading(count_parent_itself=False), Reading(count_parent_itself=False, last_of_equals=True))
+
+
+class TrustedOracle:
+    """Computes each answer when it is needed."""
+
+    def ask(self, family: str, draw: Callable[[Random], Case], rng: Random) -> tuple[Case, Answers]:
+        """A new case; see `grader.judge.support.oracle.Oracle`."""
+        while True:
+            case = case_of(draw, rng.randrange(2**31))
+            if (answers := answers_of(case)) is not None:
+                return case, answers
+
+    def outputs(self, weights: Mapping[str, np.ndarray], states: np.ndarray, **mode: Any) -> Heads:
+        """`grader.judge.trusted.network.forward`."""
+        return forward(weights, states, **mode)
+
+
+class _Worked(Mapping[str, np.ndarray]):
+    """Answers that are computed when they are first looked up."""
+
+    def __init__(self, ways: dict[str, Callable[[], np.ndarray]]) -> None:
+        self._ways, self._known = ways, dict[str, np.ndarray]()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._known:
+            self._known[name] = self._ways[name]()
+        return self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ways
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ways)
+
+    def __len__(self) -> int:
+        return len(self._ways)
+
+
+@singledispatch
+def answers_of(case: Any) -> Answers | None:
+    """The right answers to a case; None if the case shows nothing."""
+    raise TypeError(f"expected a case of the checks; got {type(case).__name__}")
+
+
+@answers_of.register
+def _(case: SearchCase) -> Answers:
+    return search_answers(case.position, case.evaluate, case.n_playout, case.c_puct)
+
+
+def search_answers(position: BoardPosition, evaluate: Callable[[Board], Evaluation], n_playout: int, c_puct: float) -> Answers:
+    """The visits of right searches and of searches with a slip, for `grader.judge.support.agreement.SearchComparison`.
+
+    Args:
+        evaluate: evaluates positions of unfinished games; called once for each.
+    """
+    beginning = RememberedBoard(position.width, position.height, position.n_in_row)
+    beginning.init_board()
+    board, known = beginning.after(position.moves), dict[Line, Evaluation]()
+
+    def recall(leaf: Board) -> Evaluation:
+        line = tuple(leaf.states)  # a board keeps its stones in the order of play
+        if line not in known:
+            priors, value = evaluate(leaf)
+            known[line] = list(priors), value
+        return known[line]
+
+    def visits(reading: Reading = READINGS[0], rule: SelectionRule | None = None) -> np.ndarray:
+        """[2, W*H]: after `n_playout` playouts, and after one more."""
+        rows, root = np.zeros((2, position.width * position.height), dtype=np.uint16), None
+        for row, more in zip(rows, (n_playout, 1), strict=True):
+            root = _searched(playouts(board, more, c_puct, reading, rule, root), recall)
+            for move, child in root.children.items():
+                row[move] = child.visits
+        return rows
+
+    slips = {slip_name(slip): partial(visits, rule=rule) for slip, rule in rules(c_puct).items()}
+    return _Worked({RIGHT: lambda: np.stack([visits(reading) for reading in READINGS]), **slips})
+
+
+def _searched(dialogue: Generator[Board, Evaluation, Node], evaluate: Callable[[Board], Evaluation]) -> Node:
+    answer: Any = None
+    while True:
+        try:
+            answer = evaluate(dialogue.send(answer))
+        except StopIteration as stop:
+            return stop.value
+
+
+@answers_of.register
+def _(case: LayersCase) -> Answers | None:
+    before = np.hstack(forward(case.weights, case.states))
+    for key, other in case.changed.items():
+        if np.abs(np.hstack(forward({**case.weights, key: other}, case.states)) - before).max() <= 1e-3:
+            return None
+    return {}
+
+
+@answers_of.register
+def _(case: OutputsCase) -> Answers:
+    log_probs, value = forward(case.weights, case.states, width=case.width, height=case.height)
+    return {"log_probs": log_probs, "value": value}
+
+
+@answers_of.register
+def _(case: SymmetryCase) -> Answers | None:
+    log_probs, values = forward(case.weights, np.stack(case.turned))
+    return {} if case.tells_apart(np.exp(log_probs), values) else None
+
+
+@answers_of.register
+def _(case: Batch) -> Answers:
+    answers: dict[str, np.ndarray] = {}
+    for mode in ("train", "eval"):
+        log_probs, value = forward(case.weights, case.states, train_mode=mode == "train")
+        answers |= {f"{mode} log_probs": log_probs, f"{mode} value": value}
+    return answers

@@ -1,0 +1,16 @@
+"""Every test of this folder must leave no engine behind."""
+
+import pytest
+
+from arena.engine.specs import engine_at
+
+
+@pytest.fixture(autouse=True)
+def _leaves_no_engine(no_engine_left):
+    """See tests/conftest.py."""
+
+
+@pytest.fixture
+def ours(engines):
+    """Engines whose games follow from their seeds."""
+    return tuple(engine_at(str(engines / name)) for name in ("sample", "baseline"))

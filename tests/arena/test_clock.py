@@ -1,0 +1,172 @@
+"""The clock: CPU time of everything an engine runs, none while the opponent thinks, and an end to engines that sleep."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from misbehaving import PROGRAM, misbehaving
+
+from arena.engine import withheld
+from arena.engine.cores import one_core
+from arena.engine.engine_process import Clock, EngineFailure, EngineProcess, EngineSpec, Limits
+from arena.engine.guardian import MARK, environment_mark, process_ids
+from arena.engine.process import has_cpu_clock, is_dead
+from arena.engine.stopwatch import Allowance
+from arena.engine.withheld import Core, has_run_delays
+from arena.match.rules import SWAP
+
+ROOT = Path(__file__).resolve().parents[2]
+THOUGHT_S = 0.4
+
+withheld_is_known = pytest.mark.skipif(not has_run_delays(), reason="this system does not count run delays")
+pytestmark = pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show other programs' CPU time")
+
+
+def process(fault, at=1, **limits):
+    started = EngineProcess(misbehaving(fault, at), Limits(**{"move_s": 5.0, "init_s": 10.0, **limits}))
+    started.start(0)
+    return started
+
+
+@pytest.mark.parametrize("fault", ["think", "child_thinks"])
+def test_cpu_time_of_the_engine_and_of_its_children_is_counted(fault):
+    with process(fault) as playing:
+        playing.ask(SWAP)
+        # A child's time is known in ticks of 10 ms once it has been waited for.
+        assert THOUGHT_S - 0.02 <= playing.spent.cpu_s < THOUGHT_S + 0.3
+        playing.ask((0, 0))
+        assert playing.spent.cpu_s < 0.2
+
+
+def test_thinking_beyond_the_limit_loses_and_the_sentence_tells_both_clocks():
+    with process("think", move_s=0.2) as playing, pytest.raises(EngineFailure) as failure:
+        playing.ask(SWAP)
+    assert failure.value.termination == "timeout" and "0.2 s of CPU time" in str(failure.value)
+    assert playing.spent.cpu_s > 0.2
+
+
+@withheld_is_known
+def test_a_busy_core_makes_no_answer_late_by_either_clock(busy_core):
+    """With four other programs on the core, 0.4 s of CPU time take about 2 s."""
+    with process("think", move_s=0.7, wall_cap_s=0.9) as playing:
+        playing.ask(SWAP)
+        spent = playing.spent
+    assert spent.cpu_s < 0.7 < 0.9 < spent.wall_s
+    assert 0.5 * spent.wall_s < spent.withheld_s <= spent.wall_s - spent.cpu_s
+
+
+@withheld_is_known
+@pytest.mark.parametrize("fault", ["late", "think_and_sleep"])
+def test_one_that_sleeps_on_a_busy_core_is_late_all_the_same(busy_core, fault):
+    with process(fault, move_s=0.6, wall_cap_s=1.0) as playing, pytest.raises(EngineFailure) as failure:
+        playing.ask(SWAP)
+    assert failure.value.termination == "timeout" and "1 s of wall clock" in str(failure.value)
+    assert playing.spent.wall_s - playing.spent.withheld_s > 0.95
+
+
+@pytest.mark.parametrize("fault", ["late", "think"])
+def test_an_answer_that_reaches_only_the_longest_limit_is_doubtful_and_nobodys_fault(monkeypatch, fault):
+    monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
+    with process(fault) as playing, pytest.raises(EngineFailure) as failure:
+        playing.ask(SWAP)
+    assert failure.value.termination == "undecided" and "too long to tell" in str(failure.value)
+
+
+def test_a_start_that_is_doubtful_is_no_failed_start(monkeypatch):
+    monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
+    with EngineProcess(misbehaving("silent_at_init"), Limits()) as starting, pytest.raises(EngineFailure) as failure:
+        starting.start(0)
+    assert failure.value.termination == "undecided" and str(failure.value).startswith("gave no name: ")
+
+
+def test_where_run_delays_are_unknown_a_sleeper_is_late_on_an_idle_core_and_doubtful_on_a_busy_one(monkeypatch):
+    monkeypatch.setattr(withheld, "has_run_delays", lambda: False)
+    monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=0.5, longest_s=1.5))
+    for busy, termination in ((0.0, "timeout"), (1.0, "undecided")):
+        monkeypatch.setattr(withheld, "core_times", lambda busy=busy: {0: Core(busy * time.monotonic(), 0.0, time.monotonic())})
+        with process("late") as playing, pytest.raises(EngineFailure) as failure:
+            playing.ask(SWAP)
+        assert failure.value.termination == termination
+
+
+def test_an_engine_is_told_which_clock_counts(tmp_path):
+    script = tmp_path / "tell.sh"
+    script.write_text('#!/bin/sh\nread side\necho "$GOMOKU_CLOCK"\n')
+    script.chmod(0o755)
+    for clock in Clock:
+        with EngineProcess(EngineSpec(str(script)), Limits(clock=clock)) as playing:
+            assert playing.start(0) == clock.value
+
+
+def test_the_same_answer_is_late_by_the_wall_clock(busy_core):
+    with process("think", move_s=0.7, clock=Clock.WALL) as playing, pytest.raises(EngineFailure, match=r"within 0\.7 s$"):
+        playing.ask(SWAP)
+
+
+def test_one_that_sleeps_ends_at_the_cap_of_wall_clock_time():
+    with process("late", move_s=0.2) as playing, pytest.raises(EngineFailure) as failure:
+        playing.ask(SWAP)
+    assert 1.3 < playing.spent.wall_s < 30  # it would have slept for a minute
+    assert "1.4 s of wall clock, of which it computed for 0.0" in str(failure.value)
+
+
+@pytest.mark.parametrize(("fault", "at_least"), [("ponder", 0.03), ("daemon", 0.03), ("wiped", 0.03), ("none", 0.0)])
+def test_nobody_thinks_on_the_opponents_time(fault, at_least):
+    with process(fault, at=99) as playing:
+        tree = playing._tree
+        tree.resume()
+        before = tree.cpu_s()
+        time.sleep(0.3)
+        assert tree.cpu_s() - before >= at_least  # it would think, and be seen thinking
+        tree.stop()
+        before = tree.cpu_s()
+        time.sleep(0.5)
+        assert tree.cpu_s() - before < 0.01
+        members = tree.members()
+        playing.ask(SWAP)
+    assert all(is_dead(pid) for pid in members)
+
+
+def test_memory_beyond_the_limit_is_refused():
+    with process("allocate", memory_mib=512) as playing, pytest.raises(EngineFailure) as failure:
+        playing.ask(SWAP)
+    assert failure.value.termination == "crash" and "MemoryError" in str(failure.value)
+
+
+def test_games_side_by_side_are_given_different_cores():
+    cores = sorted(os.sched_getaffinity(0))
+    with one_core() as first, one_core() as second:
+        assert first in [*cores, None] and (second != first or first is None)  # None: another match has them
+        assert second is None or os.sched_getaffinity(0) == {second}
+    assert sorted(os.sched_getaffinity(0)) == cores
+
+
+@pytest.mark.parametrize("fault", ["none", "ponder", "ignore_sigterm", "leave_child", "daemon"])
+def test_kill_9_of_the_referee_leaves_no_engine(fault):
+    code = f"""
+import sys, time
+sys.path.insert(0, {str(ROOT)!r})
+from arena.engine.engine_process import EngineProcess, EngineSpec
+engine = EngineProcess(EngineSpec("x", (sys.executable, "-S", {str(PROGRAM)!r}, {fault!r})))
+engine.start(0)
+print("started", flush=True)
+time.sleep(60)
+"""
+    referee = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert referee.stdout.readline() == b"started\n"
+
+    def engines():
+        return [pid for pid in process_ids() if (environment_mark(pid) or "").startswith(f"{referee.pid}-")]
+
+    assert engines()
+    referee.send_signal(signal.SIGKILL)
+    referee.communicate()
+    for _ in range(200):
+        if not engines():
+            break
+        time.sleep(0.02)
+    assert engines() == [], MARK

@@ -1,0 +1,60 @@
+"""`python -m arena`: a recorded game is played again, and the machine is timed."""
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+from match_tools import played, record_of
+from misbehaving import misbehaving
+
+from arena import __main__ as arena
+from arena.engine import calibrate
+from arena.match.records import Records
+from arena.match.referee import REPEATS
+from arena.match.setup import MatchSetup
+from common.errors import UsageError
+
+
+def test_a_recorded_game_is_played_again_and_a_difference_is_named(ours, tmp_path, capsys):
+    setup, file = MatchSetup(ours, 2, 5), tmp_path / "games.jsonl"
+    played(setup, records=Records(file, setup))
+    assert arena.main(["replay", str(file), "1"]) == 0
+    assert "The same game" in capsys.readouterr().out
+    lines = file.read_text().splitlines()
+    game = json.loads(lines[2])
+    index = game["index"]
+    game["moves"][2] = [0, 0]
+    file.write_text("\n".join([lines[0], lines[1], json.dumps(game)]) + "\n")
+    assert arena.main(["replay", str(file), str(index)]) == 1
+    assert "They differ from ply 3 on" in capsys.readouterr().out
+    assert arena.main(["replay", str(file), "9"]) == 2
+    assert arena.main(["replay", str(tmp_path / "nothing"), "0"]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
+
+
+@pytest.mark.parametrize("busy_now", [True, False])
+def test_a_game_that_went_otherwise_is_repeated_on_a_busy_machine_and_load_is_named(tmp_path, capsys, monkeypatch, busy_now):
+    setup, file = MatchSetup((misbehaving("win"), misbehaving()), 1, 5), tmp_path / "games.jsonl"
+    busy = {"move_s": (5.0, 5.0), "withheld_s": (4.0, 4.0)}
+    Records(file, setup).append(record_of(0, **busy))
+    heading, game = file.read_text().splitlines()
+    heading = heading.replace('"win", "none"', f'"{sys.executable}", "{sys.executable}"')
+    file.write_text(f"{heading}\n{game}\n")
+    tasks = []
+    other = replace(record_of(0, **(busy if busy_now else {})), moves=((7, 7), (3, 3)))
+    monkeypatch.setattr(arena, "play_game", lambda task: tasks.append(task) or other)
+    assert arena.main(["replay", str(file), "0"]) == 1
+    said = capsys.readouterr().out
+    assert len(tasks) == (1 + REPEATS if busy_now else 1) and "They differ from ply 2 on" in said
+    assert "When it was recorded other programs withheld 80 % of the time, which may be why." in said
+    assert ("Now other programs withheld 80 %" in said) == busy_now
+
+
+def test_the_machines_speed_is_timed_by_the_recorded_engine_alone(ours, capsys):
+    speed = calibrate.measure(ours[1])
+    assert 0.01 < speed.factor < 100
+    with pytest.raises(UsageError, match="expected the baseline that the reference figure was recorded with"):
+        calibrate.measure(ours[0])
+    assert arena.main(["calibrate", "--baseline", "nowhere"]) == 2
+    assert "nothing is there" in capsys.readouterr().err

@@ -1,0 +1,81 @@
+"""A match on disk: what a kill leaves is continued, and what does not belong to it is refused."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+from match_tools import FOUR, played, record_of, runner_of
+from misbehaving import misbehaving
+
+from arena.engine.engine_process import Limits
+from arena.engine.specs import engine_at
+from arena.match.match import ThreadRunner, play_match
+from arena.match.records import Records, read_records
+from arena.match.setup import MatchSetup
+from arena.statistics.stopping import Decided
+from common.errors import UsageError
+from common.scoring import formula_named
+
+LIMITS = Limits(move_s=0.6, init_s=3.0)
+
+
+def test_a_killed_match_goes_on_and_repeats_nothing(tmp_path):
+    file, played = tmp_path / "games.jsonl", []
+    setup = MatchSetup((misbehaving("win"), misbehaving()), 3, 1, LIMITS)
+    whole = play_match(setup, ThreadRunner(1), records=Records(file, setup))
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:2]) + lines[2][:40])  # as a kill in the middle of a write leaves it
+    again = play_match(setup, ThreadRunner(1), records=Records(file, setup), on_game=played.append)
+    assert len(played) == 3 and played[0] == whole.games[0]
+    assert [g.moves for g in again.games] == [g.moves for g in whole.games]
+    assert len(file.read_text().splitlines()) == 4
+    with pytest.raises(UsageError, match="belong to another match"):
+        Records(file, replace(setup, seed=2))
+
+
+def test_a_match_that_a_rule_ended_is_ended_when_it_is_read_again(ours, tmp_path):
+    setup, file = MatchSetup(ours, 12, 5), tmp_path / "games.jsonl"
+    first, again = (
+        played(setup, records=Records(file, setup), rule=Decided(formula_named("shifted_score"), 2, 12)) for _ in range(2)
+    )
+    assert again.stopped and again.games == first.games
+
+
+def test_a_match_goes_on_with_the_games_that_could_not_be_decided(tmp_path):
+    file = tmp_path / "games.jsonl"
+    first = play_match(FOUR, runner_of(*(record_of(i, decided=i != 2) for i in range(4))), records=Records(file, FOUR))
+    assert first.plays == 3
+    asked = []
+
+    def runner(tasks):
+        asked.extend(task.index for task in tasks)
+        yield record_of(2)
+
+    again = play_match(FOUR, runner, records=Records(file, FOUR))
+    assert asked == [2] and again.plays == 4
+    assert play_match(FOUR, runner_of(), records=Records(file, FOUR)).games == again.games
+
+
+def test_programs_that_were_rebuilt_do_not_continue_a_match(engines, tmp_path):
+    program = tmp_path / "engine"
+    shutil.copy(engines / "sample", program)
+    setup = MatchSetup((engine_at(str(program)), engine_at(str(program))), 2, 5)
+    played(setup, records=Records(tmp_path / "games.jsonl", setup))
+    shutil.copy(engines / "baseline", program)
+    with pytest.raises(UsageError, match="rebuilt"):
+        Records(tmp_path / "games.jsonl", setup)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no heading\n", "{}\n", '{"format": 2}\n', "[]\n", '{"format": null}\n', '{"format": 3}\n{"index": 3}\n']
+)
+def test_a_file_without_records_gets_one_sentence(tmp_path, text):
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(UsageError, match=r"^expected [^\n]*$"):
+        read_records(tmp_path / "file")
+
+
+def test_a_setup_survives_its_records(ours):
+    setup = MatchSetup(ours, 12, 5, Limits(move_s=1.5, wall_cap_s=9), openings="all49", stop="sprt:0,70,0.05,0.05")
+    assert MatchSetup.from_json(json.loads(json.dumps(setup.to_json()))) == setup

@@ -1,0 +1,29 @@
+"""How an agent is named on a command line."""
+
+import pytest
+
+from arena.engine.specs import check_size, parse_agent
+from common.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("gomocup:nowhere", "nothing is there"),
+        ("alphazero:nowhere.pt", "expected weights at nowhere.pt"),
+        ("alphazero:", "expected weights at alphazero:FILE"),
+        ("mcts:playouts=many", "playouts=400"),
+        ("mcts:playouts=0", "playouts=N with N of at least"),
+        ("mcts:plies=3", "expected playouts=N"),
+        ("mcts:400", "expected options such as"),
+    ],
+)
+def test_an_agent_that_does_not_exist_gets_one_sentence(words, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        parse_agent(words)
+
+
+def test_other_boards_are_for_agents_that_know_them(ours):
+    with pytest.raises(UsageError, match="only size that"):
+        check_size(ours, 9, 15)
+    check_size((parse_agent("mcts:playouts=3"), parse_agent("mcts:")), 9, 15)

@@ -1,0 +1,104 @@
+"""Every function of the tree that says who has won says the same, after every move of random games and by the definition."""
+
+import random
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.match.rules import FIVE, SIZE, SWAP, SWAP_PLY, Position
+from Board.game_board import Board
+from training.boards import NOBODY, Boards
+
+ROOT = Path(__file__).resolve().parents[2]
+# Width, height, stones in a row.
+BOARDS = [(3, 3, 3), (5, 4, 4), (4, 7, 3), (7, 4, 3), (9, 9, 5), (6, 6, 6), (11, 8, 5), (8, 11, 5), (15, 15, 5), (5, 2, 1)]
+
+
+@cache
+def lines(width, height, n_in_row):
+    """The moves of every straight line of `n_in_row` points."""
+    found = []
+    for h in range(height):
+        for w in range(width):
+            for dh, dw in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                line = [(h + i * dh, w + i * dw) for i in range(n_in_row)]
+                if all(0 <= y < height and 0 <= x < width for y, x in line):
+                    found.append([y * width + x for y, x in line])
+    return found
+
+
+def winner_by_definition(states, width, height, n_in_row):
+    """Whose stones fill some straight line of `n_in_row` points, else -1."""
+    for line in lines(width, height, n_in_row):
+        owner = states.get(line[0])
+        if owner is not None and all(states.get(move) == owner for move in line):
+            return owner
+    return -1
+
+
+def shuffled(points, seed):
+    """All points in a random order; on large boards those of a corner come first, so that games end in five and at edges."""
+    rng = random.Random(seed)
+    corner = [point for point in points if rng.random() < 0.2]
+    return sorted(points, key=lambda point: (point not in corner, rng.random()))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.sampled_from(BOARDS), st.integers(0, 2**32 - 1))
+def test_a_board_boards_side_by_side_and_the_window_name_the_winner_of_the_definition(shape, seed):
+    line_through = pytest.importorskip("Board.GUI_v1_4").line_through
+    width, height, n_in_row = shape
+    board, boards = Board(width=width, height=height, n_in_row=n_in_row), Boards(2, width, height, n_in_row)
+    for move in shuffled(range(width * height), seed):
+        board.do_move(move)
+        boards.play(np.array([move, move]))
+        winner = winner_by_definition(board.states, width, height, n_in_row)
+        assert board.has_a_winner() == (winner != -1, winner)
+        assert boards.winner.tolist() == [NOBODY if winner == -1 else winner] * 2
+        stones = {tuple(board.move_to_location(taken)): player for taken, player in board.states.items()}
+        line = line_through(stones, tuple(board.move_to_location(move)), n_in_row)
+        assert {stones[point] for point in line} == ({winner} if winner != -1 else set())
+        if board.game_end()[0]:
+            break
+    assert boards.over.all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(FIVE, SIZE), st.integers(0, 2**32 - 1), st.booleans())
+def test_a_position_of_a_match_names_the_winner_of_the_definition_also_after_a_swap(size, seed, swaps):
+    position = Position(size=size, free_opening=True)
+    points = [(x, y) for x in range(size) for y in range(size)]
+    for point in shuffled(points, seed):
+        if swaps and position.ply == SWAP_PLY:
+            position.play(SWAP)
+        position.play(point)
+        states = {y * size + x: seat for (x, y), seat in position.stones.items()}
+        winner = winner_by_definition(states, size, size, FIVE)
+        assert position.winner == (None if winner == -1 else winner)
+        if position.is_over:
+            break
+    assert position.winner is not None or len(position.stones) == size**2
+    assert position.swapped == swaps
+
+
+@pytest.fixture(scope="module")
+def referees(load_module):
+    """The plain referees that the arena is timed against."""
+    return load_module(ROOT / "bench" / "match_overhead.py")
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_referees_of_the_bench_see_five_where_the_board_does(referees, seed):
+    board, stones = Board(width=SIZE, height=SIZE, n_in_row=FIVE), np.zeros((SIZE, SIZE), dtype=int)
+    for move in shuffled(range(SIZE * SIZE), seed):
+        stones[move % SIZE, move // SIZE] = 1 if board.current_player == 1 else -1
+        board.do_move(move)
+        won = board.has_a_winner()[0]
+        assert referees.five_by_shifts(stones) == referees.five_by_windows(stones) == won
+        if won:
+            break

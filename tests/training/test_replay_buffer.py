@@ -1,0 +1,106 @@
+"""The games of a run on the disk: what comes back is what was put in, turned; torn ends harm nothing; wrong files are told."""
+
+import json
+
+import numpy as np
+import pytest
+
+from common.errors import UsageError
+from training.replay_buffer import Origin, ReplayBuffer
+from training.samples import FinishedGame, pack_states
+
+POINTS = 9
+
+
+def game(length, seed):
+    """States, policies and results that name their game: the result of position t is z of a game that player 1 has won."""
+    rng = np.random.default_rng(seed)
+    states = rng.integers(0, 2, (length, 9, 3, 3))
+    policies = rng.random((length, POINTS)).astype(np.float16)
+    return FinishedGame(rng.permutation(POINTS)[:length].astype(np.int16), pack_states(states), policies, 1, False)
+
+
+def origin(number, start=0):
+    return Origin(start=start, worker=0, number=number, steps=0)
+
+
+def opened(folder, capacity=30):
+    return ReplayBuffer(folder, 3, 3, capacity)
+
+
+def filled(folder, lengths, capacity=30):
+    replay = opened(folder, capacity)
+    for number, length in enumerate(lengths):
+        replay.append(game(length, number), origin(number))
+    return replay
+
+
+def fingerprints(replay, count=2000):
+    """What a symmetry leaves as it is of each sample: sorted numbers of the policy, stones of each plane."""
+    states, policies, results = replay.sample(count, np.random.default_rng(0))
+    assert states.shape == (count, 9, 3, 3) and (states.dtype, policies.dtype, results.dtype) == (np.float32,) * 3
+    return {
+        (*np.sort(policy).tolist(), *state.sum(axis=(1, 2)).astype(int).tolist(), float(result))
+        for state, policy, result in zip(states, policies, results, strict=True)
+    }
+
+
+def expected(numbers, lengths):
+    found = set()
+    for number in numbers:
+        one = game(lengths[number], number)
+        planes = np.unpackbits(one.states, axis=1, count=81).reshape(-1, 9, 9).sum(axis=2)
+        for policy, plane, result in zip(one.policies.astype(np.float32), planes, one.results, strict=True):
+            found.add((*np.sort(policy).tolist(), *plane.tolist(), float(result)))
+    return found
+
+
+def test_samples_are_the_latest_positions_through_symmetries(tmp_path):
+    lengths = [9, 5, 7, 8, 9, 6]
+    replay = filled(tmp_path, lengths)
+    assert (replay.games, replay.positions, len(replay)) == (6, 44, 30)
+    # The last 30 positions: games 2 to 5, of which game 2 has 7 of 7.
+    assert fingerprints(replay) == expected([2, 3, 4, 5], lengths)
+    turned = replay.sample(400, np.random.default_rng(1))[0].reshape(400, -1)
+    assert len(np.unique(turned, axis=0)) > 30 * 4
+
+
+def test_a_replay_opened_again_is_the_same_and_goes_on(tmp_path):
+    lengths = [9, 5, 7, 8]
+    before = fingerprints(filled(tmp_path, lengths))
+    replay = opened(tmp_path)
+    assert (replay.games, replay.positions, replay.starts) == (4, 29, 1) and fingerprints(replay) == before
+    replay.append(game(6, 9), origin(0, start=1))
+    assert opened(tmp_path).starts == 2
+    lines = [json.loads(line) for line in (tmp_path / "games.jsonl").read_text().splitlines()]
+    assert [line["game"] for line in lines] == [0, 1, 2, 3, 4] and [line["start"] for line in lines] == [0, 0, 0, 0, 1]
+    assert lines[1]["moves"] == game(5, 1).moves.tolist() and lines[1]["winner"] == 1
+
+
+def test_a_game_that_was_being_written_when_the_process_was_killed_has_not_happened(tmp_path):
+    lengths = [9, 9, 9, 9, 9]
+    replay = filled(tmp_path, lengths[:4])
+    before = fingerprints(replay)
+    replay.append(game(9, 4), origin(4))  # its positions overwrite the oldest ones of the ring
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    again = opened(tmp_path)
+    assert (again.games, again.positions) == (4, 36) and fingerprints(again) == before
+    again.append(game(9, 4), origin(4))
+    assert (opened(tmp_path).games, fingerprints(again)) == (5, expected([2, 3, 4], lengths) | fingerprints(again))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda folder: (folder / "positions.bin").unlink(), "expected 39 positions of 3x3"),
+        (lambda folder: (folder / "positions.bin").write_bytes(b"short"), "expected 39 positions of 3x3"),
+        (lambda folder: (folder / "games.jsonl").write_text("not a game\n"), "expected one game per line"),
+        (lambda folder: (folder / "games.jsonl").write_text('{"game":1,"start":0,"moves":[1]}\n'), "expected game 0 next"),
+    ],
+)
+def test_damaged_files_are_told_in_a_sentence(tmp_path, spoil, sentence):
+    filled(tmp_path, [9, 9])
+    spoil(tmp_path)
+    with pytest.raises(UsageError, match=sentence):
+        opened(tmp_path)

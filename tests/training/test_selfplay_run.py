@@ -1,0 +1,475 @@
+"""Runs of self-play: they learn, go on after a kill and after Ctrl-C, repeat nothing, refuse in sentences.
+
+With TRUST=all in the environment a run is killed five times, and a table is printed.
+"""
+
+import contextlib
+import csv
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from arena.statistics.estimates import GameResult
+from training import export_run, run_report, selfplay_run
+from training.learner import PUBLISH_STEPS, learns_faster_in_bfloat16
+from training.run_report import OPTIONAL, SampleGame, missing_packages, sample_to_sgf
+from training.supervised import deepened
+from training.workers import Gate
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = os.environ.get("TRUST") == "all"
+KILLS = 5 if ALL else 2
+SETTINGS = {
+    "games-at-once": 8,
+    "playouts": 4,
+    "considered": 4,
+    "start-positions": 60,
+    "batch-size": 16,
+    "reuse": 4,
+    "check-every": 30,
+    "rating-games": 2,
+    "mcts-playouts": 4,
+    "match-playouts": 4,
+    "gate-games": 4,
+    "save-every-s": 0.2,
+    "seed": 1,
+}
+SMALL = [word for name, value in SETTINGS.items() for word in (f"--{name}", str(value))]
+
+
+def arguments(folder, *more, games=60, workers=0):
+    return ["tictactoe", "--run", str(folder), *SMALL, "--games", str(games), "--workers", str(workers), *map(str, more)]
+
+
+def resumed(folder, *more, workers=0):
+    return ["--run", str(folder), "--resume", "--workers", str(workers), *map(str, more)]
+
+
+@pytest.fixture
+def started(reference, capfd):
+    """Runs the command in this process: (exit code, standard output, standard error)."""
+    reference("policy_value_net_torch")
+
+    def start(words):
+        code = selfplay_run.main(words)
+        return code, *capfd.readouterr()
+
+    return start
+
+
+def games_of(folder):
+    return [json.loads(line) for line in (folder / "games.jsonl").read_text().splitlines()]
+
+
+def table_of(folder, name):
+    with open(folder / name, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def state_of(folder):
+    return torch.load(folder / "checkpoint.pt", weights_only=True)
+
+
+def assert_whole(folder, least_games):
+    """Nothing twice, nothing missing, and exactly the steps that the positions call for."""
+    games, state = games_of(folder), state_of(folder)
+    assert [game["game"] for game in games] == list(range(len(games))) and len(games) >= least_games
+    origins = [(game["start"], game["worker"], game["number"]) for game in games]
+    assert len(set(origins)) == len(origins)
+    for start, worker in {origin[:2] for origin in origins}:
+        numbers = [origin[2] for origin in origins if origin[:2] == (start, worker)]
+        assert numbers == list(range(len(numbers)))
+    positions = sum(len(game["moves"]) for game in games)
+    assert state["games"] == len(games) and state["steps"] == (positions - 60) * 4 // 16
+    metrics = table_of(folder, "metrics.csv")
+    for column in ("games", "positions", "steps"):
+        numbers = [int(row[column]) for row in metrics]
+        assert numbers == sorted(numbers) and numbers[-1] == {**state, "positions": positions}[column]
+    assert len({row["steps"] for row in metrics}) == len(metrics)
+    evaluated = [int(row["games"]) for row in table_of(folder, "elo.csv")]
+    assert evaluated == sorted(set(evaluated)) and evaluated[-1] == len(games)
+    assert [one["games"] for one in state["evaluations"]] == evaluated
+    assert {int(path.stem) for path in (folder / "networks").iterdir()} >= set(evaluated)
+
+
+# ------------------------------------------------------------------------------------------------ from end to end
+
+
+def test_a_run_plays_learns_and_evaluates_and_goes_on_for_more_games(started, make_network, tmp_path):
+    folder = tmp_path / "runs" / "a"
+    code, out, err = started(arguments(folder))
+    assert code == 0 and "60 games" in out.replace("61 games", "60 games").replace("62 games", "60 games"), err
+    assert_whole(folder, 60)
+    state = state_of(folder)
+    network = make_network(3, 3, 1)
+    network.restore_model(folder / "best.model")
+    latest = state["model"]
+    assert all(torch.equal(latest[name], tensor) for name, tensor in network.model.state_dict().items())
+    assert {path.suffix for path in (folder / "sgf").iterdir()} == {".sgf"}
+    # Without a gate workers get the latest network, but not after each step.
+    steps = sorted({game["steps"] for game in games_of(folder)})
+    assert steps[0] == 0 and len(steps) > 1 and min(np.diff(steps)) >= PUBLISH_STEPS
+
+    early = (folder / "checkpoint.pt").read_bytes()
+    code, out, err = started(resumed(folder, "--games", 90))
+    assert code == 0 and f"{state['games']} of 90 games" in out, err
+    assert_whole(folder, 90)
+
+    # As if it had been killed right after the last game, long after the last checkpoint.
+    (folder / "checkpoint.pt").write_bytes(early)
+    (folder / "elo.csv").unlink()
+    before = (folder / "games.jsonl").read_bytes()
+    assert started(resumed(folder))[0] == 0
+    assert_whole(folder, 90)
+    assert (folder / "games.jsonl").read_bytes() == before
+    assert games_of(folder)[-1]["start"] == 1 and state_of(folder)["seconds"] > state["seconds"]
+
+
+def test_the_best_network_is_exported_with_what_it_came_from(started, tmp_path, capfd):
+    weights = tmp_path / "model" / "3_3_3.model"
+    weights.parent.mkdir()
+    assert export_run.main([str(tmp_path / "run"), str(weights)]) == 2
+    assert "expected a run that has evaluated a network" in capfd.readouterr().err
+    assert started(arguments(tmp_path / "run", games=30))[0] == 0
+    assert export_run.main([str(tmp_path / "run"), str(weights)]) == 0
+    manifest = json.loads(weights.with_suffix(".json").read_text())
+    assert manifest["sha256"] == hashlib.sha256(weights.read_bytes()).hexdigest()
+    given, best = (torch.load(path, weights_only=True) for path in (weights, tmp_path / "run" / "best.model"))
+    assert given.keys() == best.keys() and all(torch.equal(given[name], tensor) for name, tensor in best.items())
+    assert (manifest["board"], manifest["blocks"], manifest["origin"]) == ([3, 3, 3], 1, "self-play from nothing")
+    state = state_of(tmp_path / "run")
+    assert (manifest["games"], manifest["samples"]) == (state["games"], 16 * state["steps"])
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert manifest["configurations"] == [{"from_games": 0, **config}]
+    assert started(resumed(tmp_path / "run"))[0] == 0
+    assert started(resumed(tmp_path / "run", "--games", 50, "--playouts", 5))[0] == 0
+    assert export_run.main([str(tmp_path / "run"), str(weights)]) == 0
+    manifest = json.loads(weights.with_suffix(".json").read_text())
+    assert manifest["configurations"] == [
+        {"from_games": 0, **config},
+        {"from_games": state["games"], "playouts": 5, "games": 50},
+    ]
+    assert manifest["games"] == state_of(tmp_path / "run")["games"] >= 50
+
+
+def test_with_a_gate_self_play_waits_for_a_network_that_wins(started, tmp_path):
+    assert started(arguments(tmp_path, "--gate", "--search", "puct", games=90))[0] == 0
+    assert_whole(tmp_path, 90)
+    rows = table_of(tmp_path, "elo.csv")
+    accepted = {row["steps"] for row in rows if row["accepted"] == "1"}
+    assert accepted and {str(game["steps"]) for game in games_of(tmp_path)} <= accepted
+    for row in rows[1:]:
+        rate = int(row["against_other_won"]) + int(row["against_other_drawn"]) / 2
+        assert (rate / 4 >= 0.55) == (row["accepted"] == "1")
+
+
+@pytest.mark.parametrize(
+    ("results", "games", "accepted"),
+    [
+        ([1] * 400, (20, 100), True),  # Wald's test is sure early
+        ([0, 1, 0] * 133, (20, 200), False),
+        (([1, 0] * 23 + [1, 1] * 2) * 8, (400, 400), False),  # undecided, 54 %
+        (([1, 0] * 22 + [1, 1] * 3) * 8, (400, 400), True),  # undecided, 56 %
+    ],
+)
+def test_the_gate_takes_55_percent_or_what_is_clearly_more(results, games, accepted):
+    gate, played = Gate(0.55), []
+    for number, value in enumerate(results):
+        played.append(value)
+        if gate.add(GameResult(value, pair=number // 2, identity=number)):
+            break
+    assert games[0] <= len(played) <= games[1]
+    assert gate.accepts(sum(played) / len(played)) == accepted
+
+
+def test_weights_to_start_from_are_those_of_the_first_games(started, make_network, tmp_path):
+    weights = tmp_path / "weights.model"
+    network = make_network(3, 3, 1, seed=5)
+    network.save_model(str(weights))
+    assert started(arguments(tmp_path / "a", "--init-model", weights, games=8))[0] == 0
+    first = torch.load(tmp_path / "a" / "networks" / "0000000.model", weights_only=True)
+    assert all(torch.equal(first[name], tensor) for name, tensor in network.model.state_dict().items())
+
+
+def test_a_run_from_supervised_weights_learns_in_the_blocks_that_do_something_and_tells_of_both(
+    started, make_network, tmp_path, capfd
+):
+    trained = make_network(3, 3, 1, seed=5)
+    supervised = tmp_path / "supervised.pt"
+    torch.save(deepened(trained.model, 3, 4, seed=1).state_dict(), supervised)
+    supervised.with_suffix(".json").write_text('{"origin": "supervised"}')
+    assert started(arguments(tmp_path / "run", "--init-model", supervised, games=8))[0] == 0
+    first = torch.load(tmp_path / "run" / "networks" / "0000000.model", weights_only=True)
+    assert first.keys() == trained.model.state_dict().keys()
+    assert all(torch.equal(first[name], tensor) for name, tensor in trained.model.state_dict().items())
+
+    weights = tmp_path / "tuned.pt"
+    assert export_run.main([str(tmp_path / "run"), str(weights), "--blocks", "4"]) == 0
+    manifest = json.loads(weights.with_suffix(".json").read_text())
+    assert (manifest["blocks"], manifest["blocks_trained"]) == (4, 1)
+    assert manifest["started_from"] == {"origin": "supervised"}
+    assert str(supervised) in manifest["origin"]
+    states = (torch.rand(5, 9, 3, 3) < 0.3).float().numpy()
+    trained.restore_model(tmp_path / "run" / "best.model")
+    deep = make_network(3, 3, 4)
+    deep.restore_model(weights)
+    for expected, given in zip(trained.policy_value(states, 2, 3), deep.policy_value(states, 2, 3), strict=True):
+        assert given == pytest.approx(expected, abs=1e-5)
+    capfd.readouterr()
+    assert export_run.main([str(tmp_path / "run"), str(weights), "--blocks", "0"]) == 2
+    assert "expected --blocks of at least the run's 1" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("slower", [torch.float32, torch.bfloat16, None])
+def test_steps_are_made_in_bfloat16_where_that_is_faster_and_goes(make_network, monkeypatch, slower):
+    network = make_network(3, 3, 1)
+    before = {name: tensor.clone() for name, tensor in network.model.state_dict().items()}
+    train_step, seconds = type(network).train_step, [0.0]
+
+    def timed(self, states, probs, winners, rate):
+        in_bfloat16 = torch.is_autocast_enabled("cpu")
+        if in_bfloat16 and slower is None:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        seconds[0] += 1 + (in_bfloat16 == (slower is torch.bfloat16))
+        return train_step(self, states, probs, winners, rate)
+
+    monkeypatch.setattr(type(network), "train_step", timed)
+    monkeypatch.setattr("training.learner.time", SimpleNamespace(perf_counter=lambda: seconds[0]))
+    assert learns_faster_in_bfloat16(network, 8) == (slower is torch.float32)
+    assert all(torch.equal(before[name], tensor) for name, tensor in network.model.state_dict().items())
+
+
+def test_a_game_as_sgf_has_its_moves_from_the_left_and_from_the_top():
+    text = sample_to_sgf(SampleGame(7, [0, 5, 8], 1, ("new", "old")), 3, 3)
+    assert "SZ[3]" in text and "GN[7]" in text and "RE[B+]" in text and "PB[new]PW[old]" in text
+    assert text.split("\n")[1:] == [";B[ac]", ";W[cb]", ";B[ca])", ""]
+    drawn = sample_to_sgf(SampleGame(0, [0], -1, ("", "")), 4, 3)
+    assert "SZ[4:3]" in drawn and "RE[0]" in drawn
+
+
+@pytest.mark.skipif(bool(missing_packages()), reason="needs requirements-runs.txt")
+def test_curves_and_events_are_drawn_where_there_is_something_to_draw_with(started, tmp_path):
+    code, _, err = started(arguments(tmp_path, games=30))
+    assert code == 0 and "pip install" not in err
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    (events,) = (tmp_path / "tensorboard").iterdir()
+    assert b"run/loss" in events.read_bytes() and b"evaluation/elo" in events.read_bytes()
+
+
+def test_without_the_packages_for_curves_a_sentence_says_once_how_to_get_them(started, tmp_path, monkeypatch):
+    for module in (run_report, selfplay_run):
+        monkeypatch.setattr(module, "missing_packages", lambda: list(OPTIONAL))
+    code, _, err = started(arguments(tmp_path, games=30))
+    assert code == 0 and err.count("-m pip install -r requirements-runs.txt") == 1
+    assert not (tmp_path / "curves.png").exists() and not (tmp_path / "tensorboard").exists()
+
+
+# ------------------------------------------------------------------------------------------------ kills and Ctrl-C
+
+
+def left_of(folder):
+    """Processes of the run in this folder, with those that they have started."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"RUN_OF_TEST={folder}".encode() in entry.read_bytes():
+                found.append(int(entry.parent.name))
+    return found
+
+
+def until(holds, timeout_s=120):
+    end = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def test_a_run_killed_again_and_again_ends_whole(tmp_path, capfd):
+    folder = tmp_path / "run"
+    environment = {**os.environ, "RUN_OF_TEST": str(folder), "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "instructor" / "reference", ROOT)))
+    numbers = random.Random(os.environ.get("KILL_SEED", "1"))
+    lines = folder / "games.jsonl"
+
+    def start(words):
+        command = [sys.executable, "-m", "training.selfplay_run", *words]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def count():
+        return lines.read_bytes().count(b"\n") if lines.exists() else 0
+
+    table, process = [], start(arguments(folder, games=10_000, workers=1))
+    for kill in range(KILLS):
+        before, wanted = lines.read_bytes() if kill else b"", count() + numbers.randint(1, 60)
+        until(lambda wanted=wanted, process=process: count() >= wanted or process.poll() is not None)
+        time.sleep(numbers.random() / 2)
+        process.kill()
+        process.wait()
+        assert process.returncode == -signal.SIGKILL, process.stderr.read()
+        process.stderr.close()
+        until(lambda: not left_of(folder), 20)
+        content = lines.read_bytes()
+        assert content.startswith(before[: before.rfind(b"\n") + 1])
+        table.append((count(), state_of(folder)["games"], state_of(folder)["steps"]))
+        more = ["--games", count() + 8] if kill == KILLS - 1 else []
+        process = start(resumed(folder, *more, workers=kill % 2))
+    _, err = process.communicate()
+    assert process.returncode == 0 and "Traceback" not in err, err
+    with capfd.disabled():
+        if ALL:
+            print("\nkilled after games  games in the checkpoint  steps in it")
+            for games, saved, steps in table:
+                print(f"{games:18}  {saved:23}  {steps:11}")
+    assert_whole(folder, table[-1][0] + 8)
+    assert {game["start"] for game in games_of(folder)} == set(range(KILLS + 1))
+
+
+def test_ctrl_c_saves_and_the_run_goes_on(started, tmp_path):
+    def press():
+        until(lambda: (tmp_path / "games.jsonl").exists() and len(games_of(tmp_path)) > 20)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    code, _, err = started(arguments(tmp_path, games=10_000))
+    games = len(games_of(tmp_path))
+    assert code == 0 and f"Interrupted after {games} games" in err and "continue with --resume" in err
+    assert state_of(tmp_path)["games"] == games
+    assert started(resumed(tmp_path, "--games", games + 8))[0] == 0
+    assert_whole(tmp_path, games + 8)
+
+
+# -------------------------------------------------------------------------------------------------- wrong calls
+
+
+def refusal(started, words):
+    code, out, err = started(words)
+    assert (code, out) == (2, "") and err.startswith("training.selfplay_run: ") and len(err.splitlines()) == 1
+    return err
+
+
+def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
+    nowhere, wrong = tmp_path / "nowhere", tmp_path / "wrong.model"
+    wrong.write_bytes(b"no weights")
+    assert "expected a run to continue in" in refusal(started, resumed(nowhere))
+    assert "expected one of tictactoe, 5x5x4" in refusal(started, ["--run", str(nowhere)])
+    assert "expected an even --rating-games" in refusal(started, arguments(nowhere, "--rating-games", 3))
+    assert "expected --batch-size of at least 1; got 0" in refusal(started, arguments(nowhere, "--batch-size", 0))
+    assert "expected --reuse above 0" in refusal(started, arguments(nowhere, "--reuse", "-1"))
+    assert "expected a board of at least 4 by 4" in refusal(started, arguments(nowhere, "--n-in-row", 4))
+    assert "expected --workers of at least 0" in refusal(started, arguments(nowhere, workers=-1))
+    assert not nowhere.exists()
+    for path in (wrong, tmp_path / "missing.model", ROOT / "model" / "5_5_4.model"):
+        assert "expected weights" in refusal(started, arguments(nowhere, "--init-model", path))
+    deep = ROOT / "model" / "11_11_5.pt"
+    words = ["gomoku_11", "--run", str(nowhere), "--init-model", str(deep), "--blocks", "3"]
+    assert refusal(started, words).endswith(f"3 blocks in {deep}; they have 121 points and 6 blocks\n")
+    assert not nowhere.exists()
+    (tmp_path / "file").write_text("")
+    assert "run cannot be used: Not a directory" in refusal(started, arguments(tmp_path / "file" / "run"))
+
+
+def test_an_unknown_preset_names_those_that_there_are(started, tmp_path, capfd):
+    with pytest.raises(SystemExit) as ended:
+        started(["chess", "--run", str(tmp_path)])
+    assert ended.value.code == 2 and "tictactoe" in capfd.readouterr().err
+
+
+def test_a_run_is_not_begun_twice_nor_changed_in_what_its_files_depend_on_nor_shared(started, tmp_path):
+    assert started(arguments(tmp_path, games=8))[0] == 0
+    assert "expected a new folder without --resume" in refusal(started, arguments(tmp_path))
+    assert "expected --blocks 1, as when" in refusal(started, resumed(tmp_path, "--blocks", 2))
+    (tmp_path / "supervised").mkdir()
+    (tmp_path / "supervised" / "metrics.csv").write_text("samples\n")
+    assert "expected a new folder without --resume" in refusal(started, arguments(tmp_path / "supervised"))
+    assert "expected no preset" in refusal(started, ["tictactoe", *resumed(tmp_path)])
+    with open(tmp_path / "lock", "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "expected no other process at work" in refusal(started, resumed(tmp_path))
+    content = (tmp_path / "checkpoint.pt").read_bytes()
+    for torn in (content[: len(content) // 2], b"", b"something else"):
+        (tmp_path / "checkpoint.pt").write_bytes(torn)
+        assert "expected the run's checkpoint in" in refusal(started, resumed(tmp_path))
+    (tmp_path / "config.json").write_text('{"blocks": 1}')
+    assert "expected the settings of a run in" in refusal(started, resumed(tmp_path))
+
+
+def test_a_run_recorded_under_old_names_of_settings_goes_on(started, tmp_path):
+    assert started(arguments(tmp_path, games=8))[0] == 0
+    config, state = json.loads((tmp_path / "config.json").read_text()), state_of(tmp_path)
+    for settings in (config, *state["history"]):
+        settings["learn_rate"] = settings.pop("learning_rate")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    torch.save(state, tmp_path / "checkpoint.pt")
+    assert started(resumed(tmp_path, "--games", 16))[0] == 0
+    changes = state_of(tmp_path)["history"]
+    assert changes[0]["learning_rate"] == 1e-3 and "learn_rate" not in changes[0]
+    assert changes[1:] == [{"from_games": state["games"], "games": 16}]
+    (tmp_path / "config.json").write_text("[]")
+    assert "expected the settings of a run in" in refusal(started, resumed(tmp_path))
+
+
+def test_a_worker_that_dies_ends_the_run_with_a_sentence_and_what_there_is_stays(started, tmp_path, monkeypatch):
+    from training import workers
+
+    monkeypatch.setattr(workers, "_serve", lambda *arguments: None)
+    monkeypatch.setattr(workers.multiprocessing, "get_context", lambda method: workers.multiprocessing.context.ForkContext())
+    code, _, err = started(arguments(tmp_path, workers=1))
+    assert code == 2 and "expected all 2 processes to go on; number" in err and "Traceback" not in err
+    assert started(resumed(tmp_path, "--games", 30))[0] == 0
+    assert_whole(tmp_path, 30)
+
+
+# ---------------------------------------------------------------------------------------------------------- Ray
+
+needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="ray is installed")
+def test_a_missing_ray_is_one_sentence_with_the_command_that_installs_it(started, tmp_path):
+    code, _, err = started(arguments(tmp_path, "--ray-address", "auto", workers=1))
+    assert code == 2 and "pip install 'ray>=2.40'" in err.splitlines()[-1]
+
+
+@needs_ray
+def test_an_address_that_does_not_answer_is_one_sentence(started, tmp_path):
+    code, _, err = started(arguments(tmp_path, "--ray-address", "127.0.0.1:1", workers=1))
+    assert code == 2 and "nothing answers there" in err.splitlines()[-1]
+
+
+@needs_ray
+@pytest.mark.slow
+def test_on_a_cluster_a_lost_actor_is_replaced_and_nothing_is_played_twice(started, tmp_path):
+    from ray.cluster_utils import Cluster
+
+    def kill_a_member():
+        until(lambda: (tmp_path / "games.jsonl").exists() and len(games_of(tmp_path)) > 20)
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if entry.read_bytes().startswith(b"ray::_Member"):
+                    os.kill(int(entry.parent.name), signal.SIGKILL)
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    try:
+        code, _, err = started(arguments(tmp_path / "b", "--ray-address", cluster.address, workers=2))
+        assert code == 2 and "expected a CPU for each of 3 processes" in err
+        threading.Thread(target=kill_a_member, daemon=True).start()
+        code, _, err = started(arguments(tmp_path, "--ray-address", cluster.address, games=200, workers=1))
+    finally:
+        cluster.shutdown()
+    assert code == 0 and "Traceback" not in err, err
+    assert_whole(tmp_path, 200)
+    assert len({game["worker"] for game in games_of(tmp_path)}) == 2

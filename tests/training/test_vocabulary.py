@@ -1,0 +1,110 @@
+"""One name for one thing: names and settings of the training engine, read from the source."""
+
+import ast
+import dataclasses
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from training.alphago.config import ReinforceSettings, SearchSettings, StagesConfig, ValueSettings
+from training.gumbel import GumbelSettings
+from training.matches import MatchSettings
+from training.presets import RunConfig
+from training.puct import PuctSettings
+from training.selfplay import SelfPlaySettings
+from training.supervised import SupervisedConfig
+
+ROOT = Path(__file__).resolve().parents[2]
+# Folders with names of a test's or a student's own choice, and with what is built.
+ELSEWHERE = {"build", "tests", "instructor", "AlphaZero", "results", "tmp"}
+# grader/exact.py counts lines with training/exact.py, bench/selfplay.py measures training/selfplay.py.
+SHARED_MODULES = {"exact", "selfplay"}
+SETTINGS = (
+    GumbelSettings,
+    MatchSettings,
+    PuctSettings,
+    ReinforceSettings,
+    RunConfig,
+    SearchSettings,
+    SelfPlaySettings,
+    StagesConfig,
+    SupervisedConfig,
+    ValueSettings,
+)
+# Name that is not used -> the setting's name.
+SYNONYMS = {
+    "n_simulations": "playouts",
+    "n_playout": "playouts",
+    "simulations": "playouts",
+    "n_blocks": "blocks",
+    "resnet_block": "blocks",
+    "lr": "learning_rate",
+    "learn_rate": "learning_rate",
+    "buffer_size": "buffer_positions",
+    "check_freq": "check_every",
+}
+
+
+def sources(*folders):
+    """Path relative to the tree -> parsed source."""
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def public_names(tree):
+    """Classes, functions and named types on the top level of a module."""
+    for node in tree.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+        elif isinstance(node, ast.Assign):  # Line = tuple[int, ...]
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name) and not target.id.isupper())
+
+
+def test_no_class_function_or_module_of_the_training_engine_has_the_name_of_another_thing():
+    names, modules = defaultdict(set), defaultdict(set)
+    folders = [path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    for path, tree in sources(*(folder for folder in folders if folder not in ELSEWHERE)).items():
+        modules[Path(path).stem].add(path)
+        for name in public_names(tree):
+            names[name].add(path)
+    shared = {
+        name: paths
+        for found in (names, {stem: paths for stem, paths in modules.items() if stem not in SHARED_MODULES})
+        for name, paths in found.items()
+        if len(paths) > 1 and not name.startswith("_") and name != "main" and any(p.startswith("training/") for p in paths)
+    }
+    assert shared == {}
+
+
+def attributes_read(tree, owners):
+    """Names of the attributes that are read from a name or an attribute such as `config` or `self._settings`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            owner = getattr(node.value, "attr", getattr(node.value, "id", ""))
+            if owner.lstrip("_") in owners:
+                yield node.attr
+
+
+@pytest.mark.parametrize("kind", SETTINGS, ids=lambda kind: kind.__name__)
+def test_every_setting_is_read(kind):
+    read = set()
+    for tree in sources("training").values():
+        read.update(attributes_read(tree, {"config", "settings", "value", "search", "supervised", "reinforce"}))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == kind.__name__:
+                read.update(attributes_read(node, {"self"}))
+    assert {field.name for field in dataclasses.fields(kind)} - read == set()
+
+
+@pytest.mark.parametrize("kind", SETTINGS, ids=lambda kind: kind.__name__)
+def test_a_setting_has_its_usual_name(kind):
+    assert {field.name for field in dataclasses.fields(kind)} & set(SYNONYMS) == set()
+
+
+def test_settings_in_files_have_their_usual_names():
+    for path in sorted((ROOT / "training" / "configs").glob("*.toml")):
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        keys = set(table).union(*(section for section in table.values() if isinstance(section, dict)))
+        assert keys & set(SYNONYMS) == set(), path.name

@@ -1,0 +1,135 @@
+"""The games of a run on disk: the moves of every game, and the latest positions to learn from in a memory-mapped ring.
+
+    games.jsonl     one line per game, in order; an incomplete line does not count
+    positions.bin   records (packed state, policy float16, result int8); position n of the run has index n modulo the ring size
+
+The positions of a game are written before its line, and the ring has room for one more game than is learnt from. So whenever
+the process is killed, all games that have a line also have their positions, and a game without a line has overwritten none of
+them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from Board.symmetries import Symmetries
+from common.errors import UsageError
+from training.boards import PLANES
+from training.samples import FinishedGame, unpack_states
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a game comes from; no two games of a run have the same origin.
+
+    Attributes:
+        start: how many times the run had been started or resumed before.
+        worker: number of the worker.
+        number: games that the worker had finished before this one, since that start.
+        steps: training steps of the worker's network at the end of the game.
+    """
+
+    start: int
+    worker: int
+    number: int
+    steps: int
+
+
+class ReplayBuffer:
+    """The games of a new run, or of a run that is continued.
+
+    Args:
+        folder: the run's folder; files that are already there are continued.
+        width, height: of the board.
+        capacity: the largest number of positions to learn from.
+
+    Raises:
+        UsageError: the files there belong to another board or capacity, or are damaged.
+
+    Attributes:
+        games, positions: their numbers in the run so far.
+        starts: how many starts of the run have finished a game.
+    """
+
+    def __init__(self, folder: Path, width: int, height: int, capacity: int) -> None:
+        self.games = self.positions = self.starts = 0
+        self._width, self._height, self._capacity = width, height, capacity
+        self._symmetries = Symmetries(width, height)
+        points = width * height
+        record = np.dtype([("state", "u1", -(-PLANES * points // 8)), ("policy", "<f2", points), ("result", "i1")])
+        self._ring_size = capacity + points
+        self._lines = folder / "games.jsonl"
+        if self._lines.exists():
+            self._read_games()
+        path = folder / "positions.bin"
+        if self.positions and (not path.exists() or path.stat().st_size != self._ring_size * record.itemsize):
+            raise UsageError(
+                f"expected {self._ring_size} positions of {width}x{height} in {path}; the size of the file does not fit"
+            )
+        self._ring = np.memmap(path, record, "r+" if self.positions else "w+", shape=self._ring_size)
+        self._file = open(self._lines, "a", encoding="utf-8")  # noqa: SIM115 - stays open during the run
+
+    def _read_games(self) -> None:
+        """Count the games, and remove an incomplete line at the end, since the next game would be appended to it."""
+        content = self._lines.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        for line in content[:whole].splitlines():
+            try:
+                game = json.loads(line)
+                number, start, length = int(game["game"]), int(game["start"]), len(game["moves"])
+            except (ValueError, KeyError, TypeError):
+                raise UsageError(f"expected one game per line in {self._lines}; got the line {line[:60]!r}") from None
+            if number != self.games:
+                raise UsageError(f"expected game {self.games} next in {self._lines}; got game {number}")
+            self.games += 1
+            self.positions += length
+            self.starts = max(self.starts, start + 1)
+        os.truncate(self._lines, whole)
+
+    def append(self, game: FinishedGame, origin: Origin) -> None:
+        """Add a game, which gets the number `games`."""
+        at = (self.positions + np.arange(len(game.moves))) % self._ring_size
+        self._ring["state"][at] = game.states
+        self._ring["policy"][at] = game.policies
+        self._ring["result"][at] = game.results
+        line = {
+            "game": self.games,
+            **vars(origin),
+            "winner": game.winner,
+            "resigned": game.resigned,
+            "moves": game.moves.tolist(),
+        }
+        self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        self._file.flush()
+        self.games += 1
+        self.positions += len(game.moves)
+
+    def __len__(self) -> int:
+        """The number of positions to learn from."""
+        return min(self.positions, self._capacity)
+
+    def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draw random positions, each under a random symmetry.
+
+        Returns:
+            states [count, 9, H, W], policies [count, A], results [count], all float32, for the side to move.
+        """
+        chosen = self._ring[(self.positions - 1 - rng.integers(len(self), size=count)) % self._ring_size]
+        which = rng.integers(self._symmetries.count, size=count)
+        states = self._symmetries.turn_states(unpack_states(chosen["state"], self._width, self._height), which)
+        policies = self._symmetries.turn_policies(chosen["policy"].astype(np.float32), which)
+        return states, policies, chosen["result"].astype(np.float32)
+
+    def flush(self) -> None:
+        """Write everything to the disk, so that it survives a crash of the machine."""
+        self._ring.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close the file of games."""
+        self._file.close()

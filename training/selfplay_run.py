@@ -1,0 +1,205 @@
+"""Long self-play runs: python -m training.selfplay_run PRESET --run FOLDER, then --run FOLDER --resume (docs/training.md).
+
+The command writes to FOLDER:
+
+    config.json                 the settings
+    checkpoint.pt               network, optimiser, counters, evaluations; always replaced as a whole
+    games.jsonl, positions.bin  every game, and the latest positions to learn from
+    networks/, best.model       the evaluated networks, and the best of them (without a gate the latest)
+    metrics.csv, elo.csv, sgf/  progress of the training, Elo of the networks above pure MCTS, sample games
+    curves.png, tensorboard/    if matplotlib and tensorboardX are installed (requirements-runs.txt)
+
+After Ctrl-C or a kill, --resume continues the run; only games in flight are lost. It also accepts new settings, except for
+those that the files depend on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import secrets
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from arena.engine.cores import available_cores
+from common.errors import UsageError
+from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
+from training.learner import Learner
+from training.old_settings import with_current_names
+from training.presets import LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
+from training.run_report import missing_packages
+from training.workers import Crew, InlineCrew, ProcessCrew
+
+SEED_LIMIT = 2**31
+
+
+@contextlib.contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Lock the folder within the block; the system releases the lock of a killed process.
+
+    Raises:
+        UsageError: another process has locked it.
+    """
+    import fcntl  # Linux and macOS
+
+    with open(folder / "lock", "a", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"expected no other process at work in {folder}; another one is using it") from None
+        yield
+
+
+def settings(options: argparse.Namespace) -> RunConfig:
+    """The settings of the run, from a preset or config.json and the command line.
+
+    Raises:
+        UsageError: they contradict each other.
+    """
+    path = options.run / "config.json"
+    if not options.resume:
+        if path.exists() or (options.run / "metrics.csv").exists():  # training.supervised writes metrics.csv as well
+            raise UsageError(f"expected a new folder without --resume; {options.run} already holds a run")
+        if options.preset is None:
+            raise UsageError(f"expected one of {', '.join(RUN_PRESETS)} for a new run; got no preset")
+        return changed(replace(RUN_PRESETS[options.preset], seed=secrets.randbelow(SEED_LIMIT)), options)
+    try:
+        before = RunConfig(**with_current_names(json.loads(path.read_text(encoding="utf-8"))))
+    except FileNotFoundError:
+        raise UsageError(f"expected a run to continue in {options.run}; there is none") from None
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise UsageError(f"expected the settings of a run in {path}; {error}") from None
+    config = changed(before, options)
+    for name in LASTING:
+        if (now := getattr(config, name)) != (was := getattr(before, name)):
+            raise UsageError(f"expected {option(name)} {was}, as when {options.run} was started; got {now}")
+    return config
+
+
+def first_weights(config: RunConfig) -> dict[str, Any]:
+    """The weights to start from.
+
+    Raises:
+        UsageError, WeightsError: the file holds no weights, or those of another board or depth.
+    """
+    weights = read_weights(config.init_model)
+    width, height, blocks = read_sizes(weights)
+    if blocks > config.blocks:
+        weights = without_idle_blocks(weights)
+        blocks = read_sizes(weights)[2]
+    if (width * height, blocks) != (config.board_width * config.board_height, config.blocks):
+        raise UsageError(
+            f"expected weights of a {config.board_width}x{config.board_height} board and {config.blocks} blocks in "
+            f"{config.init_model}; they have {width * height} points and {blocks} blocks"
+        )
+    return weights
+
+
+def make_run(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] | None) -> Learner:
+    """Start a run (from weights or from nothing), or continue one.
+
+    Raises:
+        UsageError: the weights to start from do not fit, or the files of the run are damaged.
+    """
+    try:
+        run = Learner(config, options.run, weights)
+    except NotImplementedError:
+        raise  # this is a RuntimeError as well
+    except RuntimeError as error:
+        if weights is None:
+            raise
+        reason = str(error).splitlines()[-1].strip()
+        raise UsageError(f"expected weights of this network in {config.init_model}; {reason}") from error
+    if options.resume:
+        run.resume()
+        run.write_config()
+    else:
+        run.begin()
+    return run
+
+
+def make_crew(run: Learner, options: argparse.Namespace) -> Crew:
+    """The members that play, as the command line says."""
+    seeds = (run.config.seed, run.replay.starts)
+    if options.ray_address:
+        from training.ray_workers import RayCrew
+
+        return RayCrew(run.config, seeds, options.workers, options.ray_address)
+    if options.workers == 0:
+        return InlineCrew(run.config, seeds)
+    return ProcessCrew(run.config, seeds, options.workers)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and run."""
+    parser = argparse.ArgumentParser(prog="training.selfplay_run", description="Self-play runs (docs/training.md).")
+    parser.add_argument("preset", nargs="?", choices=RUN_PRESETS, help="settings of a new run")
+    parser.add_argument(
+        "--run", type=Path, required=True, metavar="FOLDER", help="folder of the run's files, such as runs/NAME"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue the run in FOLDER")
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=available_cores() - 1,
+        metavar="N",
+        help="processes for self-play, in addition to one for evaluation and this one for learning; 0: everything in this "
+        "process (default: the number of cores minus one)",
+    )
+    parser.add_argument(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="play on a Ray cluster: HOST:PORT, or auto for a cluster started on this machine",
+    )
+    add_options(parser)
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    try:
+        if options.workers < 0:
+            raise UsageError(f"expected --workers of at least 0; got {options.workers}")
+        if options.ray_address and options.workers == 0:
+            raise UsageError("expected --workers of at least 1 with --ray-address; got 0")
+        if options.resume and options.preset:
+            raise UsageError("expected no preset with --resume, which reads the settings from the folder")
+        config = settings(options)
+        weights = first_weights(config) if config.init_model and not options.resume else None
+        options.run.mkdir(parents=True, exist_ok=True)
+        with only_one(options.run):
+            return go(config, options, weights)
+    except (UsageError, WeightsError, NotImplementedError) as error:
+        print(f"training.selfplay_run: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"training.selfplay_run: {error.filename or options.run} cannot be used: {error.strerror}", file=sys.stderr)
+        return 2
+
+
+def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] | None) -> int:
+    """Run until the end or until Ctrl-C."""
+    run = make_run(config, options, weights)
+    if missing := missing_packages():
+        print(
+            f"Not installed: {' and '.join(missing)} (for curves and TensorBoard events). To install: "
+            f"{sys.executable} -m pip install -r requirements-runs.txt",
+            file=sys.stderr,
+        )
+    crew = make_crew(run, options)
+    done = f"{run.replay.games} of {config.games} games"
+    print(f"{options.run}: seed {config.seed}, {done}, workers: {options.workers}", flush=True)
+    try:
+        run.go(crew)
+    except KeyboardInterrupt:
+        print(f"Interrupted after {run.replay.games} games and {run.steps} steps; continue with --resume.", file=sys.stderr)
+        return 0
+    print(f"{run.replay.games} games, {run.steps} steps; the best network is {options.run / 'best.model'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
