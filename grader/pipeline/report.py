@@ -1,4 +1,4 @@
-"""Results -> a self-contained report.html that a student understands: every check, its points and its reason."""
+"""Results -> a self-contained report.html that a student can understand: every check with its points and the reason."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ STATUS_WORDS = {
 
 
 def format_points(value: float) -> str:
-    """Points without superfluous zeros."""
+    """Points without trailing zeros."""
     return f"{value:g}"
 
 
 def without_control_characters(value: Any) -> Any:
-    """A text without control characters, which what a submission wrote may carry."""
+    """A text without control characters, which the output of a submission may contain; other values are unchanged."""
     return on_screen(value, keep="\n") if isinstance(value, str) else value
 
 
