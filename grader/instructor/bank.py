@@ -34,7 +34,7 @@ FAMILIES: dict[str, Callable[[Random], Any]] = {
 }
 EXPLAINED = ("certain", "search 0", "search 1", "search 2")
 """Beginnings of the families whose answers hold the searches with a slip."""
-Row = tuple[int, dict[str, np.ndarray]]
+BankRow = tuple[int, dict[str, np.ndarray]]
 
 
 def make_bank(seed: int, cases: int = CASES, jobs: int = 1) -> bytes:
@@ -54,7 +54,7 @@ def make_bank(seed: int, cases: int = CASES, jobs: int = 1) -> bytes:
     return file.getvalue()
 
 
-def _all_rows(seed: int, cases: int, jobs: int) -> list[list[Row]]:
+def _all_rows(seed: int, cases: int, jobs: int) -> list[list[BankRow]]:
     """Of each family in their order."""
     work = partial(_family, seed=seed, cases=cases)
     if jobs == 1:
@@ -64,12 +64,12 @@ def _all_rows(seed: int, cases: int, jobs: int) -> list[list[Row]]:
         return list(pool.map(work, FAMILIES))
 
 
-def _family(family: str, seed: int, cases: int) -> list[Row]:
+def _family(family: str, seed: int, cases: int) -> list[BankRow]:
     rows = _rows(family, Random(f"{seed}:{family}"))
     return [next(rows) for _ in range(cases)]
 
 
-def _rows(family: str, rng: Random) -> Iterator[Row]:
+def _rows(family: str, rng: Random) -> Iterator[BankRow]:
     explained = family.startswith(EXPLAINED)
     while True:
         case_seed = rng.randrange(2**31)

@@ -23,7 +23,7 @@ ENGINE, PYTHON = "engine", "Python"
 
 
 @dataclass(frozen=True)
-class Pair:
+class SimilarPair:
     """Two submissions that have much in common.
 
     Attributes:
@@ -39,7 +39,7 @@ class Pair:
     fingerprints: int
 
 
-def parts_of(submission: Submission, given: Fingerprints) -> dict[str, Fingerprints]:
+def part_fingerprints(submission: Submission, given: Fingerprints) -> dict[str, Fingerprints]:
     """Part -> fingerprints, without what everyone was given."""
     files: dict[str, list[Fingerprints]] = {ENGINE: [], PYTHON: []}
     for path, content in submission.files.items():
@@ -48,7 +48,7 @@ def parts_of(submission: Submission, given: Fingerprints) -> dict[str, Fingerpri
     return {part: Fingerprints.union(several).without(given) for part, several in files.items()}
 
 
-def like_pairs(parts: dict[str, dict[str, Fingerprints]], least: float) -> list[Pair]:
+def similar_pairs(parts: dict[str, dict[str, Fingerprints]], least: float) -> list[SimilarPair]:
     """Pairs with at least that share in common, the largest first.
 
     Args:
@@ -62,7 +62,7 @@ def like_pairs(parts: dict[str, dict[str, Fingerprints]], least: float) -> list[
                 continue
             common = one[part].common(other[part])
             if common >= least * shorter:
-                found.append(Pair(first, second, part, common / shorter, common))
+                found.append(SimilarPair(first, second, part, common / shorter, common))
     return sorted(found, key=lambda pair: (-pair.share, pair.first, pair.second))
 
 
@@ -84,10 +84,10 @@ def main(paths: Sequence[Path], out: Path | None, announce: Announce, root: Path
             announce(f"{path} was left out: {error}")
             continue
         # Two students may have packed archives of the same name in folders of their own.
-        parts[submission.name if submission.name not in parts else str(path)] = parts_of(submission, given)
+        parts[submission.name if submission.name not in parts else str(path)] = part_fingerprints(submission, given)
     if len(parts) < 2:
         raise UsageError(f"expected at least two submissions that can be read; got {len(parts)}")
-    pairs = like_pairs(parts, assignment.likeness.pair)
+    pairs = similar_pairs(parts, assignment.likeness.pair)
     for pair in pairs:
         announce(f"{pair.share:4.0%}  {pair.part:6}  {pair.first}  {pair.second}  ({pair.fingerprints} fingerprints)")
     announce(

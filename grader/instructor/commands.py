@@ -54,7 +54,8 @@ def trust_command(options: argparse.Namespace) -> int:
     if options.seeds < 1 or options.jobs < 1:
         raise UsageError(f"expected --seeds and --jobs of at least 1; got {options.seeds} and {options.jobs}")
     seeds = range(options.seed, options.seed + options.seeds)
-    return trust.main(options.only, kinds, seeds, options.out, Screen(), long=options.long, jobs=options.jobs)
+    chosen = trust.TrustOptions(options.only, kinds, seeds, options.out, options.long, options.jobs)
+    return trust.main(chosen, Screen())
 
 
 def add_commands(commands: Any) -> None:

@@ -20,7 +20,7 @@ from grader.assignment import Assignment, load_assignment
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.grading import Announce, absent_verdicts, environment, grade_submission, require_strong
 from grader.pipeline.order import Order, grader_digest
-from grader.pipeline.report import number
+from grader.pipeline.report import format_points
 from grader.pipeline.results import RESULTS, SUBMISSION, Results, Verdict, read_results
 from grader.pipeline.submission import Submission, read_submission
 
@@ -65,7 +65,7 @@ def differences(results: Results, sandbox: Sandbox, assignment: Assignment) -> l
     return found + ["the grader's own code, the framework or assignment.toml"] * (results.grader != grader_digest(assignment))
 
 
-def same(recorded: Verdict, repeated: Verdict) -> bool:
+def same_outcome(recorded: Verdict, repeated: Verdict) -> bool:
     """Whether both give the same; the words may differ, as where they tell a time."""
     return (recorded.status, recorded.points) == (repeated.status, repeated.points)
 
@@ -79,13 +79,13 @@ def _load_under(verdict: Verdict) -> Load:
         return Load()
 
 
-def compare(recorded: Verdict, repeated: Verdict) -> list[str]:
+def comparison(recorded: Verdict, repeated: Verdict) -> list[str]:
     """The lines that show a check: its outcome, what was expected, and both verdicts with their evidence."""
-    lines = [f"{recorded.id}: {'same' if same(recorded, repeated) else 'DIFFERENT'}"]
+    lines = [f"{recorded.id}: {'same' if same_outcome(recorded, repeated) else 'DIFFERENT'}"]
     if recorded.expected or repeated.expected:
         lines.append(f"expected  {recorded.expected or repeated.expected}")
     for name, verdict in (("recorded", recorded), ("repeated", repeated)):
-        points = f"{number(verdict.points)}/{number(verdict.max_points)}"
+        points = f"{format_points(verdict.points)}/{format_points(verdict.max_points)}"
         lines.append(f"{name}  {verdict.status} {points}: {verdict.message}")
         if verdict.seen and verdict.seen not in verdict.message:
             lines.append(f"  seen      {verdict.seen}")
@@ -141,8 +141,8 @@ def main(
     )
     pairs = [(recorded[verdict.id], verdict) for verdict in repeated.verdicts if verdict.id in wanted]
     for pair in pairs:
-        for line in compare(*pair):
+        for line in comparison(*pair):
             announce(line)
-    agreeing = sum(same(*pair) for pair in pairs)
+    agreeing = sum(same_outcome(*pair) for pair in pairs)
     announce(f"{agreeing} of {len(pairs)} verdicts are the same; the repeated run is in {out / submission.name}.")
     return 0 if agreeing == len(pairs) else 1
