@@ -90,6 +90,9 @@ def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
         raise WeightsError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
     try:
         state = _state_dict(Path(path))
+    except ValueError as error:
+        raise WeightsError(f"expected weights of the policy-value network in {path}; it holds something else") from error
+    try:
         read_sizes(state)
     except ValueError as error:
         raise WeightsError(f"expected weights of the policy-value network in {path}: {error}") from error

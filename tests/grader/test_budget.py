@@ -21,7 +21,7 @@ from grader.pipeline.order import Order
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = ("mcts_pure.tree", "mcts_pure.reuse", "mcts_alphazero.reuse")
-SLEEPS = "import time\n\n\nclass MCTSPlayer:\n    def __init__(self, **_):\n        time.sleep(1000)\n"
+SLEEPS = "\n\nimport time\n\n\nclass MCTSPlayer:\n    def __init__(self, **_):\n        time.sleep(1000)\n"
 
 
 class Tree:
@@ -119,7 +119,8 @@ def sleeper(tmp_path):
     """The reference, whose pure search sleeps."""
     folder = tmp_path / "in" / "sleeper"
     shutil.copytree(ROOT / "instructor" / "reference" / "AlphaZero", folder / "AlphaZero")
-    (folder / "AlphaZero" / "mcts_pure.py").write_text(SLEEPS, encoding="utf-8")
+    with open(folder / "AlphaZero" / "mcts_pure.py", "a", encoding="utf-8") as file:
+        file.write(SLEEPS)
     return folder
 
 
