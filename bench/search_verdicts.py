@@ -72,7 +72,7 @@ def tests_of(groups: set[str]) -> dict[str, Any]:
 def verdict_of(check: str, test: Any, seed: int, local: LocalWorker, shares: dict[str, float]) -> tuple[float, str]:
     """The share of the points and the message; -1 for what could not be graded."""
     ruling = Ruling(shares=shares)
-    local.seed_rng = Random(f"{seed}:{check}:dice")
+    local.seed_rng = Random(f"{seed}:{check}:dice")  # codespell:ignore dice
     try:
         fixtures = {"worker": local, "ruling": ruling, "rng": Random(f"{seed}:{check}"), "oracle": find_oracle()}
         test(**{name: fixtures[name] for name in signature(test).parameters})

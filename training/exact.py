@@ -133,7 +133,7 @@ def _play_seat(choose_among: ChooseAmong, seat: int, size: Size) -> LineCounts:
 def remembered(policy_value_fn: PolicyValueFunction) -> PolicyValueFunction:
     """The same function, asked once for each line of moves: what it said first, it says again.
 
-    So a randomised function becomes a fixed one, drawn once. To be made anew when the network has learnt.
+    So a randomised function becomes a fixed one, drawn once. Make it again when the network has learnt.
     """
     known: dict[Line, tuple[list[tuple[int, float]], Any]] = {}
 
@@ -184,7 +184,7 @@ def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3,
     counted are then not the player's own.
 
     Args:
-        new_player: makes the player, anew for each decision, so that no tree goes over from one line to another.
+        new_player: makes a fresh player for each decision, so that no tree passes from one line to another.
         alike: decide lines that are one another's mirror image or rotation together, once. That is right for an evaluation
             through a random symmetry, under which they are one and the same.
     """

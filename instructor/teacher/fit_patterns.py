@@ -1,7 +1,7 @@
 """The weights of the reference's evaluation, fitted to results: `make fit ARGS="FILE..."`.
 
 FILE: games of build/teacher/15 (docs/training.md). For each quiet position of theirs `counts.cpp` gives how often each pattern
-stands on the board, and a logistic regression foretells by these counts whether the side to move wins:
+stands on the board, and a logistic regression predicts from these counts whether the side to move wins:
 
     log odds  =  a * (sum_p v_p * ((1 + t) * own_p - their_p)  +  r . ready  +  tempo)
 

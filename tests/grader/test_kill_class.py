@@ -88,7 +88,7 @@ def test_a_class_killed_again_and_again_grades_nothing_twice_and_loses_nothing(t
         if killed:
             table.append((moment, version, sum(v == version for _, v in finished)))
         if all((name, version) in finished for name in NAMES):
-            version += 1  # handed in anew: what is finished has to be moved, at some moment of which the next kill comes
+            version += 1  # handed in again: what is finished has to be moved, and the next kill comes at some moment of that
             paths = hand_in(tmp_path / "in", version)
     wanted = submission_digests(paths)
     assert start(paths, out, stdout=subprocess.DEVNULL).wait() == 1  # of every part but one nothing was handed in

@@ -1,4 +1,4 @@
-"""The reference as the package AlphaZero, and evaluators that a test can foretell."""
+"""The reference as the package AlphaZero, and evaluators whose answers a test can predict."""
 
 import importlib
 import sys

@@ -104,7 +104,7 @@ def test_games_together_have_the_trees_that_each_has_alone_and_that_the_graders_
 
 
 def test_games_at_different_moves_keep_their_trees_apart(fixed_evaluator):
-    """Three games go on move after move, one of them begins anew in between; each is as if it were alone."""
+    """Three games go on move after move, one of them begins again in between; each is as if it were alone."""
     evaluate = fixed_evaluator(9)
     together, boards = make_search(3, 9, evaluate, 30), Boards(3, 3, 3, 3)
     alone = [make_search(1, 9, evaluate, 30) for _ in range(3)]

@@ -75,7 +75,7 @@ def test_wins_losses_and_draws_are_as_frequent_as_on_the_board(moves, size):
 
 
 def test_the_search_over_rollouts_has_the_references_tree(reference, monkeypatch):
-    """With one result for both in place of the dice, visit by visit, also where the game ends within the tree."""
+    """With one result for both instead of random rollouts, visit by visit, also where the game ends within the tree."""
 
     def result_of(moves_and_players):
         return float(sum((move + 1) ** 2 * player for move, player in moves_and_players) % 3 - 1)

@@ -40,7 +40,7 @@ class TrainedNetwork:
 def trained(run: Run, worker: Worker) -> TrainedNetwork:
     """Train once for both checks; StudentFault if the training fails before the first test."""
     profile, rng = run.profile.training, run.random("training")
-    worker.seed_rng = run.random("training:dice")
+    worker.seed_rng = run.random("training:dice")  # codespell:ignore dice
     best, curve = None, []
     for _ in range(profile.seeds):
         seed, games = rng.randrange(2**31), 0

@@ -109,7 +109,7 @@ def trained(run: Run, worker: Worker) -> TrainedNetwork:
 
 def train_best(run: Run, worker: Worker) -> TrainedNetwork:
     """The best network trained with the student's search, or with the grader's if the student's lost points."""
-    rng, worker.seed_rng = run.random("training"), run.random("training:dice")
+    rng, worker.seed_rng = run.random("training"), run.random("training:dice")  # codespell:ignore dice
     best = _train(run, worker, rng, trusted_search=False)
     lost = [i for i, ruled in run.verdicts.items() if i.startswith(SEARCH_CHECKS) and ruled.status in (FAILED, PARTIAL)]
     if best.worst > 0 and lost:
