@@ -138,7 +138,7 @@ def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
     environment["TMPDIR"] = str(run.folder / SCRATCH)
     environment.pop("PYTEST_ADDOPTS", None)
     budget = Budget(60 * run.profile.budget_minutes, run.assignment.deadlines_s(run.profile))
-    log_path, told = run.folder / "checks.log", set[str]()
+    log_path, said = run.folder / "checks.log", set[str]()
     while True:
         with open(log_path, "ab") as log:
             process = subprocess.Popen(
@@ -151,10 +151,10 @@ def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
                 start_new_session=True,
                 preexec_fn=partial(_die_with, os.getpid()),
             )
-        overrun = _wait(process, run, budget, lambda: _announce_new(run, told, announce))
+        overrun = _wait(process, run, budget, lambda: _announce_new(run, said, announce))
         if overrun:
             _set_aside(run, budget, overrun)
-            _announce_new(run, told, announce)
+            _announce_new(run, said, announce)
         if not overrun or budget.spent:
             return process.returncode, log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
 
@@ -213,14 +213,14 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _announce_new(run: Run, told: set[str], announce: Announce) -> None:
+def _announce_new(run: Run, said: set[str], announce: Announce) -> None:
     verdicts = run.verdicts
     for check_id, verdict in verdicts.items():
-        if check_id not in told:
-            told.add(check_id)
+        if check_id not in said:
+            said.add(check_id)
             points = f"{verdict.points:g}/{verdict.max_points:g}"
             announce(
-                f"[{len(told):2}/{len(run.assignment.checks)}] {check_id:28} {verdict.status:15} {points:>7}  {verdict.message}"
+                f"[{len(said):2}/{len(run.assignment.checks)}] {check_id:28} {verdict.status:15} {points:>7}  {verdict.message}"
             )
     try:
         progress = (run.folder / PROGRESS).read_text(encoding="utf-8")

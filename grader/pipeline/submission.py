@@ -238,16 +238,16 @@ class _Selection:
         ignored: list[tuple[str, str]] = []
         for path in self.entries.files:
             relative, below = places.relative(path), places.from_above(path)
-            told = below.casefold()
+            folded = below.casefold()
             if path in collected:
                 continue
             if matches(relative, assignment.protected):
                 ignored.append((relative, "handed out: the framework's own is used"))
             elif matches(relative, assignment.framework):
                 ignored.append((relative, "part of the framework: the clean one is used"))
-            elif matches(told, patterns) or (
+            elif matches(folded, patterns) or (
                 not self.at_the_top  # where other folders hold what was handed out or made
-                and matches(told.rpartition("/")[2], names)
+                and matches(folded.rpartition("/")[2], names)
                 and not matches(relative, assignment.kit)
             ):
                 reports.setdefault(below if below not in reports else path, path)

@@ -60,7 +60,7 @@ def contents(folder):
 def test_verdicts_are_repeated_beside_the_recorded_ones_and_the_record_stays(run, tmp_path):
     before = contents(run)
     code, said, _ = call(run, "mcts_pure", "--out", tmp_path / "again")
-    assert code == 0 and "4 of 4 verdicts are the same" in said and "Not as it was then" not in said
+    assert code == 0 and "4 of 4 verdicts are the same" in said and "Changed since the grading" not in said
     tree = said[said.index("mcts_pure.tree: same") :]
     recorded, repeated = (next(line for line in tree.splitlines() if word in line) for word in ("recorded", "repeated"))
     assert "failed 0/2: " in recorded and recorded.replace("recorded", "repeated") == repeated
@@ -83,7 +83,7 @@ def test_a_verdict_that_differs_is_shown_with_what_differs_since(run, tmp_path, 
     path.write_text(json.dumps(resealed(results, run)))
     lines = []
     assert replay.main(path, ["mcts_pure.tree"], tmp_path / "again", lines.append, level=None) == 1
-    assert [line for line in lines if line.startswith("Not as it was then: torch 1.0, now ")]
+    assert [line for line in lines if line.startswith("Changed since the grading: torch 1.0, now ")]
     assert "mcts_pure.tree: DIFFERENT" in lines and lines[-1].startswith("0 of 1 verdicts are the same")
 
 
@@ -172,7 +172,7 @@ def test_a_difference_in_games_of_a_busy_machine_is_told_with_its_likely_cause(b
     lines = replay.comparison(verdicts["recorded"], verdicts["repeated"])
     told = [line for line in lines if "busy machine" in line]
     assert len(told) == 1 and f"{busy} on a busy machine: Other programs withheld 50 % of the time in 1 of 1 games." in told[0]
-    assert "repeat it on a free machine" in told[0]
+    assert "repeat it on an idle machine" in told[0]
 
 
 @pytest.mark.parametrize("games", [[{"index": 3}], 150, ["x"], None])
