@@ -158,7 +158,8 @@ def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scal
     is_held_back = np.array([game["seed"] % HELD_BACK_EVERY == 0 for game in games], dtype=bool)
     if not 0 < is_held_back.sum() < len(games):
         raise GamesError(
-            f"expected some games with seeds that are multiples of {HELD_BACK_EVERY} and some with other seeds in {', '.join(paths) or 'no file'}; "
+            f"expected some games with seeds that are multiples of {HELD_BACK_EVERY} and some with other seeds "
+            f"in {', '.join(paths) or 'no file'}; "
             f"got {len(games)} games"
         )
     everything = Positions(size, moves, **{name: np.concatenate(arrays) for name, arrays in parts.items()})

@@ -75,7 +75,9 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and export."""
-    parser = argparse.ArgumentParser(prog="training.export_run", description="Export weights with a manifest (docs/training.md).")
+    parser = argparse.ArgumentParser(
+        prog="training.export_run", description="Export weights with a manifest (docs/training.md)."
+    )
     parser.add_argument("run", type=Path, help="folder of a training.selfplay_run run")
     parser.add_argument("weights", type=Path, help="file to write, such as model/5_5_4.model")
     parser.add_argument("--blocks", type=int, metavar="N", help="residual blocks (default: the run's)")

@@ -119,7 +119,7 @@ def test_a_training_that_goes_on_by_other_settings_says_so(train):
     training.run()
     assert training.samples == 384
     training.config = SupervisedConfig(**{**SETTINGS, "size": 7})
-    with pytest.raises(CallError, match="expected a training on 7x7"):
+    with pytest.raises(CallError, match="expected a training run on 7x7"):
         training.restore()
 
 
