@@ -11,8 +11,8 @@ for the network. From the rules upwards:
     tree, puct, gumbel          search trees as arrays; PUCT (Silver et al. 2017); Gumbel AlphaZero (Danihelka et al. 2022)
     selfplay, samples, fast     an endless stream of games; their compact form; train.py --fast
     matches, ratings            games between two agents; Elo ratings of several players
-    selfplay_run                the command for long runs, built on presets, learner, replay_buffer, run_report, and workers (on this
-                                machine) or ray_workers (on a cluster); old_settings reads the folders of earlier runs
+    selfplay_run                the command for long runs, built on presets, learner, replay_buffer, run_report, and workers (on
+                                this machine) or ray_workers (on a cluster); old_settings reads the folders of earlier runs
     dataset, supervised         supervised training on the games of an engine
     export, export_run          weights with a manifest
     alphago                     the stages of AlphaGo (Silver et al. 2016)

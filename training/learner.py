@@ -203,7 +203,7 @@ class Learner:
         return self.folder / "networks" / f"{self.evaluations[evaluation]['games']:07}.model"
 
     def _save(self) -> None:
-        """Write a row of metrics and then the checkpoint: rows that are later than the checkpoint can be removed on resuming."""
+        """Write a row of metrics and then the checkpoint: on resuming, rows later than the checkpoint can be removed."""
         self.replay.flush()
         now, games = time.monotonic(), self.replay.games
         passed = now - self._saved_at

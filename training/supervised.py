@@ -5,7 +5,7 @@ With --evaluate WEIGHTS instead of --run, it measures any weights on the games t
 The method follows Silver et al. 2016, section "Supervised learning of policy networks", but trains both heads at once. A
 step takes random positions, each under a random symmetry, and descends the gradient of
 
-    mean (-log p(engine's move))  +  value_weight * mean (v - value)^2  +  weight_decay / 2 * ||w||^2      w: all parameters but biases
+    mean (-log p(engine's move))  +  value_weight * mean (v - value)^2  +  weight_decay / 2 * ||w||^2      w: all but the biases
 
 by SGD with Nesterov momentum, where `value` comes from training.dataset and is seen by the side to move. The learning rate
 falls along a cosine. A network may start with few residual blocks and be deepened with blocks that change nothing at first

@@ -1,8 +1,8 @@
 """The members of a run that play games: workers for self-play and one evaluator, in this process or in their own processes.
 
 A crew starts tasks (`start`) and returns their results later, in any order (`next_result`). A member does one task at a time
-and keeps its state between tasks; a worker, for example, keeps its games in flight. Weights are sent as the bytes of a state_dict, so that a
-member can run on any machine (`ray_workers.py`).
+and keeps its state between tasks; a worker, for example, keeps its games in flight. Weights are sent as the bytes of a
+state_dict, so that a member can run on any machine (`ray_workers.py`).
 """
 
 from __future__ import annotations
