@@ -42,7 +42,8 @@ SMALLEST = np.finfo(np.float32).tiny  # replaces a float32 prior of 0, since the
 
 @dataclass(frozen=True)
 class GumbelSettings:
-    """
+    """Settings of Gumbel search.
+
     Attributes:
         playouts: n, the number of playouts for each move, in addition to the evaluation of the position itself.
         considered: m, the number of moves considered at the root; all legal moves if there are fewer.

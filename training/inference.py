@@ -158,7 +158,7 @@ class PositionCache:
         packed = np.packbits(states.reshape(len(states), -1) != 0, axis=1)
         size, text = packed.shape[1], packed.tobytes()
         keys = [text[at : at + size] for at in range(0, len(text), size)]
-        # Evaluate an unknown state once even if it occurs several times, as happens at the start of games.
+        # Evaluate an unknown state once even if it occurs several times, as happens while all games begin alike.
         unknown = {key: place for place, key in enumerate(keys) if key not in self._known}
         known = {key: self._known[key] for key in keys if key not in unknown}
         if unknown:

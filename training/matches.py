@@ -109,7 +109,8 @@ class PlayedGame:
 
 @dataclass(frozen=True)
 class PlayedMatch:
-    """
+    """A match that has been played.
+
     Attributes:
         games: the games in order of their numbers.
         verdict: the verdict of the stopping rule that ended the match early, or None.
@@ -126,7 +127,8 @@ class PlayedMatch:
 
 @dataclass(frozen=True)
 class MatchSettings:
-    """
+    """Settings of a match.
+
     Attributes:
         board: (width, height, n_in_row).
         games: the number of games to play; it must be even.

@@ -57,7 +57,8 @@ class LockstepSearch(Protocol):
 
 @dataclass(frozen=True)
 class PuctSettings:
-    """
+    """Settings of PUCT search.
+
     Attributes:
         playouts: the number of playouts for each move, in addition to those already in a tree that was kept.
         c_puct: the weight of the exploration bonus.

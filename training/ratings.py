@@ -18,7 +18,7 @@ ELO_PER_NAT = 400 / log(10)
 
 @dataclass(frozen=True)
 class RatedPair:
-    """A match: the player `stronger` scored `points` in `games` effective games. Despite its name it need not be stronger."""
+    """A match in which player `stronger` scored `points` in `games` effective games; it need not be the stronger player."""
 
     weaker: int
     stronger: int

@@ -60,7 +60,7 @@ def sample_to_sgf(game: SampleGame, width: int, height: int) -> str:
 
 
 class RunReport:
-    """The files of a run that are meant for people.
+    """The files of a run that are meant for people to read.
 
     Args:
         folder: the run's folder.

@@ -22,7 +22,8 @@ from training.samples import FinishedGame, pack_states
 
 @dataclass(frozen=True)
 class SelfPlaySettings:
-    """
+    """Settings of self-play.
+
     Attributes:
         board_width, board_height, n_in_row: the board's size and the length of a winning row.
         games: G, the number of games side by side, and so of states in a batch for the network.
@@ -49,7 +50,7 @@ def make_search(settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.ra
 
 
 class SelfPlay:
-    """G games in flight.
+    """Self-play with G games in flight.
 
     Args:
         settings: the settings of board, games and search.

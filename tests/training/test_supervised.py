@@ -213,7 +213,7 @@ def test_the_learning_rate_warms_up_and_falls_to_nothing(train):
     [
         ("size = ", "expected a configuration in"),
         ("size = 6\nbloks = 3\n", "differing: .*bloks"),
-        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "depths": [[0, 3], [9, 2]]}.items()), "depths from 0 samples on"),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "depths": [[0, 3], [9, 2]]}.items()), "depths that start at 0"),
     ],
 )
 def test_a_configuration_that_is_none_is_refused(tmp_path, text, words):

@@ -167,7 +167,7 @@ class Reinforce:
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.max_gradient)
         with torch.no_grad():
             for weight in self.model.parameters():
-                if weight.grad is not None:  # the value head takes no part
+                if weight.grad is not None:  # the value head has no gradient
                     weight.sub_(weight.grad, alpha=self.settings.learning_rate)
 
     # ------------------------------------------------------------------------------------------- measuring
