@@ -1,1 +1,1 @@
-"""What every room uses and what uses no room: errors, files, text, weights, and which stub comes next."""
+"""Modules that every package may import and that import no other package of this repository."""

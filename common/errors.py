@@ -1,4 +1,4 @@
-"""The mistake of whoever calls a program of ours."""
+"""The error for a mistake of the person who called a program."""
 
 
 class UsageError(Exception):

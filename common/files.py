@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Write files so that they appear as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """A new file beside `path`, which takes its place at the end of the block; if the block fails, nothing has changed.
+    """The path of a new file that replaces `path` at the end of the block; if the block fails, `path` is unchanged.
 
     Args:
-        durable: whether the content is on the disk before it takes the place, as what must outlive a power cut.
+        durable: whether to flush the content to disk before the replacement, so that it survives a power cut.
     """
     unfinished = path.with_name(f".{path.name}.part")
     try:
@@ -27,10 +27,10 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> None:
-    """Write a file in place of what was there; whoever reads it meanwhile, or after a kill, finds all of the old or the new.
+    """Write a file, replacing an existing one; a reader sees the whole old or the whole new content, even after a kill.
 
     Args:
-        content: text is written as UTF-8; what of it has no UTF-8 form, as in a file's name of other bytes, is escaped.
+        content: text is written as UTF-8; characters without a UTF-8 form (lone surrogates in file names) are escaped.
         durable: see `replacing`.
     """
     with replacing(path, durable=durable) as unfinished:

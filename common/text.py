@@ -5,21 +5,21 @@ Names of archives and files, messages of programs and names from a roster come f
 
 from __future__ import annotations
 
-# What a spreadsheet takes for the beginning of a formula, also in full width (OWASP, "CSV Injection").
+# Characters with which a formula begins in a spreadsheet, also in full width (OWASP, "CSV Injection").
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def on_screen(text: str, keep: str = "") -> str:
-    """The text as one line: nothing that a terminal obeys, nothing that turns the direction of writing.
+    """The text as one line, without characters that a terminal obeys or that reverse the direction of writing.
 
     Args:
-        keep: control characters that stay, such as a newline.
+        keep: control characters to keep, such as a newline.
     """
     return "".join(c if c.isprintable() or c in keep else " " for c in text)
 
 
 def csv_cell(value: object) -> str:
-    """What `csv.writer` is given for the value: text that a spreadsheet would compute begins with an apostrophe."""
+    """The value as text for `csv.writer`; text that a spreadsheet would compute gets an apostrophe in front."""
     if value is None or isinstance(value, (int, float)):
         return "" if value is None else str(value)
     text = on_screen(str(value))

@@ -1,15 +1,15 @@
-"""Which of the student's files is to be written next, as train.py and human_play.py tell whoever starts them too early."""
+"""Which file the student should write next; train.py and human_play.py say so when they are started too early."""
 
 import os
 import re
 
 STUBS_IN_ORDER = ("AlphaZero/mcts_pure.py", "AlphaZero/policy_value_net_torch.py", "AlphaZero/mcts_alphaZero.py")
-# What a stub raises: its file, the method and the section of the handout.
+# The error that a stub raises; it names the file, the method and the section of the handout.
 REMINDER = re.compile(r'raise NotImplementedError\("[^":]+: (?P<method>[^":]+): see handout section (?P<section>[\d.]+)"\)')
 
 
 def first_unwritten(error):
-    """One sentence (without its full stop) on the first stub that is not filled in, in the order of the handout.
+    """One sentence, without the full stop, about the first stub in the handout's order that is not filled in.
 
     Args:
         error: the NotImplementedError that a stub raised, of this file or of a later one.

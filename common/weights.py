@@ -24,11 +24,11 @@ Network = TypeVar("Network")
 
 
 class WeightsError(ValueError):
-    """The file does not hold weights of this network for this board: what was expected and what came, in one sentence."""
+    """A file does not hold weights of this network for this board; the sentence says what was expected and what came."""
 
 
 def expected_layout(width: int, height: int, block: int) -> dict[str, tuple[int, ...]]:
-    """Key -> shape of a state_dict on that board with that many residual blocks."""
+    """Key -> shape of a state_dict for a board of this size and this number of residual blocks."""
     area, points = (height + 4) * (width + 4), width * height
 
     def conv(name: str, out: int, into: int, size: int) -> dict[str, tuple[int, ...]]:
@@ -50,17 +50,17 @@ def expected_layout(width: int, height: int, block: int) -> dict[str, tuple[int,
 
 
 def read_sizes(weights: StateDict, width: int | None = None, height: int | None = None) -> tuple[int, int, int]:
-    """(width, height, block) from the shapes; a board is taken for square unless its width or height is given.
+    """(width, height, number of residual blocks), derived from the shapes.
 
     Raises:
-        ValueError: a layer is missing, or the shapes belong to no such board.
+        ValueError: a layer is missing, or no such board has these shapes.
     """
     try:
         points, area = weights["dense_layer_1.weight"].shape[0], weights["dense_layer_2.weight"].shape[1]
     except (KeyError, IndexError) as error:
         raise ValueError(f"expected the layers of the policy-value network; {error} is missing or misshaped") from error
     if width is None and height is None:
-        # width * height and (width + 4) * (height + 4) give the two sides; which is which they do not say.
+        # width * height and (width + 4) * (height + 4) give the two sides, but not which of them is the width.
         total = (area - points - 16) // 4
         root = isqrt(max(0, total * total - 4 * points))
         width, height = (total + root) // 2, (total - root) // 2
@@ -70,7 +70,7 @@ def read_sizes(weights: StateDict, width: int | None = None, height: int | None 
     elif height is None:
         height = points // width
     if width * height != points or (width + 4) * (height + 4) != area:
-        raise ValueError(f"expected layers of one board; no board has {points} points and {area} padded points")
+        raise ValueError(f"expected layers for one board; no board has {points} points and {area} points with padding")
     block = len({key.split(".")[1] for key in weights if key.startswith("resnet.")})
     for key, shape in expected_layout(width, height, block).items():
         if key not in weights and not key.endswith("num_batches_tracked"):
@@ -81,7 +81,7 @@ def read_sizes(weights: StateDict, width: int | None = None, height: int | None 
 
 
 def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
-    """A weights file of this network as tensors, loaded without running anything in it.
+    """Read a weights file of this network as tensors, without running any code in it.
 
     Raises:
         WeightsError: the file is missing, too large, or holds something else.
@@ -90,6 +90,9 @@ def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
         raise WeightsError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
     try:
         state = _state_dict(Path(path))
+    except ValueError as error:
+        raise WeightsError(f"expected weights of the policy-value network in {path}; it holds something else") from error
+    try:
         read_sizes(state)
     except ValueError as error:
         raise WeightsError(f"expected weights of the policy-value network in {path}: {error}") from error
@@ -97,10 +100,11 @@ def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def load_weights(path: Path) -> dict[str, np.ndarray]:
-    """Any bare state_dict as arrays, loaded without running anything in it.
+    """Read any bare state_dict as arrays, without running any code in it.
 
     Raises:
-        ValueError: the file is missing, too large, no plain state_dict, or holds NaN or infinity; one sentence.
+        ValueError: the file is missing, too large, not a plain state_dict, or holds NaN or infinity; the message is one
+            sentence.
     """
     if not path.is_file():
         raise ValueError(f"expected a weights file at {path}; nothing is there")
@@ -117,29 +121,29 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
 
 
 def _state_dict(path: Path) -> dict[str, Any]:
-    """The tensors of a file; ValueError says why there are none."""
+    """The tensors of a file; a ValueError says why they cannot be read."""
     import torch
 
     most = f"{MAX_WEIGHTS_BYTES >> 20} MiB"
     if path.stat().st_size > MAX_WEIGHTS_BYTES:
-        raise ValueError(f"the file is larger than {most}, at most so much is read")
+        raise ValueError(f"the file is larger than {most}, the most that is read")
     try:
         with warnings.catch_warnings(action="ignore"):
             state = torch.load(path, map_location="cpu", weights_only=True)
         size = sum(tensor.numel() * tensor.element_size() for tensor in state.values())
-    except Exception as error:  # what torch's unpickler raises for another kind of file has no common class
+    except Exception as error:  # the errors of torch's unpickler for other kinds of files have no common class
         raise ValueError(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
     if size > MAX_WEIGHTS_BYTES:
-        raise ValueError(f"its tensors are larger than {most}, at most so much is read")
-    # Without torch's version of each layer, which would make num_batches_tracked obligatory.
+        raise ValueError(f"its tensors are larger than {most}, the most that is read")
+    # A plain dict drops torch's version number of each layer, which would make num_batches_tracked mandatory.
     return {str(key): tensor for key, tensor in state.items()}
 
 
 def without_idle_blocks(weights: StateDict) -> dict[str, Any]:
-    """Weights that give the same outputs without the residual blocks that change nothing; the others are renumbered.
+    """The weights without the residual blocks that change nothing; the other blocks are renumbered.
 
-    A block whose last batch norm has scale and shift 0 adds nothing, and relu leaves its input, the sum after another block,
-    as it is. The first block stays: its input has not been through a relu.
+    A block whose last batch norm has scale 0 and shift 0 adds nothing, and its relu leaves the input unchanged, because that
+    has already passed through the relu of the block before. The first block always stays, because its input has not.
 
     Args:
         weights: a state_dict of PolicyValueNetModel.
@@ -163,13 +167,13 @@ def without_idle_blocks(weights: StateDict) -> dict[str, Any]:
 
 
 def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[str], width: int, height: int) -> Network:
-    """A network for this board with these weights; residual blocks that change nothing are left out.
+    """A network for this board with these weights, without residual blocks that change nothing.
 
     Args:
-        make: the student's PolicyValueNet: (width, height, blocks) -> a network whose module is its attribute `model`.
+        make: the student's PolicyValueNet: (width, height, blocks) -> network with its module in the attribute `model`.
 
     Raises:
-        WeightsError: the weights are of another board or of another network, or there are none.
+        WeightsError: there are no weights, or they belong to another board or another network.
         NotImplementedError: the network is not written yet.
     """
     weights = read_weights(path)
@@ -180,7 +184,7 @@ def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[
     try:
         network: Any = make(width, height, read_sizes(fewer)[2])
         network.model.load_state_dict(fewer)
-    except NotImplementedError:  # a RuntimeError too, but one with a sentence of its own
+    except NotImplementedError:  # also a RuntimeError, but it already explains itself
         raise
     except (KeyError, RuntimeError) as error:
         raise WeightsError(f"expected weights of this network in {path}: {str(error).splitlines()[-1].strip()}") from error
