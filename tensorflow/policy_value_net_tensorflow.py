@@ -123,7 +123,7 @@ class PolicyValueNet:
             return tf.nn.batch_normalization(x, batch_mean, batch_variance, beta, gamma, BN_EPSILON)
 
     def _build_training(self):
-        """Build the loss, the entropy and the training step; let the saver include `.../Adam`, `.../Adam_1` and the beta powers."""
+        """Build the loss, the entropy and the training step; checkpoints then include Adam's variables and its beta powers."""
         with self.graph.as_default():
             self._mcts_probs = tf1.placeholder(tf.float32, [None, self.board_width * self.board_height], name="mcts_probs")
             self._winners = tf1.placeholder(tf.float32, [None], name="winners")
