@@ -1,6 +1,7 @@
-"""Play against your own AI: `python human_play.py` opens a window, `--terminal` plays in text (handout section 5.5).
+"""Play against your own AI: `python human_play.py` opens a window, `--terminal` plays in the terminal (handout section 5.5).
 
-In the terminal a move is `h,w`: row from the bottom, column from the left. The game is left at the end of the input.
+In the terminal, type a move as `h,w`: the row from the bottom, then the column from the left. The end of the input ends the
+program.
 """
 
 import argparse
@@ -19,7 +20,7 @@ DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model"
 
 
 class Human:
-    """A person at the keyboard, as a player."""
+    """A player whose moves a person types at the keyboard."""
 
     def __init__(self):
         self.player = None
@@ -28,10 +29,10 @@ class Human:
         self.player = p
 
     def reset_player(self):
-        """Do nothing: a person brings no state from one game to the next."""
+        """Do nothing: this player keeps no state between games."""
 
     def get_action(self, board, is_selfplay=False, print_probs_value=0):
-        """Ask for a move until an empty point is typed.
+        """Ask for a move until the person types an empty point.
 
         Raises:
             EOFError: the input has ended.
@@ -62,10 +63,10 @@ def parse_board(text):
 
 
 def make_ai(options, board_sizes):
-    """Make the AI that the options name; also return the board (width, height, n_in_row) that it plays on."""
+    """Return the AI that the options name, and the board (width, height, n_in_row) that it plays on."""
     if options.player == "minimax":
         if board_sizes not in (None, (15, 15, 5)):
-            raise UsageError(f"expected --board 15x15x5 or none with --player minimax; got {options.board}")
+            raise UsageError(f"expected --board 15x15x5, or no --board, with --player minimax; got {options.board}")
         return EnginePlayer(engine_at(options.engine)), (15, 15, 5)
     if options.player == "mcts":
         from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
@@ -77,7 +78,7 @@ def make_ai(options, board_sizes):
     if board_sizes is None:
         width, height, _ = read_sizes(read_weights(options.model))
         if width != height:
-            raise UsageError(f"expected --board, since the weights in {options.model} are not for a square board")
+            raise UsageError(f"expected --board, because the weights in {options.model} are not for a square board")
         board_sizes = (width, height, 3 if width == 3 else min(5, width))
     net = load_network(PolicyValueNet, options.model, *board_sizes[:2])
     handles = net.action_fc_test, net.evaluation_fc2_test
@@ -100,7 +101,7 @@ def play_in_window(game, ai, first):
 
 
 def main():
-    """Parse the command line and play one game (terminal) or open the window."""
+    """Parse the command line, then play one game in the terminal or open the window."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--player", choices=("alpha_zero", "mcts", "minimax"), default="alpha_zero", help="the AI")
     parser.add_argument(
@@ -109,8 +110,8 @@ def main():
     parser.add_argument("--model", default=DEFAULT_MODEL, metavar="FILE", help="weights for alpha_zero (default 3x3)")
     parser.add_argument("--board", metavar="WxHxN", help="columns x rows x stones in a row (default: as in the weights)")
     parser.add_argument("--playouts", type=int, metavar="N", help="playouts for each move (default 400; mcts 1000)")
-    parser.add_argument("--start", choices=("human", "ai"), default="human", help="who moves first (default human)")
-    parser.add_argument("--terminal", action="store_true", help="play in text")
+    parser.add_argument("--start", choices=("human", "ai"), default="human", help="the player who moves first (default human)")
+    parser.add_argument("--terminal", action="store_true", help="play in the terminal")
     options = parser.parse_args()
     if options.playouts is not None and options.playouts < 2:
         parser.error(f"expected --playouts of at least 2; got {options.playouts}")

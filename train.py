@@ -1,11 +1,12 @@
 """Training by self-play: `python train.py` learns tic-tac-toe from nothing until it no longer loses (handout 5.5).
 
-This is the loop of AlphaZero (Silver et al. 2017); read TrainPipeline from top to bottom. The network plays itself under its
-own search, every position of those games becomes a sample, and the network learns from random samples of the latest ones. An
-average of its latest weights is measured from time to time: against pure MCTS and, on a board small enough, against every
-line of replies. The training ends when no line is lost. Values and results are seen by the side to move.
+This is the AlphaZero loop (Silver et al. 2017); read TrainPipeline from top to bottom. The network plays against itself, guided
+by the search. Every position of those games becomes a sample, and the network learns from random batches of the latest
+samples. A second network, whose weights are an average of the latest ones, is measured from time to time: against pure MCTS
+and, if the board is small enough, against every line of replies. Training ends when it loses no line. Values and results are
+seen by the side to move.
 
-It writes tmp/current_policy.model, model/best_policy.model and the learning curves, tmp/training.csv.
+The program writes tmp/current_policy.model, model/best_policy.model and the learning curves, tmp/training.csv.
 """
 
 import argparse
@@ -34,30 +35,32 @@ CURVES = "tmp/training.csv"
 
 @dataclass(kw_only=True)
 class HyperParameters:
-    """The settings of a training. A TrainPipeline has them as attributes, which may be changed before `run`.
+    """The settings of a training run. A TrainPipeline has them as attributes, which may be changed before `run`.
 
     Attributes:
-        board_width, board_height, n_in_row: the game.
-        resnet_block: number of residual blocks of the network.
-        learn_rate: learning rate of the optimiser at the start; it falls linearly to a tenth over `game_batch_num` games.
-        n_playout, c_puct: of the search.
-        first_n_moves: number of moves at the start of a self-play game that are drawn at temperature 1. On 3x3 these are all
-            moves: a network that makes no mistakes in its games does not learn to answer the mistakes of others.
-        remember_games: for this many games the network's evaluation of a position is kept although the network learns on; 0
-            evaluates every time. It suits a board so small that the same positions come again and again.
-        buffer_size: number of latest samples to learn from; a position counts once for each of its symmetries.
-        batch_size, updates_per_game: samples for an update, and updates after each game.
-        play_batch_size: games played before the updates.
-        averaging: share of the averaged weights that each update leaves; 0.98 averages over about 50 updates.
-        check_freq: games from one save of the current network to the next; at every second save it is measured.
-        game_batch_num: games of the whole training.
-        pure_mcts_playout_num: playouts of the opponent in the evaluation, which gets 100 more after it has lost ten of ten.
-        verify_playouts: numbers of playouts at which a verified network loses no line of replies, with policy_value_fn and
-            with policy_value_fn_random; empty where there are too many games to play them all.
-        verify_from: games before the first verification. A beginner's search visits everything, so its losses take the
-            longest to find.
-        stop_when_verified: whether the training ends as soon as a network is verified.
-        torch_threads: threads of torch, or None for torch's default. With a small network they only wait for each other.
+        board_width, board_height, n_in_row: the size of the board, and how many stones in a row win.
+        resnet_block: the number of residual blocks in the network.
+        learn_rate: the optimiser's initial learning rate; it falls linearly to a tenth of that over `game_batch_num` games.
+        n_playout, c_puct: the number of playouts for each move, and the weight of the search's exploration bonus.
+        first_n_moves: the number of moves at the start of a self-play game that are drawn at temperature 1. On 3x3 this covers
+            all moves: a network that makes no mistakes in its games does not learn to answer the mistakes of others.
+        remember_games: for this many games, reuse the evaluation of a position even though the network keeps learning; 0
+            evaluates every position each time. This helps on a board so small that the same positions occur again and again.
+        buffer_size: how many of the latest samples to learn from; each symmetric image of a position is one sample.
+        batch_size, updates_per_game: the number of samples in an update, and the number of updates after each game.
+        play_batch_size: the number of games to play before the updates.
+        averaging: the share of the averaged weights that remains after each update; 0.98 averages over about 50 updates.
+        check_freq: save the current network every `check_freq` games; after every second save, measure the averaged network.
+        game_batch_num: the number of games in the whole training run.
+        pure_mcts_playout_num: the number of playouts of the opponent in the evaluation; it gets 100 more after it has lost ten
+            games out of ten.
+        verify_playouts: the numbers of playouts at which a network must lose no line of replies to be verified, both with
+            policy_value_fn and with policy_value_fn_random; empty if there are too many games to play them all.
+        verify_from: the number of games before the first verification. A beginner's search visits everything, so finding its
+            losses takes the longest.
+        stop_when_verified: whether training ends as soon as a network is verified.
+        torch_threads: the number of threads that torch uses, or None for torch's default. With a small network several threads
+            only wait for each other.
     """
 
     board_width: int
@@ -122,19 +125,19 @@ PRESETS = {
 
 
 class TrainPipeline(HyperParameters):
-    """Self-play, updates and evaluation, with all hyper-parameters as attributes (see HyperParameters).
+    """Self-play, updates and evaluation; all hyper-parameters are attributes (see HyperParameters).
 
     Attributes:
         policy_value_net: the network that plays itself and learns.
-        average_net: the average of its latest weights, which is steadier because a single update can move the weights far.
-            The average is measured, and the best one is kept.
-        data_buffer: the latest samples, (state [9, H, W], move probabilities [W*H], z).
+        average_net: a network whose weights are the average of the latest weights. It is steadier, because a single update can
+            move the weights far. This network is measured, and the best one is kept.
+        data_buffer: the latest samples, each (state [9, H, W], move probabilities [W*H], z).
         verified: whether the best network loses no line of replies.
-        best: the best network in words, empty until one has been measured.
+        best: a description of the best network; empty until a network has been measured.
 
     Args:
-        init_model: weights to start from.
-        transfer_model: weights for another board; the layers that fit are used.
+        init_model: a file of weights to start from.
+        transfer_model: a file of weights for another board; only the layers that fit are used.
         preset: a name in PRESETS.
     """
 
@@ -169,7 +172,7 @@ class TrainPipeline(HyperParameters):
         self.show = lambda text: None
 
     def run(self):
-        """Train for `game_batch_num` games or until a network is verified; Ctrl-C saves the network and ends the training."""
+        """Train for `game_batch_num` games or until a network is verified; Ctrl-C saves the network and stops."""
         from tqdm import tqdm
 
         os.makedirs("tmp", exist_ok=True)
@@ -194,14 +197,14 @@ class TrainPipeline(HyperParameters):
         self.print_summary()
 
     def is_over(self):
-        """Whether all games are played, or the best network is verified and that ends the training."""
+        """Return whether all games have been played, or the best network is verified and `stop_when_verified` is set."""
         return self.games_played >= self.game_batch_num or (self.verified and self.stop_when_verified)
 
     def step(self):
         """Play `play_batch_size` games and learn from them.
 
         Returns:
-            (mean loss, mean entropy), or None while the buffer holds less than a batch.
+            (mean loss, mean entropy), or None while the buffer holds fewer samples than a batch.
         """
         self.collect_selfplay_data(self.play_batch_size)
         if len(self.data_buffer) < self.batch_size:
@@ -209,8 +212,8 @@ class TrainPipeline(HyperParameters):
         return self.policy_update()
 
     def make_player(self, policy_value_fn, is_selfplay, playouts=None):
-        """Make the student's AlphaZero player with the settings of this training, or with another number of playouts."""
-        # A network may refuse all handles but these two, in self-play too: batch norm is in eval mode either way.
+        """Make the student's AlphaZero player with this run's settings, or with another number of playouts."""
+        # A network may refuse all handles but these two. Self-play uses them too: batch norm is in eval mode either way.
         handles = self.policy_value_net.action_fc_test, self.policy_value_net.evaluation_fc2_test
         player = self.player_class(
             policy_value_fn, *handles, c_puct=self.c_puct, n_playout=playouts or self.n_playout, is_selfplay=is_selfplay
@@ -219,12 +222,12 @@ class TrainPipeline(HyperParameters):
         return player
 
     def new_selfplay_player(self):
-        """Make the player of self-play: the student's player, which sees each position through a random symmetry."""
+        """Make the self-play player: the student's player, which sees each position through a random symmetry."""
         evaluate = self.policy_value_net.policy_value_fn_random
         return self.make_player(remembered(evaluate) if self.remember_games else evaluate, is_selfplay=1)
 
     def play_fast(self):
-        """From now on use the self-play of training/, which plays many games side by side, instead of the student's search."""
+        """Switch from the student's search to the self-play in training/, which plays many games side by side."""
         from training.fast import fast_games
         from training.puct import PuctSettings
 
@@ -233,16 +236,16 @@ class TrainPipeline(HyperParameters):
         self.fast_games = fast_games(self.policy_value_net, self.board_width, self.board_height, self.n_in_row, search, rng)
 
     def get_equi_data(self, play_data):
-        """Each sample in all symmetries of the board: eight if it is square, else four.
+        """Return each sample in all symmetries of the board: eight if it is square, otherwise four.
 
         Args:
             play_data: iterable of (state [9, H, W], move probabilities [W*H], z).
 
         Returns:
-            list of the same triples, the sample itself as the first of its images.
+            A list of such triples; each sample is followed by its other images.
         """
         symmetries = Symmetries(self.board_width, self.board_height)
-        # Each rotation and then its mirror image: in this order a seed repeats the trainings of docs/training.md.
+        # Each rotation is followed by its mirror image. Only in this order do seeds repeat the runs in docs/training.md.
         which = np.arange(symmetries.count).reshape(2, -1).T.reshape(-1)
         extended = []
         for state, move_probs, z in play_data:
@@ -252,7 +255,7 @@ class TrainPipeline(HyperParameters):
         return extended
 
     def collect_selfplay_data(self, n_games=1):
-        """Play games of the network against itself and add their positions to the buffer, in all symmetries."""
+        """Let the network play against itself, and add the positions of these games to the buffer in all symmetries."""
         for _ in range(n_games):
             if self.games_played % max(1, self.remember_games) == 0:
                 self.mcts_player = self.new_selfplay_player()
@@ -264,7 +267,7 @@ class TrainPipeline(HyperParameters):
             self.games_played += 1
 
     def policy_update(self):
-        """Take `updates_per_game` training steps for each game, each step on a random batch of the buffer.
+        """Take `updates_per_game` training steps for each game, each on a random batch from the buffer.
 
         Returns:
             (mean loss, mean entropy)
@@ -280,17 +283,17 @@ class TrainPipeline(HyperParameters):
         return float(loss), float(entropy)
 
     def update_average(self):
-        """Move the averaged weights, and the statistics of batch norm, a little towards the network that learns."""
+        """Move the averaged weights and batch-norm statistics a little towards those of the network that learns."""
         latest = self.policy_value_net.model.state_dict()
         for name, average in self.average_net.model.state_dict().items():
-            if average.is_floating_point():  # all but the batch count of batch norm, which no result depends on
+            if average.is_floating_point():  # all but batch norm's batch count, which affects no result
                 average.lerp_(latest[name], 1 - self.averaging)
 
     def policy_evaluate(self, n_games=10):
-        """Play against pure MCTS, with the first move in every other game.
+        """Let the averaged network play against pure MCTS, moving first in every other game.
 
         Returns:
-            The share of wins; a draw counts half.
+            The share of wins; a draw counts as half a win.
         """
         player = self.make_player(self.average_net.policy_value_fn, is_selfplay=0)
         opponent = self.pure_player_class(c_puct=self.c_puct, n_playout=self.pure_mcts_playout_num)
@@ -304,22 +307,23 @@ class TrainPipeline(HyperParameters):
         """Verify the averaged network (see `verify`).
 
         Returns:
-            (number of counts without a losing line, losing lines of the last count, its playouts)
+            (number of counts without a losing line, losing lines in the last count, playouts in the last count)
         """
         size = (self.board_width, self.board_height, self.n_in_row)
         return verify(self.average_net, self.make_player, size, self.verify_playouts, self.show)
 
     def check(self):
-        """Measure the averaged network, keep it if it is the best, and strengthen an opponent that it always beats.
+        """Measure the averaged network, save it if it is the best so far, and strengthen the opponent if it lost every game.
 
-        Fewer losing lines come first. Ten games are few, so the win ratio decides only between equals.
+        A network is better if it passes more counts or, after that, loses fewer lines. Ten games are few, so the win ratio only
+        breaks ties.
         """
         win_ratio = self.policy_evaluate()
         measured, exact = Measurement(win_ratio), self.best_exact
         if self.verify_playouts and self.games_played >= self.verify_from:
             passed, losing_lines, playouts = self.find_losing_lines()
             measured, exact = Measurement(win_ratio, losing_lines, playouts), (passed, -losing_lines)
-        # On equal results the later network is better: it has learnt more and its opponent was at least as strong.
+        # If the results are equal, prefer the later network: it has learnt more, and its opponent was at least as strong.
         if (exact, win_ratio) >= (self.best_exact, self.best_win_ratio):
             self.best_exact, self.best_win_ratio = exact, win_ratio
             self.verified = measured.losing_lines == 0
@@ -341,7 +345,7 @@ class TrainPipeline(HyperParameters):
 
 
 class Measurement(NamedTuple):
-    """How strong a network is: its win ratio against pure MCTS and, where every line was played, the losing lines."""
+    """How strong a network is: its win ratio against pure MCTS and, if every line was played, its number of losing lines."""
 
     win_ratio: float
     losing_lines: int | None = None
@@ -353,10 +357,10 @@ class Measurement(NamedTuple):
 
 
 class LearningCurves:
-    """A CSV file with a row for each update; every row is on disk as soon as it is added.
+    """A CSV file with a row for each round of updates; every row is written to disk as soon as it is added.
 
     Args:
-        path: the file; an old one is replaced.
+        path: the file to write; an existing file is replaced.
     """
 
     COLUMNS = ("games", "loss", "entropy", "opponent_playouts", "win_ratio", "losing_lines", "exact_playouts")
@@ -369,10 +373,10 @@ class LearningCurves:
         """Add a row, unless nothing was learnt.
 
         Args:
-            games: games played so far.
-            learnt: (loss, entropy) or None.
-            opponent_playouts: of the pure MCTS that the network met, or would have met.
-            measured: a Measurement or None.
+            games: the number of games played so far.
+            learnt: (loss, entropy), or None if there was no update.
+            opponent_playouts: the number of playouts of the pure MCTS opponent, whether or not there was an evaluation.
+            measured: a Measurement, or None if the network was not measured.
         """
         if learnt is not None:
             loss, entropy = learnt
@@ -384,21 +388,21 @@ class LearningCurves:
 
 
 def verify(net, make_player, size, all_playouts, show):
-    """Play against every line of replies, at each number of playouts with both evaluation functions, until one line is lost.
+    """Play against every line of replies, at each number of playouts with both evaluation functions, until a line is lost.
 
-    policy_value_fn_random draws a symmetry for each position. The draw is kept for the whole count, so the agent that is
-    counted always gives the same answer. This function comes first: lines that are images of each other are then played
-    once, so a network that loses is found sooner.
+    policy_value_fn_random draws a symmetry for each position. The draw is kept for the whole count, so the agent always gives
+    the same answer in the same position. This function comes first because lines that are images of each other are then
+    played only once, so a network that loses is found sooner.
 
     Args:
-        net: the network.
-        make_player: (policy_value_fn, is_selfplay, playouts) -> player.
+        net: the network to verify.
+        make_player: a function (policy_value_fn, is_selfplay, playouts) -> player.
         size: (width, height, n_in_row).
-        all_playouts: the numbers of playouts.
+        all_playouts: the numbers of playouts to try, in this order.
         show: called with a line of text before each count.
 
     Returns:
-        (number of counts without a losing line, losing lines of the last count, its playouts)
+        (number of counts without a losing line, losing lines in the last count, playouts in the last count)
     """
     functions = ((remembered(net.policy_value_fn_random), True), (remembered(net.policy_value_fn), False))
     passed = 0
@@ -426,11 +430,13 @@ def main():
     """Parse the command line and train."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--preset", choices=sorted(PRESETS), default="tictactoe")
-    parser.add_argument("--games", type=int, help="self-play games (default: the preset's)")
-    parser.add_argument("--seed", type=int, help="random seed, to repeat a training (default: drawn and printed)")
-    parser.add_argument("--init-model", metavar="FILE", help="weights to continue from")
+    parser.add_argument("--games", type=int, help="number of self-play games (default: as in the preset)")
+    parser.add_argument("--seed", type=int, help="random seed, to repeat a training run (default: drawn and printed)")
+    parser.add_argument("--init-model", metavar="FILE", help="file of weights to continue from")
     parser.add_argument(
-        "--fast", action="store_true", help="self-play by training/ instead of your search, if this tree has training/fast.py"
+        "--fast",
+        action="store_true",
+        help="use the self-play in training/ instead of your search, if this tree has training/fast.py",
     )
     options = parser.parse_args()
     if options.games is not None and options.games < 1:

@@ -1,8 +1,8 @@
 """Monte Carlo tree search guided by a policy-value network (handout section 5.4).
 
-After Silver et al. 2017, "Mastering the game of Go without human knowledge", Figure 2 and Methods. The tree is that of
-`mcts_pure.py`; its docstring says whose view a value has. The network takes the place of the rollout: it gives the leaf its
-value v, seen by the side to move there, and the leaf's moves their priors P.
+The search follows Silver et al. 2017, "Mastering the game of Go without human knowledge", Figure 2 and Methods. The tree is the
+same as in `mcts_pure.py`, whose docstring says whose view a value has. The network takes the place of the rollout: it gives
+the value v of the leaf, seen by the side to move there, and the priors P of the moves at the leaf.
 
 A finished game has the value of its result, whatever the network would say: the side to move has lost, unless it is a draw.
 """
@@ -16,19 +16,19 @@ DIRICHLET_EPSILON = 0.25
 
 
 def softmax(x):
-    """Compute exp(x) / sum(exp(x)) over a 1-d array; large entries do not overflow (provided)."""
+    """Compute exp(x) / sum(exp(x)) over a 1-d array without overflow for large entries (provided)."""
     probs = np.exp(x - np.max(x))
     return probs / np.sum(probs)
 
 
 class MCTS:
-    """The search.
+    """Monte Carlo tree search with a network.
 
     Args:
-        policy_value_fn: (board, action_fc, evaluation_fc) -> (iterable of (move, prior), value); the value is in [-1, 1],
-            seen by the side to move, and a float or a (1, 1) array.
+        policy_value_fn: a function (board, action_fc, evaluation_fc) -> (iterable of (move, prior), value); the value is a
+            float or a (1, 1) array in [-1, 1], seen by the side to move.
         action_fc, evaluation_fc: handles that are passed on to policy_value_fn.
-        is_selfplay: whether noise is mixed into the priors of the root's moves.
+        is_selfplay: whether to mix noise into the priors of the root's moves.
         c_puct: weight of the exploration bonus.
         n_playout: number of playouts for each move.
     """
@@ -54,7 +54,7 @@ class MCTS:
         """Evaluate a position: by the rules if the game is over there, otherwise by the network.
 
         Returns:
-            (iterable of (move, prior), value): no moves after the end of the game, so that such a leaf stays one; the value
+            (iterable of (move, prior), value): if the game is over, there are no moves, so the node remains a leaf; the value
             is a float in [-1, 1], seen by the side to move.
         """
         raise NotImplementedError("AlphaZero/mcts_alphaZero.py: MCTS._evaluate: see handout section 5.4")
@@ -66,7 +66,7 @@ class MCTS:
     def get_move_visits(self, board):
         """Run `n_playout` playouts, each on a copy of `board`.
 
-        In self-play new noise is mixed into the root's priors before the search uses them.
+        In self-play, mix new noise into the root's priors before the search uses them.
 
         Returns:
             (moves, visit counts), two lists in the same order
@@ -74,16 +74,16 @@ class MCTS:
         raise NotImplementedError("AlphaZero/mcts_alphaZero.py: MCTS.get_move_visits: see handout section 5.4")
 
     def update_with_move(self, last_move):
-        """Go one move down and keep the subtree: the child becomes the root and forgets its parent.
+        """Move the root down by one move and keep the subtree: the child becomes the root and forgets its parent.
 
         Args:
-            last_move: the move that was played; -1, or a move without a child at the root, gives a new empty root.
+            last_move: the move that was played; -1, or a move for which the root has no child, gives a new empty root.
         """
         raise NotImplementedError("AlphaZero/mcts_alphaZero.py: MCTS.update_with_move: see handout section 5.4")
 
 
 class MCTSPlayer:
-    """A player that searches with a network.
+    """A player that searches with the help of a network.
 
     Args:
         policy_value_function, action_fc, evaluation_fc, c_puct, n_playout, is_selfplay: see MCTS.
@@ -91,7 +91,8 @@ class MCTSPlayer:
     Attributes:
         first_n_moves: number of moves at the start of a self-play game that are drawn at temperature 1; None means 4 on a
             3x3 board and 12 on a larger one.
-        _moves: the moves on the board at the last call of get_action, in order; the root of the tree is that position.
+        _moves: the moves on the board at the last call of get_action, in order; the root of the tree is the position after
+            them.
     """
 
     def __init__(self, policy_value_function, action_fc, evaluation_fc, c_puct=5, n_playout=400, is_selfplay=0):
@@ -110,17 +111,17 @@ class MCTSPlayer:
         self.mcts.update_with_move(-1)
 
     def _follow_game(self, board):
-        """Move the root to the position on the board, one step for each move since the last call, whoever played it.
+        """Move the root to the position on the board, one step for each move since the last call, no matter who played it.
 
         If the board does not continue that game (a new game, a move taken back), start a new tree.
         """
         raise NotImplementedError("AlphaZero/mcts_alphaZero.py: MCTSPlayer._follow_game: see handout section 5.4")
 
     def get_action(self, board, is_selfplay=False, print_probs_value=0):
-        """Search, and draw a move from softmax(log(visits + 1e-10) / temperature).
+        """Search, then draw a move from softmax(log(visits + 1e-10) / temperature).
 
         The temperature is 1 for the first `first_n_moves` moves of a self-play game, and 1e-3 otherwise. The tree is kept
-        from move to move, in self-play and in play.
+        from move to move, in self-play and against an opponent.
 
         Args:
             board: a position with at least one empty point; it is not changed.
@@ -129,8 +130,8 @@ class MCTSPlayer:
 
         Returns:
             (move, probs): probs is an array [width * height] that sums to 1 and is 0 on taken points. In self-play it holds
-            each move's share of the visits, whatever the temperature, because that is what the network learns. In play it
-            holds the probabilities that the move was drawn from.
+            each move's share of the visits, whatever the temperature, because that is what the network learns. Against an
+            opponent it holds the probabilities that the move was drawn from.
         """
         raise NotImplementedError("AlphaZero/mcts_alphaZero.py: MCTSPlayer.get_action: see handout section 5.4")
 

@@ -4,8 +4,8 @@ A playout walks down from the root, always to the child with the largest
 
     Q + c_puct * P * sqrt(N_parent) / (1 + n)
 
-until it reaches a leaf. The leaf gets a child for each legal move, and its value v is the result of one game played from
-there to the end with random moves.
+until it reaches a leaf. The leaf gets a child for each legal move. The value v of the leaf is the result of one game played
+from there to the end with random moves.
 
 Whose view a value has. The leaf's v is seen by the side to move at the leaf. A node's Q is seen by the player who moved
 INTO the node, because that player chooses it. The mover changes between a node and its parent, so the sign changes at every
@@ -27,7 +27,7 @@ import numpy as np
 
 
 def policy_value_fn(board):
-    """Give every legal move the same probability, and the position the value 0 (provided).
+    """Return the same probability for every legal move, and the value 0 (provided).
 
     Args:
         board: a position whose game is not over.
@@ -44,12 +44,12 @@ class TreeNode:
     """A position in the search tree, reached from its parent by one move.
 
     Attributes:
-        _parent: TreeNode, None for the root.
-        _children: dict move -> TreeNode, empty until the node is expanded.
-        _n_visits: number of playouts that have passed through this node.
-        _Q: mean value of those playouts in [-1, 1], seen by the player who moved INTO this node.
-        _u: exploration bonus, as last computed.
-        _P: prior probability of the move that leads here.
+        _parent: the parent TreeNode; None for the root.
+        _children: a dict move -> TreeNode; empty until the node is expanded.
+        _n_visits: the number of playouts that have passed through this node.
+        _Q: the mean value of those playouts in [-1, 1], seen by the player who moved INTO this node.
+        _u: the exploration bonus as last computed.
+        _P: the prior probability of the move that leads to this node.
     """
 
     def __init__(self, parent, prior_p):
@@ -61,7 +61,7 @@ class TreeNode:
         self._P = prior_p
 
     def expand(self, action_priors):
-        """Add a child for every (move, prior) whose move has none yet."""
+        """Add a child for every (move, prior) pair whose move has no child yet."""
         raise NotImplementedError("AlphaZero/mcts_pure.py: TreeNode.expand: see handout section 5.1")
 
     def select(self, c_puct):
@@ -73,7 +73,7 @@ class TreeNode:
         raise NotImplementedError("AlphaZero/mcts_pure.py: TreeNode.select: see handout section 5.1")
 
     def select_leaf(self, board, c_puct):
-        """Go down from this node, always to the selected child, until a node has no children.
+        """Go down from this node, always to the selected child, until a node without children.
 
         Args:
             board: the position at this node; the moves on the way are played on it.
@@ -85,7 +85,7 @@ class TreeNode:
         raise NotImplementedError("AlphaZero/mcts_pure.py: TreeNode.select_leaf: see handout section 5.1")
 
     def get_value(self, c_puct):
-        """Compute the selection value Q + c_puct * P * sqrt(N_parent) / (1 + n), where n counts the visits of this node."""
+        """Compute the selection value Q + c_puct * P * sqrt(N_parent) / (1 + n), where n is the visit count of this node."""
         raise NotImplementedError("AlphaZero/mcts_pure.py: TreeNode.get_value: see handout section 5.1")
 
     def update(self, leaf_value):
@@ -97,7 +97,7 @@ class TreeNode:
         raise NotImplementedError("AlphaZero/mcts_pure.py: TreeNode.update: see handout section 5.1")
 
     def update_recursive(self, leaf_value):
-        """Back a value up: `update` this node and all its ancestors, changing the sign from each node to its parent.
+        """Back up a value: `update` this node and all its ancestors, changing the sign from each node to its parent.
 
         Args:
             leaf_value: in [-1, 1], seen by the player who moved into this node.
@@ -105,19 +105,19 @@ class TreeNode:
         raise NotImplementedError("AlphaZero/mcts_pure.py: TreeNode.update_recursive: see handout section 5.1")
 
     def is_leaf(self):
-        """Whether the node has no children."""
+        """Return whether the node has no children."""
         return self._children == {}
 
     def is_root(self):
-        """Whether the node has no parent."""
+        """Return whether the node has no parent."""
         return self._parent is None
 
 
 class MCTS:
-    """The search.
+    """Monte Carlo tree search with random rollouts.
 
     Args:
-        policy_value_fn: board -> (iterable of (move, prior), value); only the priors are used.
+        policy_value_fn: a function board -> (iterable of (move, prior), value); only the priors are used.
         c_puct: weight of the exploration bonus.
         n_playout: number of playouts for each move.
     """
@@ -137,16 +137,16 @@ class MCTS:
         raise NotImplementedError("AlphaZero/mcts_pure.py: MCTS._playout: see handout section 5.1")
 
     def _expand(self, leaf, board):
-        """Give the leaf its children, unless the game is over there.
+        """Add a child to the leaf for each legal move, unless the game is over there.
 
         Args:
             leaf: a TreeNode without children.
-            board: its position.
+            board: the position at the leaf.
         """
         raise NotImplementedError("AlphaZero/mcts_pure.py: MCTS._expand: see handout section 5.1")
 
     def _evaluate_rollout(self, board):
-        """Play random moves to the end of the game.
+        """Play random moves until the game ends.
 
         Args:
             board: the position at the leaf; moves are played on it. The game may be over already.
@@ -161,10 +161,10 @@ class MCTS:
         raise NotImplementedError("AlphaZero/mcts_pure.py: MCTS.get_move: see handout section 5.1")
 
     def update_with_move(self, last_move):
-        """Go one move down and keep the subtree: the child becomes the root and forgets its parent.
+        """Move the root down by one move and keep the subtree: the child becomes the root and forgets its parent.
 
         Args:
-            last_move: the move that was played; -1, or a move without a child at the root, gives a new empty root.
+            last_move: the move that was played; -1, or a move for which the root has no child, gives a new empty root.
         """
         raise NotImplementedError("AlphaZero/mcts_pure.py: MCTS.update_with_move: see handout section 5.1")
 
@@ -194,7 +194,7 @@ class MCTSPlayer:
 
         Args:
             board: a position with at least one empty point; it is not changed.
-            is_selfplay, print_probs_value: ignored; every player has the same signature.
+            is_selfplay, print_probs_value: ignored; they are there because every player has the same signature.
 
         Returns:
             (the most visited move, None)

@@ -1,8 +1,9 @@
 """The board in a window (pygame): what the player sees and clicks. The rules are in game_board.py.
 
-`GUI` draws and finds the point or button under a pixel, `Match` keeps the turn and the score, and `play_in_window` is the loop
-around both. The AI searches in a thread of its own on a copy of the board, so the window keeps responding. If the game is
-restarted meanwhile, the AI's answer is dropped; closing the window does not wait for it.
+`GUI` draws the window and finds the point or button under a pixel. `Match` keeps track of the turn and the score.
+`play_in_window` runs both in a loop. The AI searches in a separate thread on a copy of the board, so the window keeps
+responding. If the game is restarted while the AI is searching, its answer is dropped. Closing the window does not wait for
+the search.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import pygame
 WOOD, LINE, INK, FAINT, PALE = (222, 184, 120), (96, 70, 36), (40, 34, 28), (122, 108, 90), (250, 244, 232)
 BLACK, WHITE, SHADOW, MARK = (26, 26, 28), (246, 246, 242), (176, 140, 84), (206, 62, 44)
 BUTTON, OVER, TURN = (244, 232, 208), (255, 247, 228), (238, 222, 190)
-PANEL, MARGIN = 250, 20  # width of the panel beside the board, and its inner margin
-MIN_HEIGHT = 420  # of the panel
+PANEL, MARGIN = 250, 20  # the width of the panel beside the board, and its inner margin
+MIN_HEIGHT = 420  # the panel needs this height
 FINENESS = 4  # stones and text are drawn this many times larger and scaled down, which smooths their edges
 FRAMES_PER_SECOND = 30
 BUTTONS = ("Restart", "Switch sides", "Reset score")
@@ -30,11 +31,12 @@ class View:
     """Everything that is drawn.
 
     Attributes:
-        stones: (h, w) -> 0 (black) or 1 (white).
+        stones: a dict (h, w) -> 0 (black) or 1 (white).
         score: games won by the human, won by the AI, and drawn.
-        line: the stones of the winning line.
-        turn: who is to move, "human" or "ai"; "" after the end.
-        pointed: the empty point under the mouse where the human may play.
+        last: the point of the last move; None before the first one.
+        line: the points of the winning line; empty while there is none.
+        turn: who is to move, "human" or "ai"; "" once the game is over.
+        pointed: the empty point under the mouse if the human may play there, otherwise None.
     """
 
     stones: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -51,7 +53,7 @@ class GUI:
     """A resizable window with a board of any size.
 
     Args:
-        board_size: points on each side, or (width, height).
+        board_size: the number of points on each side, or (width, height).
 
     Raises:
         RuntimeError: there is no screen.
@@ -62,10 +64,10 @@ class GUI:
             pygame.display.init()
         except pygame.error as error:
             raise RuntimeError(f"expected a screen to open a window on; {error}: play with --terminal") from error
-        # Without a screen SDL may draw off screen, which is right only for a caller who has chosen that driver.
+        # Without a screen SDL may fall back to drawing off screen, which is wanted only if the caller chose that driver.
         if pygame.display.get_driver() == "offscreen" and os.environ.get("SDL_VIDEODRIVER") != "offscreen":
             pygame.quit()
-            raise RuntimeError("expected a screen to open a window on; none was found: play with --terminal")
+            raise RuntimeError("expected a screen to open a window on; found none: play with --terminal")
         pygame.font.init()
         pygame.display.set_caption("Gomoku")
         self.width, self.height = (board_size, board_size) if isinstance(board_size, int) else board_size
@@ -76,7 +78,7 @@ class GUI:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Place every part in a window of the current size."""
+        """Compute where everything goes in a window of the current size."""
         self._size = self.screen.get_size()
         wide, high = max(1, self._size[0] - PANEL), self._size[1]
         self.unit = max(8, min(wide // (self.width + 1), high // (self.height + 1)))
@@ -89,17 +91,17 @@ class GUI:
         self._words: dict[tuple[str, int, Any], pygame.Surface] = {}
 
     def centre_of(self, h: int, w: int) -> tuple[int, int]:
-        """Find the pixel at the centre of a point; h counts from the bottom."""
+        """Return the pixel at the centre of a point; h counts from the bottom."""
         return self.left + w * self.unit, self.bottom - h * self.unit
 
     def point_at(self, pixel: tuple[int, int]) -> tuple[int, int] | None:
-        """Find the point (h, w) nearest to a pixel; None if the pixel is not on the board."""
+        """Return the point (h, w) nearest to a pixel; None if the pixel is not on the board."""
         w, h = round((pixel[0] - self.left) / self.unit), round((self.bottom - pixel[1]) / self.unit)
         inside = 0 <= w < self.width and 0 <= h < self.height and not self.panel.collidepoint(pixel)
         return (h, w) if inside else None
 
     def button_at(self, pixel: tuple[int, int]) -> str | None:
-        """Find the name of the button under a pixel; None if there is no button."""
+        """Return the name of the button under a pixel; None if there is no button."""
         return next((name for name, box in self.buttons.items() if box.collidepoint(pixel)), None)
 
     def draw(self, view: View) -> None:
@@ -125,7 +127,7 @@ class GUI:
 
     def _draw_grid(self) -> None:
         size = max(11, min(20, int(self.unit * 0.36)))
-        beside = min(self.unit * 0.7, self.unit * 0.44 + 16)  # from the outer line to the numbers
+        beside = min(self.unit * 0.7, self.unit * 0.44 + 16)  # the distance from the outer line to the numbers
         for h in range(self.height):
             pygame.draw.line(self.screen, LINE, self.centre_of(h, 0), self.centre_of(h, self.width - 1), 2)
             x, y = self.centre_of(h, 0)
@@ -186,7 +188,7 @@ class GUI:
 
 
 def _stars(length: int) -> tuple[int, ...]:
-    """Return the rows or columns of the star points, which help to find a point; a small board has none."""
+    """Return the rows or columns that have star points, which help the eye find a point; a small board has no star points."""
     if length < 9:
         return ()
     edge = 2 if length < 13 else 3
@@ -194,7 +196,7 @@ def _stars(length: int) -> tuple[int, ...]:
 
 
 def line_through(stones: dict[tuple[int, int], int], point: tuple[int, int], n_in_row: int) -> tuple[tuple[int, int], ...]:
-    """Find the stones in unbroken lines of n_in_row or more through a point: the winning line after the last move."""
+    """Return the stones in unbroken lines of n_in_row or more through a point; for the last move, this is the winning line."""
     line: set[tuple[int, int]] = set()
     for up, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
         run = [point]
@@ -208,11 +210,11 @@ def line_through(stones: dict[tuple[int, int], int], point: tuple[int, int], n_i
 
 
 class Match:
-    """A series of games of a human against an AI: the turn, the score, and the AI's thread.
+    """A series of games between a human and an AI, with the turn, the score, and the AI's thread.
 
     Args:
         board: the board to play on.
-        ai: a player.
+        ai: the player that the human plays against.
         start_player: 0 if the human moves first, 1 if the AI does.
 
     Raises:
@@ -242,7 +244,7 @@ class Match:
         return not self.board.game_end()[0] and self.board.get_current_player() != self.human
 
     def restart(self) -> None:
-        """Start a new game; an answer of the AI that belongs to the old game will be dropped."""
+        """Start a new game; if the AI is still searching in the old game, its answer will be dropped."""
         self.game += 1
         self.has_swapped = False
         self.board.init_board(0)
@@ -262,10 +264,10 @@ class Match:
             self._play(move)
 
     def tick(self) -> None:
-        """Start the AI's thread when the AI is to move, and play its answer when it has one.
+        """Start the AI's thread when the AI is to move, and play its answer once it has one.
 
         Raises:
-            RuntimeError: the AI failed or returned an illegal move; the cause is the exception of the AI or the board.
+            RuntimeError: the AI failed or returned an illegal move; the cause is the exception that the AI or the board raised.
         """
         if self.failure is not None:
             raise RuntimeError(f"the AI failed: {self.failure!r}") from self.failure
@@ -305,12 +307,12 @@ class Match:
 
     def _think(self, game: int, board: Any) -> None:
         try:
-            if game != self._game_of_ai:  # its tree belongs to an earlier game
+            if game != self._game_of_ai:  # the AI's tree belongs to an earlier game
                 self.ai.reset_player()
                 self._game_of_ai = game
             move, _ = self.ai.get_action(board, is_selfplay=False, print_probs_value=False)
             self._answer = (game, move)
-        except BaseException as error:  # the thread of the window reports it
+        except BaseException as error:  # tick() reports it in the window's thread
             self.failure = error
 
     def _play(self, move: Any) -> None:
@@ -322,7 +324,7 @@ class Match:
 
 
 def run_frame(gui: GUI, match: Match) -> bool:
-    """Handle clicks, let the match go on, and draw; False if the window is to be closed."""
+    """Handle clicks, advance the match, and draw; return False if the window should close."""
     actions = {"Restart": match.restart, "Switch sides": match.switch_sides, "Reset score": match.reset_score}
     for event in pygame.event.get():
         if event.type == pygame.QUIT:

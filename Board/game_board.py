@@ -1,4 +1,4 @@
-"""Rules and the game loop: m,n,k-games on any board, freestyle (n_in_row or more in a row wins).
+"""The rules and the game loop: m,n,k-games on boards of any size, freestyle (n_in_row or more in a row wins).
 
 Coordinates: `h` counts rows from the bottom, `w` columns from the left, `move = h * width + w`. Values and feature planes are
 seen by the side to move. This module needs only the standard library and numpy; pygame is imported when a window opens.
@@ -20,7 +20,7 @@ SWAP_STONES = 3
 
 
 class Player(Protocol):
-    """What a player at a board must have (duck-typed)."""
+    """What `Game` and the window expect of a player (duck-typed)."""
 
     player: Any
 
@@ -35,21 +35,21 @@ class Board:
     """A position and the moves that led to it.
 
     Args:
-        width, height: number of columns and rows.
-        n_in_row: number of stones in a row that wins.
+        width, height: the number of columns and rows.
+        n_in_row: how many stones in a row win.
 
     Attributes:
-        players: [1, 2]; player 1 moves first unless init_board is told to start with player 2.
-        feature_planes: number of planes in `current_state` before the last one, which shows the side to move.
-        states: dict move -> player, for all stones.
-        availables: list of the empty points as moves, in ascending order.
+        players: [1, 2]; player 1 moves first unless `init_board` is called with 1.
+        feature_planes: the number of planes in `current_state`, not counting the last one, which shows the side to move.
+        states: dict move -> player, with an entry for each stone, in the order of play.
+        availables: the empty points as a list of moves, in ascending order.
         states_sequence: deque of the last 8 `[move, player]`, newest first, padded with [-1, -1].
         current_player: the player to move.
-        last_move: -1 at the start.
+        last_move: the last move; -1 before the first one.
 
-    Only `do_move` and `swap_colours` change the position; the attributes are for reading. Width, height and n_in_row may be
-    set before `init_board`. Moves after the end of the game are allowed, since a careless rollout makes them; the first winner
-    remains the winner.
+    Only `init_board`, `do_move`, `play` and `swap_colours` change the position; treat the attributes as read-only. Only width,
+    height and n_in_row may be set, before `init_board` is called. Moves after the end of the game are allowed, because a
+    careless rollout makes them; the first player who completed a line remains the winner.
     """
 
     SWAP = "swap"  # what a player returns instead of a move to swap the colours
@@ -66,7 +66,7 @@ class Board:
         """Clear the board; `start_player` is the index in `players` of the player who moves first.
 
         Raises:
-            ValueError: n_in_row is less than 1, the board is smaller than it, or start_player is neither 0 nor 1.
+            ValueError: n_in_row is less than 1 or larger than a side of the board, or start_player is neither 0 nor 1.
         """
         if self.n_in_row < 1:
             raise ValueError(f"expected n_in_row of at least 1; got {self.n_in_row}")
@@ -86,7 +86,7 @@ class Board:
         self.states_sequence: deque[list[int]] = deque([[-1, -1] for _ in range(HISTORY)], maxlen=HISTORY)
         self.last_move = NO_MOVE
         self._winner = -1
-        # One byte for each point, bottom row first, with a rim of empty points that ends every walk along a line.
+        # One byte for each point, bottom row first; the rim of empty points stops every walk along a line.
         size = (self.width + 2) * (self.height + 2)
         self._stones = {player: bytearray(size) for player in self.players}
 
@@ -95,7 +95,7 @@ class Board:
         return [move // self.width, move % self.width]
 
     def location_to_move(self, location: Sequence[int]) -> int:
-        """Convert [h, w] to a move; anything that is not on the board gives -1."""
+        """Convert [h, w] to a move; return -1 for anything that is not a point of the board."""
         try:
             h, w = (index(part) for part in location)
         except (TypeError, ValueError):
@@ -117,7 +117,7 @@ class Board:
             what = "is taken" if move in states else f"is not among 0..{width * self.height - 1}"
             raise ValueError(f"expected an empty point; got move {move}, which {what}")
         free = self.availables
-        place = bisect_left(free, move)  # on a large board list.remove would take most of the time of a move
+        place = bisect_left(free, move)  # list.remove would dominate the cost of a move on a large board
         if place < len(free) and free[place] == move:
             del free[place]
         else:  # a caller has shuffled the list
@@ -147,7 +147,7 @@ class Board:
                     break
 
     def play(self, action: Any) -> None:
-        """Carry out a player's action, a move or SWAP.
+        """Carry out a player's action, which is a move or SWAP.
 
         Raises:
             ValueError: the action is not legal; the position is unchanged.
@@ -158,7 +158,7 @@ class Board:
             self.do_move(action)
 
     def swap_colours(self) -> None:
-        """Change the colour of every stone and pass the turn, as the second player may at the fourth ply of a match.
+        """Change the colour of every stone and pass the turn; in a match, the second player may do this at the fourth ply.
 
         Raises:
             ValueError: the number of stones on the board is not three; the position is unchanged.
@@ -188,7 +188,7 @@ class Board:
         return self._winner != -1, self._winner
 
     def game_end(self) -> tuple[bool, int]:
-        """Return (whether the game is over, winner or -1); a full board without a winner gives (True, -1)."""
+        """Return (whether the game is over, winner or -1); for a full board without a winner this is (True, -1)."""
         if self._winner != -1:
             return True, self._winner
         return not self.availables, -1
@@ -210,7 +210,7 @@ class Board:
         size = len(self._stones[own])
         even = len(self.states) % 2 == 0
         planes = (self._stones[other] + self._stones[own]) * 4 + (b"\1" if even else b"\0") * size
-        # A player's k-th last move is missing from that player's planes k, k + 1, ... (numbered 0 to 3).
+        # Each player has four planes, numbered 0 to 3 here; the player's k-th last move is missing from planes k to 3.
         first_plane = {other: 2, own: 3}
         for move, player in self.states_sequence:
             plane = first_plane.get(player, 8)
@@ -259,7 +259,7 @@ class Game:
     def start_play(
         self, player1: Player, player2: Player, start_player: int = 0, is_shown: int = 1, print_prob: bool = True
     ) -> int:
-        """Play one game; with `start_player` 0 player1 moves first.
+        """Play one game; `player1` moves first if `start_player` is 0, otherwise `player2`.
 
         Returns:
             The winner, 1 (player1), 2 (player2) or -1 for a draw.
@@ -272,7 +272,7 @@ class Game:
         player1.set_player_ind(first)
         player2.set_player_ind(second)
         for player in (player1, player2):
-            player.reset_player()  # its tree belongs to an earlier game
+            player.reset_player()  # drop the tree of an earlier game
         seats = {first: player1, second: player2}
         if is_shown:
             self.graphic(self.board, first, second)
@@ -294,8 +294,8 @@ class Game:
         """Play one game of a player against itself.
 
         Returns:
-            The winner (or -1), and for each move (state [9, H, W], move probabilities [W*H], z), where z in {1, -1, 0} is seen
-            by the side to move in that state.
+            (winner or -1, samples): one sample (state [9, H, W], move probabilities [W*H], z) for each move. The result z in
+            {1, -1, 0} is seen by the side to move in that state.
         """
         self.board.init_board()
         first, second = self.board.players
@@ -319,7 +319,7 @@ class Game:
                 return winner, list(zip(states, probabilities, results, strict=True))
 
     def start_play_with_UI(self, AI: Player, start_player: int = 0) -> None:
-        """Let a human play against `AI` until the window is closed; with `start_player` 0 the human moves first."""
+        """Let a human play against `AI` until the window is closed; the human moves first if `start_player` is 0."""
         from Board.GUI_v1_4 import play_in_window
 
         play_in_window(self.board, AI, start_player)

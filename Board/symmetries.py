@@ -1,7 +1,7 @@
 """The symmetries of a board as permutations of its points: eight for a square board, four for any other.
 
-Row 0 of a state is the top row, while moves count rows from the bottom. So each symmetry has one table for states and one for
-moves; both turn the board as the same picture.
+Row 0 of a state is the top row, but moves count rows from the bottom. Each symmetry therefore has one table for states and one
+for moves. Both turn the same picture of the board in the same way.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ class Symmetries:
 
     Attributes:
         count: S, 8 or 4; symmetry 0 changes nothing.
-        places: [S, A] the turned state has at place i what the state has at place `places[s, i]` (row 0 is the top row).
-        moves: [S, A] move m of the turned board is move `moves[s, m]` of the board (row 0 is the bottom row).
-        turned_moves: [S, A] move m of the board is move `turned_moves[s, m]` of the turned board, the inverse of `moves`.
+        places: [S, A]; place i of the turned state holds what place `places[s, i]` of the original state holds (row 0 is the
+            top row).
+        moves: [S, A]; move m on the turned board is move `moves[s, m]` on the original board (row 0 is the bottom row).
+        turned_moves: [S, A], the inverse of `moves`: move m on the original board is move `turned_moves[s, m]` on the turned
+            board.
     """
 
     def __init__(self, width: int, height: int) -> None:
@@ -26,7 +28,7 @@ class Symmetries:
         turned += [image[:, ::-1] for image in turned]
         self.count = len(turned)
         self.places = np.array([image.reshape(-1) for image in turned])
-        # Flipping the rows is its own inverse, so the same table leads from places to moves and back.
+        # Flipping the rows is its own inverse, so one table converts places to moves and moves to places.
         move_at_place = picture[::-1].reshape(-1)
         self.moves = move_at_place[self.places[:, move_at_place]]
         self.turned_moves = np.argsort(self.moves, axis=1)
@@ -36,15 +38,15 @@ class Symmetries:
 
         Args:
             states: [N, P, H, W].
-            which: [N] the numbers of the symmetries.
+            which: [N], the index of the symmetry for each state.
         """
         flat = states.reshape(*states.shape[:2], -1)
         return np.take_along_axis(flat, self.places[which][:, None], axis=2).reshape(states.shape)
 
     def turn_policies(self, policies: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Take numbers for each move of the boards [N, A] to the moves of the boards turned by `which` [N]."""
+        """Reorder policies [N, A] from the moves of the original boards to those of the boards turned by `which` [N]."""
         return np.take_along_axis(policies, self.moves[which], axis=1)
 
     def turn_policies_back(self, policies: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Take numbers for each move of the turned boards [N, A] back to the moves of the boards."""
+        """Reorder policies [N, A] from the moves of the turned boards back to those of the original boards."""
         return np.take_along_axis(policies, self.turned_moves[which], axis=1)

@@ -1,7 +1,7 @@
-"""A match between two engines: `python Minimax/evaluate.py --agents-path A B --num-plays 64 --num-workers 8`.
+"""Play a match between two engines: `python Minimax/evaluate.py --agents-path A B --num-plays 64 --num-workers 8`.
 
-A and B alternate colours. The summary gives the wins and the score = (wins - losses) / plays of each, with their uncertainty.
-Exit codes: 0 the match was played, 2 the call was wrong, 130 interrupted (the finished games are summed up).
+A and B alternate colours. For each of them, the summary gives the wins and the score = (wins - losses) / plays, with their
+uncertainty. Exit codes: 0 the match was played, 2 the call was wrong, 130 interrupted (the summary covers the finished games).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "basel
 
 
 def summary(result: MatchResult) -> str:
-    """Sum up a match in lines for a person to read."""
+    """Summarise a match as text for a person to read."""
     data = result.to_json()
     lines = [f"Number of plays: {data['plays']}  (draws {data['draws']}, distinct games {data['distinct_games']})"]
     for number, agent in enumerate(data["agents"]):
@@ -52,7 +52,7 @@ def summary(result: MatchResult) -> str:
             times = agent[clock]
             if times["max"]:
                 values = ", ".join(f"{name} {times[name]:.2f} s" for name in ("median", "p95", "max"))
-                lines.append(f"  {words} a move: {values}")
+                lines.append(f"  {words} per move: {values}")
         if agent["losses_by"]:
             lines.append("  lost by: " + ", ".join(f"{count} {reason}" for reason, count in sorted(agent["losses_by"].items())))
     ends = ", ".join(f"{count} {reason}" for reason, count in sorted(data["terminations"].items()))
@@ -61,7 +61,7 @@ def summary(result: MatchResult) -> str:
 
 
 def worth(result: MatchResult) -> list[str]:
-    """Say how certain the numbers are: Elo, repeated games, pairs, why the match ended, how busy the machine was."""
+    """Say how reliable the numbers are: Elo, repeated games, pairs, why the match stopped, how busy the machine was."""
     lines, statistics = [], result.statistics(0)
     if statistics.elo is not None:
         lines.append(f"{elo_in_words(statistics.elo)}; likelihood of superiority {statistics.los:.3f}")
@@ -72,7 +72,7 @@ def worth(result: MatchResult) -> list[str]:
                 f"score rate of agent 0 {statistics.score_rate:.3f}, 95 % interval {low:.3f} to {high:.3f}"
             )
     if statistics.pairs is not None:
-        lines.append(f"Pairs in which agent 0 made 0, 1/2, 1, 3/2, 2 points: {', '.join(map(str, statistics.pairs))}")
+        lines.append(f"Pairs in which agent 0 scored 0, 1/2, 1, 3/2, 2 points: {', '.join(map(str, statistics.pairs))}")
     if result.stopped:
         lines.append(result.stopped)
     if undecided := len(result.games) - result.plays:
@@ -87,7 +87,7 @@ def worth(result: MatchResult) -> list[str]:
 
 
 def elo_in_words(elo: EloDifference) -> str:
-    """Describe an Elo difference, which is infinite after a match without a win or without a loss."""
+    """Describe an Elo difference, which is infinite if a match has no win or no loss."""
     low, high = isfinite(elo.low), isfinite(elo.high)
     if low and high:
         interval = f"95 % interval {elo.low:+.0f} to {elo.high:+.0f}"
@@ -100,42 +100,49 @@ def elo_in_words(elo: EloDifference) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Describe the command line."""
+    """Return the parser of the command line."""
     main = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     who = main.add_mutually_exclusive_group(required=True)
-    who.add_argument("--agents-path", nargs=2, metavar=("A", "B"), help="two engines, or other agents of docs/arena.md")
-    who.add_argument("--resume", type=Path, metavar="FILE", help="continue the match of these records")
+    who.add_argument("--agents-path", nargs=2, metavar=("A", "B"), help="two engines, or other agents as in docs/arena.md")
+    who.add_argument("--resume", type=Path, metavar="FILE", help="continue the match recorded in this file")
     main.add_argument("--num-plays", type=int, help="number of games (default 64, or as recorded)")
-    main.add_argument("--num-workers", type=int, help="games at the same time (default: one for each core)")
-    main.add_argument("--engine", choices=("threads", "ray"), default="threads", help="ray: games as tasks of a Ray cluster")
-    main.add_argument("--ray-address", metavar="A", help="the cluster, HOST:PORT or auto (default: one on this machine)")
+    main.add_argument("--num-workers", type=int, help="games to play at the same time (default: one per core)")
     main.add_argument(
-        "--records", type=Path, metavar="FILE", help="write each game when it ends, so that --resume can continue"
+        "--engine", choices=("threads", "ray"), default="threads", help="ray: run the games as tasks on a Ray cluster"
     )
-    main.add_argument("--json", type=Path, metavar="FILE", help="write the result and all games")
+    main.add_argument("--ray-address", metavar="A", help="the cluster: HOST:PORT or auto (default: start one on this machine)")
+    main.add_argument("--records", type=Path, metavar="FILE", help="record each game as it ends, so that --resume can continue")
+    main.add_argument("--json", type=Path, metavar="FILE", help="write the result and all games as JSON")
     main.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as an SGF file")
 
     terms = main.add_argument_group("terms of a new match")
     terms.add_argument("--seed", type=int, help="random seed of the match (default: drawn and printed)")
-    terms.add_argument("--time-limit", type=float, default=5.0, help="seconds for a move (default 5)")
-    terms.add_argument("--init-limit", type=float, default=10.0, help="seconds from the start to the name (default 10)")
-    terms.add_argument("--clock", choices=list(Clock), default=Clock.CPU, help="the time that the limits count (default cpu)")
+    terms.add_argument("--time-limit", type=float, default=5.0, help="seconds per move (default 5)")
+    terms.add_argument(
+        "--init-limit", type=float, default=10.0, help="seconds in which an engine must send its name (default 10)"
+    )
+    terms.add_argument("--clock", choices=list(Clock), default=Clock.CPU, help="what the time limits measure (default cpu)")
     terms.add_argument(
         "--wall-cap",
         type=float,
-        help="wall-clock seconds for a move with --clock cpu, not counting time when other programs had the core "
+        help="wall-clock seconds per move with --clock cpu, not counting time when other programs had the core "
         "(default 2 x limit + 1)",
     )
-    terms.add_argument("--memory-mib", type=int, default=4096, help="address space of a process in MiB (default 4096)")
+    terms.add_argument(
+        "--memory-mib", type=int, default=4096, help="limit on the address space of a process in MiB (default 4096)"
+    )
     terms.add_argument(
         "--openings", choices=OPENINGS, default="free", help="all49: each first stone is played with both colours"
     )
     terms.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that play on other sizes (default {SIZE})")
     stops = terms.add_mutually_exclusive_group()
     stops.add_argument("--stop", choices=["decided"], help="stop when the points of --points are certain (95 %%)")
-    stops.add_argument("--sprt", metavar="ELO0,ELO1,ALPHA,BETA", help="stop when a sequential test accepts one of the two")
+    stops.add_argument("--sprt", metavar="ELO0,ELO1,ALPHA,BETA", help="stop when a sequential test accepts either hypothesis")
     terms.add_argument(
-        "--points", default="shifted_score:30", metavar="FORMULA:FULL", help="for --stop (default shifted_score:30)"
+        "--points",
+        default="shifted_score:30",
+        metavar="FORMULA:FULL",
+        help="the points that --stop uses (default shifted_score:30)",
     )
     terms.add_argument("--scale-time", action="store_true", help="use longer limits on a machine slower than the recorded one")
     return main
@@ -167,14 +174,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def terms_of(command_line: argparse.ArgumentParser) -> list[argparse.Action]:
-    """List the options whose values the records of a match fix."""
+    """List the options whose values are fixed by the records of a match."""
     names: tuple[str, ...] = ("seed", "time_limit", "init_limit", "clock", "wall_cap", "memory_mib", "openings", "board_size")
     names += ("stop", "sprt", "points", "scale_time")
     return [action for action in command_line._actions if action.dest in names]
 
 
 def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
-    """Make the match that the options describe."""
+    """Return the setup of the match that the options describe."""
     first, second = (parse_agent(words) for words in options.agents_path)
     check_size((first, second), options.board_size, SIZE)
     slower = 1.0
@@ -201,7 +208,7 @@ def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
 
 
 def rule_of(setup: MatchSetup) -> StoppingRule | None:
-    """Make the rule that may stop the match early."""
+    """Return the rule that may stop the match early, or None."""
     kind, _, words = setup.stop.partition(":")
     if kind == "sprt":
         return Sprt.parse(words)
@@ -216,21 +223,21 @@ def rule_of(setup: MatchSetup) -> StoppingRule | None:
 
 
 def prepare(options: argparse.Namespace) -> tuple[MatchSetup, Records | None]:
-    """Make the match, new or continued, and its records if it has any."""
+    """Return the setup of a new or continued match, and its records or None."""
     if options.resume is not None:
         setup = MatchSetup.from_json(read_records(options.resume)[0]["match"])
         setup = replace(setup, plays=options.num_plays or setup.plays)
         return setup, Records(options.resume, setup)
     for file in (options.json, options.records):
         if file is not None and not file.resolve().parent.is_dir():
-            raise UsageError(f"expected a folder for {file} at {file.resolve().parent}; nothing is there")
+            raise UsageError(f"expected a folder at {file.resolve().parent} for {file}; nothing is there")
     if options.records is not None and options.records.exists():
         raise UsageError(f"expected no file at {options.records}; continue that match with --resume, or name another file")
     speed = None
     if (options.records or options.scale_time) and BASELINE.exists() and has_cpu_clock():
         speed = round(calibrate.measure(engine_at(str(BASELINE))).factor, 3)
     setup = new_match(options, speed)
-    rule_of(setup)  # reports a mistake before the first game
+    rule_of(setup)  # raises UsageError for a mistake before the first game
     return setup, None if options.records is None else Records(options.records, setup, speed)
 
 
@@ -240,7 +247,7 @@ def runner_of(options: argparse.Namespace) -> Runner:
     runner: RayRunner | ThreadRunner
     runner = RayRunner(wanted, options.ray_address) if options.engine == "ray" else ThreadRunner(wanted or available_cores())
     if wanted is not None and runner.workers is not None and runner.workers < wanted:
-        print(f"{wanted} games at the same time were requested; {runner.workers} are played, one for each core.")
+        print(f"{wanted} games at the same time were requested; {runner.workers} will be played at a time, one per core.")
     return runner
 
 
@@ -269,8 +276,8 @@ def main(arguments: list[str] | None = None) -> int:
         setup, records = prepare(options)
         clock = f"{setup.limits.clock.value} time"
         if setup.limits.clock == Clock.CPU and not has_cpu_clock():
-            clock = "wall time, because this system does not show the CPU time of other programs"
-        print(f"Seed {setup.seed}, {setup.plays} games, {setup.limits.move_s:g} s a move ({clock})")
+            clock = "wall-clock time, because this system does not show the CPU time of other programs"
+        print(f"Seed {setup.seed}, {setup.plays} games, {setup.limits.move_s:g} s per move ({clock})")
         result, interrupted = play(setup, runner, records)
     except UsageError as error:
         print(f"evaluate.py: {error}", file=sys.stderr)

@@ -1,8 +1,8 @@
-"""One game on the screen: `python Minimax/judge.py AI0|human AI1|human`, AI0 is black.
+"""Play one game on the screen: `python Minimax/judge.py AI0|human AI1|human`, where AI0 is black.
 
-`--suite ENGINE` runs an engine on each position of the suite, `--show NAME` draws one of the positions.
+`--suite ENGINE` runs an engine on each position of the suite; `--show NAME` draws one of the positions.
 
-A human types `x y`, or `swap` where the rules allow it; the game is left at the end of the input.
+A human types `x y`, or `swap` where the rules allow it. If the input ends, the game is left unfinished.
 Exit codes: 0 the game ended or was left, or the suite was completed; 2 the call was wrong, or the engine accepts no positions.
 """
 
@@ -26,7 +26,7 @@ COLOURS = ("black (X)", "white (O)")
 
 
 class HumanSeat:
-    """A seat for a person at the keyboard."""
+    """The seat of a person at the keyboard."""
 
     name = "human"
 
@@ -34,7 +34,7 @@ class HumanSeat:
         return self.name
 
     def answer(self, position: Position, last: Action) -> Action:
-        """Ask for an action until two numbers or `swap` are typed.
+        """Ask for an action until the person types two numbers or `swap`.
 
         Raises:
             EOFError: the input has ended.
@@ -53,7 +53,7 @@ class HumanSeat:
 
 
 class EngineSeat:
-    """A seat for an engine."""
+    """The seat of an engine."""
 
     def __init__(self, spec: EngineSpec, limits: Limits, size: int) -> None:
         self._process = open_engine(spec, limits, GameOffer(size=size))
@@ -84,7 +84,7 @@ def draw(position: Position, last: Action | None) -> str:
 
 
 def play(seats: list[HumanSeat | EngineSeat], size: int = SIZE) -> str:
-    """Play to the end and return the result and its reason as one sentence."""
+    """Play to the end; return a sentence with the result and the reason for it."""
     position, last = Position(size=size), SWAP
     for side, seat in enumerate(seats):
         try:
@@ -118,7 +118,7 @@ def play(seats: list[HumanSeat | EngineSeat], size: int = SIZE) -> str:
 
 
 def _ended_by(side: int, name: str, failure: EngineFailure) -> str:
-    """Return the result of a game that an engine failed to continue."""
+    """Return the result of a game that ended because an engine failed."""
     result = "Undecided" if failure.termination == Termination.UNDECIDED else f"{COLOURS[1 - side]} wins"
     return f"{result}: {name} {failure} ({failure.termination})."
 
@@ -140,14 +140,16 @@ def examine(engine: str | None, shown: str | None, limits: Limits) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse the command line and play one game, or run the suite."""
+    """Parse the command line, then play one game or run the suite."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("black", metavar="AI0", nargs="?", help="the engine that plays black, or human")
     parser.add_argument("white", metavar="AI1", nargs="?", help="the engine that plays white, or human")
-    parser.add_argument("--time-limit", type=float, help="seconds that an engine has for each move (default 5, with --suite 1)")
+    parser.add_argument("--time-limit", type=float, help="seconds that an engine has for each move (default 5; 1 with --suite)")
     parser.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that play on other sizes (default {SIZE})")
-    parser.add_argument("--suite", metavar="ENGINE", help="play no game: show which positions of the suite the engine solves")
-    parser.add_argument("--show", metavar="NAME", help="play no game: draw this position of the suite")
+    parser.add_argument(
+        "--suite", metavar="ENGINE", help="instead of a game, show which positions of the suite the engine solves"
+    )
+    parser.add_argument("--show", metavar="NAME", help="instead of a game, draw this position of the suite")
     options = parser.parse_args(arguments)
     examines = options.suite is not None or options.show is not None
     if examines != (options.black is None) or (options.black is None) != (options.white is None):

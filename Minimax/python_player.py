@@ -3,22 +3,22 @@
     python Minimax/python_player.py alphazero --model model/best_policy.model --playouts 400
     python Minimax/python_player.py mcts --playouts 1000
 
-AlphaZero/ and Board/ are taken from the current folder if it has AlphaZero/__init__.py, otherwise from the tree of this
-program. A match starts it for `alphazero:FILE?playouts=N` and `mcts:playouts=N`.
+AlphaZero/ and Board/ are taken from the current folder if it contains AlphaZero/__init__.py, otherwise from the tree that
+contains this program. A match starts this program for the agents `alphazero:FILE?playouts=N` and `mcts:playouts=N`.
 
-It runs a fixed number of playouts and does not look at the clock: choose a number that fits the time for a move.
+The player runs a fixed number of playouts and does not look at the clock: choose a number that fits the time for a move.
 
-Black's first stone is the best point of the central 7x7 by the same search, which considers no other point for it.
+Black's first stone is chosen by the same search, restricted to the central 7x7.
 
-The swap. White's second turn begins with a search for white's best stone. Its value is the mean Q of that stone in the search
-tree, seen by the player who would place it, which is this player. If the value is below zero, white is behind: the player
-swaps and takes the better side. A search whose tree cannot be read (AlphaZero/ is the student's; the player looks for
-`mcts._root` and for what `mcts.update_with_move` throws away) gives no value, and the player does not swap. Since white takes
-the better side, black's second stone should not be the strongest one: it is the one after which the network's value is
-nearest to zero. The pure search has no network and places the strongest.
+The swap. White's second turn begins with a search for white's best stone. The value of that stone is its mean Q in the search
+tree, seen by this player, who would place it. If the value is below zero, white is behind: the player swaps and takes the
+better side. This program reads the tree at `mcts._root`, just before `mcts.update_with_move` throws it away. AlphaZero/ is the
+student's code, so the tree may not be readable there; then there is no value and the player does not swap. Since white takes
+the better side, black's second stone should not be the strongest one: black chooses the stone after which the network's
+value is nearest to zero. The pure search has no network and places the strongest stone.
 
-The environment: GOMOKU_BOARD_SIZE (15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never swap),
-GOMOKU_POSITION (stones that are already on the board).
+Environment variables: GOMOKU_BOARD_SIZE (default 15), GOMOKU_SEED, GOMOKU_OPENING (black's first stone), GOMOKU_NO_SWAP (never
+swap), GOMOKU_POSITION (stones that are already on the board).
 Exit codes: 0 the end of the input, 2 the call was wrong or AlphaZero/ is not written yet.
 """
 
@@ -35,7 +35,7 @@ from typing import Any, TextIO
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, os.getcwd() if os.path.isfile("AlphaZero/__init__.py") else sys.path[0])
-# One core for each game; numpy and torch read these variables when they are imported.
+# Each game has one core. numpy and torch read these variables when they are imported.
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"))
 
 import numpy as np
@@ -51,7 +51,7 @@ LARGEST = 30
 
 
 class OpeningBoard(Board):
-    """An empty board that offers only the centre for the first stone, and then every empty point."""
+    """A board that offers only the centre for the first stone, and every empty point after that."""
 
     def __init__(self, size: int) -> None:
         super().__init__(width=size, height=size, n_in_row=FIVE)
@@ -69,12 +69,12 @@ class Seat:
     """A search that plays one side of a game.
 
     Args:
-        player: a search of AlphaZero/.
+        player: a player from AlphaZero/, which searches.
         side: 0 for black, 1 for white.
-        size: points on each side of the board.
+        size: the number of points on each side of the board.
         opening: black's first stone, if it is prescribed.
         may_swap: whether white's second action may be a swap.
-        even_move: chooses black's second stone if white may swap; None leaves the choice to the search.
+        even_move: a function that chooses black's second stone if white may swap; None leaves the choice to the search.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Seat:
         player.reset_player()
 
     def set_stone(self, point: Action) -> None:
-        """Place a stone of a given position for the side to move.
+        """Place one stone of a given position for the side to move.
 
         Raises:
             ValueError: the stone is not legal.
@@ -102,7 +102,7 @@ class Seat:
         self._board.do_move(self._board.location_to_move([point[1], point[0]]))
 
     def answer(self, action: Action) -> Action:
-        """Carry out the opponent's action and return this player's.
+        """Carry out the opponent's action and return this player's answer.
 
         Raises:
             ValueError: the opponent's action is not legal.
@@ -120,7 +120,7 @@ class Seat:
         return move % self._size, move // self._size
 
     def _choose(self) -> int | None:
-        """Choose this player's move; None means a swap."""
+        """Choose this player's move; return None to swap."""
         board = self._board
         if not board.states:
             if self._opening is not None:
@@ -136,7 +136,7 @@ class Seat:
 def search(player: Any, board: Board) -> tuple[int, float | None]:
     """Return the player's move and the move's mean value in [-1, 1] in the tree, seen by the side to move.
 
-    get_action may throw the tree away by `mcts.update_with_move`, so the root is read just before.
+    get_action may throw the tree away by calling `mcts.update_with_move`, so the root is saved before each such call.
     """
     mcts = player.mcts
     roots = []
@@ -159,7 +159,7 @@ def search(player: Any, board: Board) -> tuple[int, float | None]:
 
 
 def even_move(net: Any, board: Board) -> int:
-    """Choose the point after which the network's value is nearest to zero; all points are evaluated in one batch."""
+    """Return the point after which the network's value is nearest to zero; all points are evaluated in one batch."""
     states = []
     for point in board.availables:
         after = board.copy()
@@ -170,7 +170,7 @@ def even_move(net: Any, board: Board) -> int:
 
 
 def make_network(model: str, size: int) -> Any:
-    """Load the network of AlphaZero/ with these weights, on one thread.
+    """Load these weights into the network from AlphaZero/, and make torch use one thread.
 
     Raises:
         UsageError: the weights do not fit.
@@ -185,7 +185,7 @@ def make_network(model: str, size: int) -> Any:
 
 
 def make_player(net: Any, playouts: int) -> Any:
-    """Make the AlphaZero search with this network, or the pure search if it is None.
+    """Make the AlphaZero player with this network, or the pure MCTS player if `net` is None.
 
     Raises:
         NotImplementedError: the search is not written yet.
@@ -221,7 +221,7 @@ def number_from(name: str, default: int, least: int, most: int) -> int:
 
 
 def opening_from(size: int) -> Action | None:
-    """Read GOMOKU_OPENING; None if it does not name a point of the centre."""
+    """Read GOMOKU_OPENING; return None if it does not name a point of the central area."""
     try:
         x, y = from_line(os.environ.get("GOMOKU_OPENING", ""))
     except ValueError:
@@ -230,7 +230,7 @@ def opening_from(size: int) -> Action | None:
 
 
 def position_from() -> list[Action]:
-    """Read the stones of GOMOKU_POSITION, black's first.
+    """Read the stones in GOMOKU_POSITION, in the order of play.
 
     Raises:
         UsageError: it is not a list of points.
@@ -240,7 +240,7 @@ def position_from() -> list[Action]:
         numbers = [int(word) for word in words]
         return list(zip(numbers[::2], numbers[1::2], strict=True))
     except ValueError:
-        raise UsageError(f"expected x y of each stone in GOMOKU_POSITION; got {' '.join(words)[:60]!r}") from None
+        raise UsageError(f"expected GOMOKU_POSITION to give x y of each stone; got {' '.join(words)[:60]!r}") from None
 
 
 def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: TextIO) -> None:
@@ -261,7 +261,7 @@ def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: Te
         for point in position:
             seat.set_stone(point)
     except ValueError:
-        raise UsageError(f"expected a position on {size}x{size} in GOMOKU_POSITION; got {position}") from None
+        raise UsageError(f"expected GOMOKU_POSITION to be a position on {size}x{size}; got {position}") from None
     say.write(f"{name} {POSITION_TAKEN}\n" if position else f"{name}\n")
     say.flush()
     for line in lines:
@@ -277,19 +277,19 @@ def main(arguments: list[str] | None = None) -> int:
     """Make the player and speak the line protocol."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("kind", choices=("alphazero", "mcts"), help="the search of AlphaZero/ to use")
-    parser.add_argument("--model", metavar="FILE", help="weights, for alphazero")
+    parser.add_argument("--model", metavar="FILE", help="weights file, for alphazero")
     parser.add_argument("--playouts", type=int, default=400, metavar="N", help="playouts for each move (default 400)")
     options = parser.parse_args(arguments)
     if options.playouts < 2:
         parser.error(f"expected --playouts of at least 2; got {options.playouts}")
     if (options.kind == "alphazero") != (options.model is not None):
-        parser.error("expected --model with alphazero, and without mcts")
+        parser.error("expected --model with alphazero, and no --model with mcts")
     # Whatever the student's code prints must not mix with the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
     try:
         size = number_from("GOMOKU_BOARD_SIZE", SIZE, FIVE, LARGEST)
         seed = number_from("GOMOKU_SEED", 0, 0, 2**63)
-        # A short search first: code that is not written yet is reported before the game, and the network is warmed up.
+        # A short search comes first: it reports code that is not written yet before the game, and warms up the network.
         net = None if options.model is None else make_network(options.model, size)
         search(make_player(net, 2), OpeningBoard(size))
         player = make_player(net, options.playouts)

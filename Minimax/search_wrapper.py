@@ -1,7 +1,7 @@
-"""A compiled C++ engine as a player at a `Board`: `python human_play.py --player minimax` lets you play against it.
+"""A compiled C++ engine as a player on a `Board`: `python human_play.py --player minimax` lets you play against it.
 
-The engine speaks the line protocol, as in a match. It receives the moves on the board one by one. If it swaps as white, the
-board swaps: every stone changes colour and black is to move. The human cannot swap.
+The engine speaks the line protocol, as in a match, and receives the opponent's moves one by one. If the engine swaps as white,
+`swap_colours` is called on the board: every stone changes colour and black is to move. The human cannot swap.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Board = Any
 
 
 class EngineError(RuntimeError):
-    """The engine broke the protocol; the message is one sentence."""
+    """Raised when the engine breaks the protocol; the message is one sentence."""
 
 
 class EnginePlayer:
     """A player that gets its moves from an engine.
 
-    A new game is recognised by the engine's first turn, on a board with no stone (the engine is black) or one (it is white).
-    The board is 15x15 with five in a row.
+    The player recognises a new game by the number of stones at its first turn: none if the engine is black, one if it is
+    white. The board must be 15x15 with five in a row.
 
     Args:
         spec: how to start the engine.
-        move_s: seconds that the engine has for each move.
+        move_s: the number of seconds that the engine has for each move.
     """
 
     def __init__(self, spec: EngineSpec, move_s: float = 5.0) -> None:
@@ -42,7 +42,7 @@ class EnginePlayer:
         self.player = p
 
     def reset_player(self) -> None:
-        """End the engine, even while it searches; the next game starts it again."""
+        """End the engine, even if it is searching; the next game starts it again."""
         engine, self._engine = self._engine, None
         self._stopping.set()
         if engine is not None:
@@ -56,7 +56,7 @@ class EnginePlayer:
 
         Raises:
             EngineError: the engine broke the protocol.
-            ValueError: the board is not the engine's, or this player did not play the game from its first move.
+            ValueError: the engine cannot play on this board, or this player did not play the game from the start.
         """
         if (board.width, board.height, board.n_in_row) != (SIZE, SIZE, FIVE):
             raise ValueError(
@@ -66,7 +66,7 @@ class EnginePlayer:
             if len(board.states) < 2:
                 self._start(side=len(board.states))
             if self._engine is None:
-                raise ValueError("expected to play from the first move on; the game was already in progress")
+                raise ValueError("expected to play from the first move; the game was already in progress")
             last = SWAP if board.last_move == -1 else (board.last_move % SIZE, board.last_move // SIZE)
             answer = self._engine.ask(last)
         except EngineFailure as failure:

@@ -1,4 +1,4 @@
-"""`python -m grader COMMAND`. Exit codes: 0 done, 1 the examined work fell short, 2 the call was wrong."""
+"""Run `python -m grader COMMAND`. Exit codes: 0 done, 1 the examined work fell short, 2 the call was wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line, with the commands of each room that is present."""
+    """Return the parser of the command line, with the commands of each room that this tree contains."""
     main = Parser(
         prog="python -m grader",
         description="Check, hand in and grade submissions of this assignment.",
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         complain(f"grader: {error}")
         return 2
     except KeyboardInterrupt:
-        print("\nInterrupted; give the same command again, without --again, to continue.", file=sys.stderr)
+        print("\nInterrupted; to continue, run the same command without --again.", file=sys.stderr)
         return 130
 
 

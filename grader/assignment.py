@@ -1,4 +1,4 @@
-"""`assignment.toml` as frozen values: the only definition of files, points, opponents, limits and formulas."""
+"""`assignment.toml` as frozen dataclasses: the only definition of files, points, opponents, limits and formulas."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class MatchProfile:
     """A match against the baseline.
 
     Attributes:
-        move_s: time per move that the engines are given.
-        limit_s: time per move that the referee enforces.
-        minutes: limit for the whole match (see `grader.pipeline.budget`).
+        move_s: the time per move that the engines should use.
+        limit_s: the time limit per move that the referee enforces.
+        minutes: the time limit for the whole match (see `grader.pipeline.budget`).
     """
 
     games: int
@@ -46,11 +46,11 @@ class MatchProfile:
 
 @dataclass(frozen=True)
 class TrainingProfile:
-    """How long the 3x3 training may last and how its result is judged.
+    """How long the 3x3 training may take and how its result is evaluated.
 
     Attributes:
-        max_games: largest number of self-play games per seed.
-        minutes: limit for each check of the training (see `grader.pipeline.budget`).
+        max_games: the largest number of self-play games per seed.
+        minutes: the time limit for each check of the training (see `grader.pipeline.budget`).
     """
 
     seeds: int
@@ -66,9 +66,9 @@ class Profile:
     """The settings behind `--profile NAME`.
 
     Attributes:
-        call_limit_s: limit for one call into a student's Python.
-        check_minutes: limit for each check that is neither the match nor the training (see `grader.pipeline.budget`).
-        budget_minutes: limit for all checks of a submission together.
+        call_limit_s: the time limit for one call into a student's Python.
+        check_minutes: the time limit for each check that is neither the match nor the training (see `grader.pipeline.budget`).
+        budget_minutes: the time limit for all checks of a submission in total.
     """
 
     name: str
@@ -81,14 +81,14 @@ class Profile:
 
 @dataclass(frozen=True)
 class Likeness:
-    """The shares in [0, 1] of common fingerprints at which two sources are too much alike (`grader.pipeline.likeness`).
+    """The shares in [0, 1] of common fingerprints at which two sources are too similar (`grader.pipeline.likeness`).
 
     Attributes:
-        submission: between a submission and a handed-out source.
-        example: between a submission and one of `examples`.
-        examples: handed-out sources from which students may begin.
-        pair: between two submissions.
-        kit: between a file of the kit and a file that must not be handed out.
+        submission: the threshold for a submission and a handed-out source.
+        example: the threshold for a submission and one of `examples`.
+        examples: the handed-out sources from which students may begin.
+        pair: the threshold for two submissions.
+        kit: the threshold for a file of the kit and a file that must not be handed out.
     """
 
     submission: float
@@ -132,14 +132,14 @@ class Assignment:
     marks: tuple[Check, ...]
 
     def check(self, check_id: str) -> Check:
-        """The check with that id; KeyError if the assignment has no such check."""
+        """Return the check with this id; raise KeyError if the assignment has no such check."""
         for check in self.checks:
             if check.id == check_id:
                 return check
         raise KeyError(check_id)
 
     def named(self, name: str) -> list[Check]:
-        """The checks that a name stands for: an id, or the beginning of several ids up to a dot.
+        """Return the checks that a name stands for. The name is an id, or the beginning of several ids up to a dot.
 
         Raises:
             UsageError: there is no such check.
@@ -150,38 +150,38 @@ class Assignment:
         raise UsageError(f"expected a check such as {self.checks[0].id} or a part among {', '.join(parts)}; got {name!r}")
 
     def deadlines_s(self, profile: Profile) -> dict[str, float]:
-        """Check -> seconds that it may take."""
+        """Return a dict from check id to the number of seconds that the check may take."""
         long = {"match": profile.match.minutes, "training": profile.training.minutes}
         minutes = dict.fromkeys((check.id for check in self.checks), profile.check_minutes)
         minutes |= {i: long[part] for part, ids in self.long_checks.items() for i in ids if part in long}
         return {check: 60 * limit for check, limit in minutes.items()}
 
     def profile(self, name: str) -> Profile:
-        """The profile with that name; the UsageError for an unknown one lists the profiles."""
+        """Return the profile with this name; if there is none, raise a UsageError that lists the profiles."""
         if name not in self.profiles:
             raise UsageError(f"expected a profile among {', '.join(self.profiles)}; got {name!r}")
         return self.profiles[name]
 
     def is_collected(self, path: str) -> bool:
-        """Whether a submission's file counts; `path` is relative with forward slashes."""
+        """Return whether a submission's file counts; `path` is relative, with forward slashes."""
         return matches(path, self.collected) and not matches(path, self.protected)
 
     def is_in_kit(self, path: str) -> bool:
-        """Whether a file of this tree is handed out to students; `path` is relative with forward slashes."""
+        """Return whether a file of this tree is handed out to students; `path` is relative, with forward slashes."""
         return matches(path, self.kit) and not matches(path, self.withheld)
 
     def win_rate_points(self, wins: int, losses: int, plays: int, points: float) -> float:
-        """Points of a match by the formula that the assignment names."""
+        """Return the points for a match by the formula that the assignment names."""
         return FORMULAS[self.win_rate_formula].points(wins, losses, plays, points)
 
     def win_rate_points_between(self, games: Sequence[GameResult], points: float) -> tuple[float, float]:
-        """Points at both ends of the 95 % interval of what these games show."""
+        """Return the points at both ends of the 95 % interval that these games give."""
         formula = FORMULAS[self.win_rate_formula]
         low, high = mean_interval_95(games, formula.draw)
         return formula.points_at(low, points), formula.points_at(high, points)
 
     def losing_lines_share(self, losing_lines: int) -> float:
-        """Share in [0, 1] of the points for that many losing lines."""
+        """Return the share in [0, 1] of the points for this many losing lines."""
         return max((share for most, share in self.losing_line_steps if losing_lines <= most), default=0.0)
 
 
@@ -219,7 +219,7 @@ PLACES = {
 
 
 def matches(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a relative path matches one of the patterns; `**` stands for any number of folders, including zero."""
+    """Return whether a relative path matches one of the patterns; `**` stands for any number of folders, including zero."""
     parts = PurePosixPath(path).parts
     return any(_match_parts(parts, PurePosixPath(pattern).parts) for pattern in patterns)
 
@@ -247,7 +247,7 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
     except OSError as error:
         raise UsageError(f"expected the assignment's description at {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: expected UTF-8 text; byte {error.start} is not") from error
+        raise UsageError(f"{path} is not valid TOML: expected UTF-8 text; byte {error.start} is not valid UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
     except _Mistake as error:
@@ -274,7 +274,7 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
 
 
 class _Mistake(Exception):
-    """What is wrong with a value of the file, and where."""
+    """Raised for a wrong value in the file; the message says what is wrong and where."""
 
 
 def _from_toml(data: dict[str, Any]) -> Assignment:
@@ -295,7 +295,7 @@ def _value_at(data: Any, place: str) -> Any:
 
 
 def _converted(value: Any, kind: Any, place: str) -> Any:
-    """A value of the file as the type `kind`, an annotation of one of the classes above; nothing is coerced."""
+    """Return a value of the file as `kind`, an annotation of one of the classes above; other types raise _Mistake."""
     arguments, is_record = get_args(kind), is_dataclass(kind)
     if get_origin(kind) is tuple:
         if not isinstance(value, list):

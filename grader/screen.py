@@ -1,4 +1,4 @@
-"""Lines for a person on a terminal."""
+"""Print lines for a person at a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Screen:
 
     def __call__(self, line: str) -> None:
         in_place = line.startswith("\r")
-        line = on_screen(line.strip("\r\n"))  # it may quote output of a submission
+        line = on_screen(line.strip("\r\n"))  # the line may quote text from a submission
         if in_place and (not self._terminal or line == self._last):
             return
         if self._width:

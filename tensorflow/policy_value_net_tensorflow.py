@@ -1,12 +1,12 @@
-"""The policy-value network in TensorFlow, variable for variable as the checkpoints of earlier years hold it.
+"""The policy-value network in TensorFlow, with exactly the variables of the checkpoints from earlier years.
 
-The same function as AlphaZero/policy_value_net_torch.py (Silver et al. 2017): states are float32 [N, 9, H, W] as
-Board.current_state gives them, row 0 the top row; moves are numbered h * width + w from the bottom row; values are seen by
-the side to move. A graph of tf.compat.v1 variables, since only these carry the names `model/<layer>/<param>` into a
-checkpoint. CPU or GPU, TensorFlow 2.
+It computes the same function as AlphaZero/policy_value_net_torch.py (Silver et al. 2017). States are float32 [N, 9, H, W] as
+Board.current_state returns them (row 0 is the top row). Moves are numbered h * width + w from the bottom row. Values are seen
+by the side to move. The network is a graph of tf.compat.v1 variables, because only these keep the names
+`model/<layer>/<param>` in a checkpoint. It needs TensorFlow 2 and runs on a CPU or a GPU.
 
-This folder is no package, so that `import tensorflow` reaches the real one: put it on sys.path, then
-`from policy_value_net_tensorflow import PolicyValueNet`.
+This folder is not a package, so that `import tensorflow` finds the library. To use this module, put the folder on sys.path,
+then `from policy_value_net_tensorflow import PolicyValueNet`.
 """
 
 import os
@@ -15,7 +15,7 @@ import numpy as np
 
 import tensorflow as tf
 
-if getattr(tf, "__file__", None) is None:  # this very folder, which Python takes for a package where there is no other
+if getattr(tf, "__file__", None) is None:  # Python has taken this folder for the package, because it found no other
     raise ModuleNotFoundError("TensorFlow is not installed: python -m pip install -r requirements-convert.txt")
 
 tf1 = tf.compat.v1
@@ -24,42 +24,44 @@ CHANNELS = 64
 DENSE = 256
 L2_CONST = 1e-4
 BN_EPSILON = 1e-5
-BN_MOMENTUM = 0.1  # the share of the batch in the moving statistics, as torch counts it
+BN_MOMENTUM = 0.1  # the weight of a batch in the moving statistics, as torch defines it
 
 
 class PolicyValueNet:
-    """The network with its optimiser and its session.
+    """The network with its optimiser and session.
 
     Args:
-        board_width, board_height: of the board.
-        block: number of residual blocks (published: 1 for 3x3, 19 for 11x11 and 15x15).
-        init_model: a checkpoint (its path without `.index`) to start from; it must fit in every variable.
-        transfer_model: a checkpoint of another board size; only variables that fit are taken.
+        board_width, board_height: the number of columns and rows of the board.
+        block: the number of residual blocks (published: 1 for 3x3, 19 for 11x11 and 15x15).
+        init_model: a checkpoint to start from (its path without `.index`); every variable must fit.
+        transfer_model: a checkpoint for another board size; only the variables that fit are used.
         cuda: whether to compute on a GPU.
 
     Attributes:
-        planes_num, nb_block: feature planes (9) and residual blocks.
-        graph, session: where the network lives.
-        action_fc_train, evaluation_fc2_train: tensors log_probs [N, W*H] and value [N, 1] with batch norm by the batch.
-        action_fc_test, evaluation_fc2_test: the same tensors with batch norm by the moving statistics, as search wants them.
+        planes_num, nb_block: the number of feature planes (9) and of residual blocks.
+        graph, session: the TensorFlow graph and session of the network.
+        action_fc_train, evaluation_fc2_train: the tensors log_probs [N, W*H] and value [N, 1], with batch norm in train mode
+            (statistics of the batch).
+        action_fc_test, evaluation_fc2_test: the same tensors with batch norm in eval mode (moving statistics), as the search
+            needs them.
     """
 
     def __init__(self, board_width, board_height, block, init_model=None, transfer_model=None, cuda=False):
         if cuda and not tf.config.list_physical_devices("GPU"):
-            raise ValueError("expected a GPU for cuda=True, and TensorFlow finds none; use cuda=False")
+            raise ValueError("expected a GPU for cuda=True, but TensorFlow finds none; use cuda=False")
         self.board_width = board_width
         self.board_height = board_height
         self.planes_num = 9
         self.nb_block = block
         self.graph = tf.Graph()
         self.session = tf1.Session(graph=self.graph, config=tf1.ConfigProto(device_count={} if cuda else {"GPU": 0}))
-        self._statistics = []  # assignments of the moving means and variances
-        self._train_op = None  # made by the first train_step: gradients take seconds to build and search needs none
+        self._statistics = []  # the operations that update the moving means and variances
+        self._train_op = None  # built by the first train_step: gradients take seconds to build, and search does not need them
         with self.graph.as_default():
             self._states = tf1.placeholder(tf.float32, [None, self.planes_num, board_height, board_width], name="states")
             self.action_fc_test, self.evaluation_fc2_test = self._network(train_mode=False)
             self.action_fc_train, self.evaluation_fc2_train = self._network(train_mode=True)
-            self._weights = tf1.global_variables()  # with the moving statistics
+            self._weights = tf1.global_variables()  # these include the moving statistics
             self._saver = tf1.train.Saver(self._weights, max_to_keep=None)
             self.session.run(tf1.global_variables_initializer())
         if init_model:
@@ -70,9 +72,9 @@ class PolicyValueNet:
     # ------------------------------------------------------------------------------------------------- the layers
 
     def _network(self, train_mode):
-        """(log_probs [N, W*H], value [N, 1]) of the placeholder; both modes share their variables."""
+        """Build the tensors (log_probs [N, W*H], value [N, 1]) for the placeholder; both modes share their variables."""
         with tf1.variable_scope("model", reuse=tf1.AUTO_REUSE):
-            x = tf.transpose(self._states, [0, 2, 3, 1])  # to NHWC, in which the flattened heads are ordered
+            x = tf.transpose(self._states, [0, 2, 3, 1])  # to NHWC, because the heads are flattened in that order
             x = tf.pad(x, [[0, 0], [2, 2], [2, 2], [0, 0]])
             x = self._conv(x, "conv2d_1", CHANNELS, 1)
             for i in range(self.nb_block):
@@ -88,14 +90,14 @@ class PolicyValueNet:
         return log_probs, value
 
     def _conv(self, x, name, filters, size):
-        """A convolution that keeps height and width, [N, H, W, in] -> [N, H, W, filters]."""
+        """Apply a convolution that keeps height and width, [N, H, W, in] -> [N, H, W, filters]."""
         with tf1.variable_scope(name):
             kernel = _matrix("kernel", [size, size, x.shape[3], filters])
             bias = tf1.get_variable("bias", [filters], initializer=tf1.zeros_initializer())
             return tf.nn.conv2d(x, kernel, strides=1, padding="SAME") + bias
 
     def _dense(self, x, name, units):
-        """A dense layer of x flattened in the order row, column, channel."""
+        """Apply a dense layer to x, flattened in the order row, column, channel."""
         size = int(np.prod(x.shape[1:]))
         with tf1.variable_scope(name):
             weight = _matrix("W", [size, units])
@@ -103,7 +105,7 @@ class PolicyValueNet:
             return tf.reshape(x, [-1, size]) @ weight + bias
 
     def _batch_norm(self, x, name, train_mode):
-        # Not tf1.nn.fused_batch_norm, which silently raises an epsilon of 1e-5 to 1.001e-5.
+        # This does not use tf1.nn.fused_batch_norm, because that silently raises an epsilon of 1e-5 to 1.001e-5.
         size = [x.shape[3]]
         zeros, ones = tf1.zeros_initializer(), tf1.ones_initializer()
         with tf1.variable_scope(name):
@@ -121,7 +123,7 @@ class PolicyValueNet:
             return tf.nn.batch_normalization(x, batch_mean, batch_variance, beta, gamma, BN_EPSILON)
 
     def _build_training(self):
-        """Loss, entropy and the optimiser's step; adds `.../Adam`, `.../Adam_1` and the beta powers to what is saved."""
+        """Build the loss, the entropy and the training step; checkpoints then include Adam's variables and its beta powers."""
         with self.graph.as_default():
             self._mcts_probs = tf1.placeholder(tf.float32, [None, self.board_width * self.board_height], name="mcts_probs")
             self._winners = tf1.placeholder(tf.float32, [None], name="winners")
@@ -141,35 +143,35 @@ class PolicyValueNet:
     # --------------------------------------------------------------------------------------------- what others use
 
     def policy_value(self, state_batch, actin_fc, evaluation_fc):
-        """Both heads on a batch of states.
+        """Evaluate a batch of states with both heads.
 
         Args:
             state_batch: [N, 9, H, W], an array or a list of states.
-            actin_fc, evaluation_fc: the tensors to compute, see the class.
+            actin_fc, evaluation_fc: the tensors to compute; see the class.
 
         Returns:
-            (probs [N, W*H], value [N, 1]) as numpy arrays: probabilities, not their logarithms.
+            (probs [N, W*H], value [N, 1]) as numpy arrays; probabilities, not log probabilities.
         """
         states = np.asarray(state_batch, dtype=np.float32)
         log_probs, value = self.session.run([actin_fc, evaluation_fc], {self._states: states})
         return np.exp(log_probs), value
 
     def policy_value_fn(self, board, actin_fc, evaluation_fc):
-        """What the network says about a position.
+        """Evaluate one position.
 
         Returns:
-            (iterable of (legal move, probability), value): value is a (1, 1) array for the side to move.
+            (iterable of (legal move, probability), value): value is a (1, 1) array, seen by the side to move.
         """
         legal_moves = board.availables
         probs, value = self.policy_value(board.current_state()[np.newaxis], actin_fc, evaluation_fc)
         return zip(legal_moves, probs[0][legal_moves], strict=True), value
 
     def policy_value_fn_random(self, board, actin_fc, evaluation_fc):
-        """As policy_value_fn, seen through one random symmetry of the board, which is undone on the moves."""
+        """Evaluate like policy_value_fn, but through a random symmetry of the board, which is undone on the moves."""
         square = board.height == board.width
         turns = np.random.randint(4) if square else 2 * np.random.randint(2)
         mirror = np.random.randint(2)
-        # The points of the board as the state shows them, top row first, carried through the same symmetry as the state.
+        # Arrange the points like the state, top row first, and apply the same symmetry to both.
         points = np.arange(board.width * board.height).reshape(board.height, board.width)[::-1]
         state, points = np.rot90(board.current_state(), turns, axes=(1, 2)), np.rot90(points, turns)
         if mirror:
@@ -181,20 +183,20 @@ class PolicyValueNet:
         return zip(legal_moves, probs[legal_moves], strict=True), value
 
     def train_step(self, state_batch, mcts_probs, winner_batch, lr):
-        """One step of Adam on
+        """Take one step of Adam on
 
             mean (z - v)^2  -  mean sum_a pi(a) log p(a)  +  1e-4 / 2 * ||w||^2
 
-        where w are all parameters that are no biases (batch norm's scales among them), with batch norm by the batch.
+        where w are all parameters that are not biases, including the scales of batch norm. Batch norm is in train mode.
 
         Args:
-            state_batch: [N, 9, H, W], array or list.
-            mcts_probs: pi, [N, W*H], array or list.
-            winner_batch: z in {1, 0, -1}, [N], for the side to move.
-            lr: learning rate of this step.
+            state_batch: [N, 9, H, W], an array or a list.
+            mcts_probs: pi, [N, W*H], an array or a list.
+            winner_batch: z in {1, 0, -1}, [N], seen by the side to move.
+            lr: the learning rate of this step.
 
         Returns:
-            (loss, entropy): floats; the entropy is that of the network's policy on this batch, in nats.
+            (loss, entropy): floats; the entropy of the network's policy on this batch, in nats.
         """
         if self._train_op is None:
             self._build_training()
@@ -208,9 +210,9 @@ class PolicyValueNet:
         return float(loss), float(entropy)
 
     def save_model(self, path):
-        """Write `path`.index and `path`.data-00000-of-00001; the folder is made if it is missing.
+        """Write `path`.index and `path`.data-00000-of-00001; create the folder if it is missing.
 
-        Adam's averages are written with the weights once there has been a train_step.
+        After the first train_step, Adam's averages are written together with the weights.
         """
         path = os.path.abspath(path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -218,11 +220,11 @@ class PolicyValueNet:
             self._saver.save(self.session, path, write_meta_graph=False, write_state=False)
 
     def restore_model(self, path):
-        """Load the weights of a checkpoint that fits in every variable; the optimiser stays as it is, as with torch.
+        """Load the weights of a checkpoint in which every variable fits; as with torch, the optimiser does not change.
 
         Raises:
             FileNotFoundError: there is no such checkpoint.
-            RuntimeError: a variable is missing or of another shape; the message names it.
+            RuntimeError: a variable is missing or has another shape; the message names it.
         """
         fitting = self._fitting(path)
         wrong = [variable.op.name for variable in self._weights if variable.op.name not in fitting]
@@ -231,7 +233,7 @@ class PolicyValueNet:
         self._restore(fitting, path)
 
     def print_params(self):
-        """Print each trained variable's name and shape and the number of parameters."""
+        """Print the name and shape of each trainable variable, and the total number of parameters."""
         total = 0
         with self.graph.as_default():
             for variable in tf1.trainable_variables():
@@ -240,7 +242,7 @@ class PolicyValueNet:
         print(f"{total} parameters")
 
     def _fitting(self, path):
-        """Name -> variable of this network, of those that a checkpoint holds in the same shape."""
+        """Return a dict name -> variable of this network, for the variables that a checkpoint holds with the same shape."""
         if not os.path.isfile(f"{path}.index"):
             raise FileNotFoundError(f"expected a checkpoint at {path}; there is no {path}.index")
         shapes = tf.train.load_checkpoint(os.path.abspath(path)).get_variable_to_shape_map()
@@ -251,11 +253,11 @@ class PolicyValueNet:
             tf1.train.Saver(variables).restore(self.session, os.path.abspath(path))
 
     def _transfer(self, path):
-        """Take the variables of another network that fit by name and shape."""
+        """Load the variables of another network whose names and shapes match."""
         self._restore(self._fitting(path), path)
 
 
 def _matrix(name, shape):
-    """A kernel or weight matrix, drawn at first as torch draws it: uniform within 1 / sqrt(fan in)."""
+    """Create a kernel or weight matrix, initialised as in torch: uniform within +-1 / sqrt(fan in)."""
     drawn = tf1.variance_scaling_initializer(scale=1 / 3, mode="fan_in", distribution="uniform")
     return tf1.get_variable(name, shape, initializer=drawn)

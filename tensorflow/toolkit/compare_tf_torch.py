@@ -1,9 +1,10 @@
-"""Compare the TensorFlow network of a checkpoint with your torch network on the weights converted from it.
+"""Compare the TensorFlow network of a checkpoint with your torch network, which uses the weights converted from it.
 
     python tensorflow/toolkit/compare_tf_torch.py model/best_policy.model model/11_11_5.pt
 
-Both compute the probabilities of all moves and the value (for the side to move) on random planes and on positions of random
-games; the largest differences are printed. Ends with 0 if all are within the tolerance of 1e-4, with 1 if not.
+Both networks compute the probabilities of all moves and the value (seen by the side to move) on random planes and on positions
+of random games. The largest differences are printed. Exit codes: 0 if all are within the tolerance of 1e-4, 1 if not, 2 the
+call was wrong.
 """
 
 from __future__ import annotations
@@ -16,24 +17,27 @@ from typing import TYPE_CHECKING
 from tf_checkpoint import Checkpoint, UsageError, checkpoint_prefix, parse_board, read_checkpoint
 from torch_weights import read_weights
 
-if TYPE_CHECKING:  # imported once TensorFlow is known to be there
+if TYPE_CHECKING:  # imported later, once TensorFlow is known to be installed
     import numpy as np
 
 TOLERANCE = 1e-4
 HERE = os.path.dirname(os.path.abspath(__file__))
-FOLDERS = [os.path.dirname(HERE), os.path.dirname(os.path.dirname(HERE))]  # the TensorFlow network; Board and AlphaZero
+FOLDERS = [
+    os.path.dirname(HERE),
+    os.path.dirname(os.path.dirname(HERE)),
+]  # these hold the TensorFlow network; Board/ and AlphaZero/
 
 
 def main() -> int:
-    """Parse the command line, compute and print the table."""
+    """Parse the command line, evaluate the networks and print the table."""
     description, _, rest = (__doc__ or "").partition("\n\n")
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=description, epilog=rest, formatter_class=formatter)
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="the checkpoint, or its .index file")
     parser.add_argument("weights", metavar="WEIGHTS", help="the torch weights converted from it")
-    parser.add_argument("--board", metavar="WxH", help="columns x rows; needed where the board is not square")
-    parser.add_argument("--positions", type=int, default=64, metavar="N", help="positions of either kind (default 64)")
-    parser.add_argument("--seed", type=int, default=0, help="of the positions (default 0)")
+    parser.add_argument("--board", metavar="WxH", help="columns x rows; required if the board is not square")
+    parser.add_argument("--positions", type=int, default=64, metavar="N", help="number of positions of each kind (default 64)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the positions (default 0)")
     options = parser.parse_args()
     if options.positions < 1 or options.seed < 0:
         parser.error(f"expected --positions of at least 1 and --seed of at least 0; got {options.positions}, {options.seed}")
@@ -45,10 +49,10 @@ def main() -> int:
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Evaluate both networks, print the table and say what it means: 0 the same network, 1 not.
+    """Evaluate both networks and print the table; return 0 if they are the same network, otherwise 1.
 
     Raises:
-        UsageError: something is missing or does not fit.
+        UsageError: a file or a library is missing, or something does not fit.
     """
     checkpoint = read_checkpoint(options.checkpoint, parse_board(options.board))
     if len(checkpoint.boards) > 1:
@@ -76,19 +80,19 @@ def compare(options: argparse.Namespace) -> int:
                 return 1
             differences.append(float(np.abs(a - b).max()))
         print(f"{kind:20}{len(states[kind]):8}{differences[0]:16.2e}{differences[1]:12.2e}")
-        largest = float(np.max([largest, *differences]))  # NaN, if there is one
+        largest = float(np.max([largest, *differences]))  # NaN if any difference is NaN
     equal = largest <= TOLERANCE
     print(f"{'The same network' if equal else 'NOT the same network'}: {largest:.2e} against a tolerance of {TOLERANCE:.0e}.")
     return 0 if equal else 1
 
 
 def random_planes(count: int, width: int, height: int, numbers: np.random.Generator) -> np.ndarray:
-    """[count, 9, height, width] float32 of zeros and ones, most of which no game can show."""
+    """Return [count, 9, height, width] float32 of random zeros and ones; most of these states cannot occur in a game."""
     return numbers.integers(0, 2, (count, 9, height, width)).astype("float32")
 
 
 def game_positions(count: int, width: int, height: int, numbers: np.random.Generator) -> np.ndarray:
-    """[count, 9, height, width] float32: states of games with random moves, one of each game, at any stage of it."""
+    """Return [count, 9, height, width] float32: one state, at a random stage, from each of `count` games of random moves."""
     import numpy as np
 
     from Board.game_board import Board
@@ -106,7 +110,7 @@ def game_positions(count: int, width: int, height: int, numbers: np.random.Gener
 
 
 def evaluate_tf(prefix: str, checkpoint: Checkpoint, states: dict) -> dict:
-    """Kind of state -> (probs [N, W*H], value [N, 1]) by TensorFlow."""
+    """Return a dict: kind of state -> (probs [N, W*H], value [N, 1]) computed by TensorFlow."""
     from policy_value_net_tensorflow import PolicyValueNet
 
     net = PolicyValueNet(*checkpoint.boards[0], checkpoint.block, init_model=prefix)
@@ -114,10 +118,10 @@ def evaluate_tf(prefix: str, checkpoint: Checkpoint, states: dict) -> dict:
 
 
 def evaluate_torch(path: str, checkpoint: Checkpoint, states: dict) -> dict:
-    """Kind of state -> (probs [N, W*H], value [N, 1]) by the AlphaZero package of this tree.
+    """Return a dict: kind of state -> (probs [N, W*H], value [N, 1]) computed by the AlphaZero package of this tree.
 
     Raises:
-        UsageError: it is not written yet, or the weights are not of this network.
+        UsageError: the network is not written yet, or the weights do not belong to this network.
     """
     read_weights(path)
     try:

@@ -2,8 +2,8 @@
 
     python tensorflow/toolkit/convert_tf2torch.py model/best_policy.model model/11_11_5.pt
 
-Reads `best_policy.model.index` and `best_policy.model.data-00000-of-00001`; board size and number of blocks are read from the
-checkpoint, the optimiser's variables are skipped. OUT is a bare state_dict, to be loaded strictly with `weights_only=True`.
+This reads `best_policy.model.index` and `best_policy.model.data-00000-of-00001`. The board size and the number of blocks follow
+from the checkpoint; the optimiser's variables are skipped. OUT is a bare state_dict; load it strictly with `weights_only=True`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def main() -> int:
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=description, epilog=rest, formatter_class=formatter)
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="the checkpoint, or its .index file")
-    parser.add_argument("out", metavar="OUT.pt", help="where the torch weights go; an old file is replaced")
-    parser.add_argument("--board", metavar="WxH", help="columns x rows, to insist on (default: as the checkpoint says)")
+    parser.add_argument("out", metavar="OUT.pt", help="the file of torch weights to write; an existing file is replaced")
+    parser.add_argument("--board", metavar="WxH", help="columns x rows that the checkpoint must have (default: any)")
     options = parser.parse_args()
     try:
         checkpoint = read_checkpoint(options.checkpoint, parse_board(options.board))
@@ -35,14 +35,14 @@ def main() -> int:
 
 
 def state_dict(checkpoint: Checkpoint) -> dict:
-    """The torch network's state_dict, in its order.
+    """Return the state_dict of the torch network, in the order of its layers.
 
     Raises:
         UsageError: torch is missing.
     """
     torch = import_torch()
     state = {}
-    # Which side is the width does not matter here: the shapes of either board are the same.
+    # It does not matter here which side is the width: both boards give the same shapes.
     for name, entry in layout(checkpoint.boards[0], checkpoint.block).items():
         state[entry.key] = torch.from_numpy(checkpoint.arrays[name].transpose(entry.axes).copy())
         if name.endswith("/moving_variance"):

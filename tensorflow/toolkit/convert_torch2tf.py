@@ -1,9 +1,9 @@
-"""Turn weights of AlphaZero/policy_value_net_torch.py into a TensorFlow checkpoint: what convert_tf2torch.py does, backwards.
+"""Turn weights of AlphaZero/policy_value_net_torch.py into a TensorFlow checkpoint: the reverse of convert_tf2torch.py.
 
     python tensorflow/toolkit/convert_torch2tf.py model/11_11_5.pt model/best_policy.model
 
-Writes `best_policy.model.index` and `best_policy.model.data-00000-of-00001` (TF1, saver v2) with the network's variables and
-none of the optimiser; board size and number of blocks are read from the weights.
+This writes `best_policy.model.index` and `best_policy.model.data-00000-of-00001` (TF1, saver v2). They contain the network's
+variables but not the optimiser's. The board size and the number of blocks follow from the weights.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ def main() -> int:
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=description, epilog=rest, formatter_class=formatter)
     parser.add_argument("weights", metavar="WEIGHTS", help="a bare state_dict of the torch network")
-    parser.add_argument("out", metavar="OUT", help="the checkpoint, such as best_policy.model; old files are replaced")
+    parser.add_argument(
+        "out", metavar="OUT", help="the checkpoint to write, such as best_policy.model; existing files are replaced"
+    )
     options = parser.parse_args()
     try:
         import_tensorflow()
@@ -39,10 +41,10 @@ def main() -> int:
 
 
 def sizes(state: dict, path: str) -> tuple[Board, int]:
-    """The board (longer side first) and the number of blocks of torch weights.
+    """Return the board (longer side first) and the number of blocks of torch weights.
 
     Raises:
-        UsageError: a layer is missing, misshaped or belongs to no such network; the sentence names it.
+        UsageError: a layer is missing, has another shape or does not belong to such a network; the message names it.
     """
     shapes = {key: tuple(tensor.shape) for key, tensor in state.items() if not key.endswith("num_batches_tracked")}
     block = len({key.split(".")[1] for key in shapes if key.startswith("resnet.")})
@@ -59,7 +61,7 @@ def sizes(state: dict, path: str) -> tuple[Board, int]:
 
 
 def variables(state: dict, board: Board, block: int) -> dict:
-    """The checkpoint's variables by name, as float32 arrays."""
+    """Return the variables of the checkpoint: a dict from name to float32 array."""
     arrays = {}
     for name, entry in layout(board, block).items():
         back = sorted(range(len(entry.axes)), key=entry.axes.__getitem__)

@@ -1,7 +1,7 @@
-"""What a TensorFlow checkpoint of the policy-value network must hold, and which part of the torch network each variable is.
+"""The variables of the policy-value network in a TensorFlow checkpoint, and the matching parts of the torch network.
 
-One table says both (`layout`); board size and block count are read from names and shapes. TensorFlow itself is needed only to
-read the file (`read_checkpoint`) and is imported there.
+A single table (`layout`) defines both. The board size and the number of blocks follow from names and shapes. TensorFlow itself
+is needed only to read and write checkpoint files, and is imported only there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import inf, isqrt
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # imported by nobody here, so that a Python without any package reaches the sentence on TensorFlow
+if TYPE_CHECKING:  # not imported at run time, so that a bare Python gets to the message about TensorFlow
     import numpy as np
 
 CHANNELS = 64
@@ -26,17 +26,17 @@ Board = tuple[int, int]
 
 
 class UsageError(Exception):
-    """One sentence for whoever called."""
+    """Raised for a wrong call or a wrong file; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A variable of the checkpoint and where it goes.
+    """A variable of the checkpoint and its place in the torch network.
 
     Attributes:
-        shape: in the checkpoint.
-        key: in torch's state_dict.
-        axes: the order in which torch has the variable's axes.
+        shape: the shape in the checkpoint.
+        key: the key in torch's state_dict.
+        axes: the axes of the checkpoint's variable, in the order in which torch has them.
     """
 
     shape: Shape
@@ -46,11 +46,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The network's variables of a checkpoint, by name, and the sizes they belong to.
+    """The variables of the network in a checkpoint, and the sizes that they imply.
 
     Attributes:
-        boards: (width, height) that fit, two where the board is not square and nobody has said which way it lies.
-        skipped: number of variables that are the optimiser's.
+        arrays: a dict from the name of a variable to its float32 array.
+        boards: each (width, height) that fits; there are two if the board is not square and the caller did not give its size.
+        block: the number of residual blocks.
+        skipped: the number of variables that belong to the optimiser.
     """
 
     arrays: dict[str, np.ndarray]
@@ -64,7 +66,7 @@ class Checkpoint:
 
 
 def layout(board: Board, block: int) -> dict[str, Entry]:
-    """Variable -> entry, in the order of the torch network's layers, for a board (width, height) and a number of blocks."""
+    """Return a dict variable -> entry for a board (width, height) and a number of blocks, in the order of the torch layers."""
     width, height = board
     points, padded = width * height, (width + 4) * (height + 4)
     table: dict[str, Entry] = {}
@@ -98,7 +100,7 @@ def layout(board: Board, block: int) -> dict[str, Entry]:
 
 
 def sides(points: int, padded: int) -> Board | None:
-    """The sides, longer first, with product `points` and (a + 4) * (b + 4) = `padded`, or None where no board has them."""
+    """Return the sides (a, b), longer first, with a * b = `points` and (a + 4) * (b + 4) = `padded`; None if no board fits."""
     total, rest = divmod(padded - points - 16, 4)
     square = total * total - 4 * points
     if rest or total < 2 or points < 1 or square < 0 or isqrt(square) ** 2 != square:
@@ -107,19 +109,19 @@ def sides(points: int, padded: int) -> Board | None:
 
 
 def is_optimisers(name: str) -> bool:
-    """Whether a variable is Adam's."""
+    """Return whether a variable belongs to Adam."""
     return name.rsplit("/", 1)[-1] in OPTIMISER
 
 
 def read_sizes(shapes: Mapping[str, Shape], board: Board | None = None) -> tuple[list[Board], int]:
-    """The boards (width, height) that the shapes fit and the number of blocks.
+    """Return the boards (width, height) that fit the shapes, and the number of blocks.
 
     Args:
-        shapes: of all variables of the checkpoint.
-        board: what the caller says it is.
+        shapes: the shapes of all variables in the checkpoint.
+        board: the board that the checkpoint must be for, or None if the caller does not know.
 
     Raises:
-        UsageError: a variable is missing, misshaped or belongs to no such network; the sentence names it.
+        UsageError: a variable is missing, has another shape or does not belong to such a network; the message names it.
     """
     shapes = {name: shape for name, shape in shapes.items() if not is_optimisers(name)}
     numbered = [re.match(r"model/resnet_(?:conv2d|bn)_(\d{1,3})_[12]/", name) for name in shapes]
@@ -129,7 +131,7 @@ def read_sizes(shapes: Mapping[str, Shape], board: Board | None = None) -> tuple
     else:
         heads = ("model/dense_layer_1/W", "model/dense_layer_1/b", "model/dense_layer_2/W")
         policy, bias, value = (shapes.get(name, ()) for name in heads)
-        # One of the three may be what is wrong, so each size is taken from either variable that has it.
+        # One of the three may be wrong, so each size is taken from both variables that contain it.
         all_points = {shape[-1] for shape in (policy, bias) if shape}
         all_padded = {policy[0] // 2 for _ in policy[:1]} | set(value[:1])
         boards = [found for points in all_points for padded in all_padded if (found := sides(points, padded))]
@@ -145,12 +147,12 @@ def read_sizes(shapes: Mapping[str, Shape], board: Board | None = None) -> tuple
 
 
 def problems(shapes: Mapping[str, Shape], board: Board, block: int) -> list[str]:
-    """What keeps these variables from being that network."""
+    """List the differences between these variables and those of that network."""
     return differences(shapes, {name: entry.shape for name, entry in layout(board, block).items()})
 
 
 def differences(shapes: Mapping[str, Shape], expected: Mapping[str, Shape]) -> list[str]:
-    """What of these shapes by name is missing, misshaped or extra, each in a few words."""
+    """List the shapes that are missing, different or extra, each in a few words; both arguments map a name to a shape."""
     missing = [f"{name} is missing" for name in expected if name not in shapes]
     misshaped = [
         f"{name} has shape {list(shapes[name])} in place of {list(shape)}"
@@ -162,12 +164,12 @@ def differences(shapes: Mapping[str, Shape], expected: Mapping[str, Shape]) -> l
 
 
 def listed(wrong: list[str]) -> str:
-    """The first of what is wrong, and how much more there is."""
+    """Join the first six differences, and say how many more there are."""
     return "; ".join(wrong[:6]) + (f"; and {len(wrong) - 6} more" if len(wrong) > 6 else "")
 
 
 def checkpoint_prefix(path: str) -> str:
-    """The name that stands for a checkpoint, given that name itself or one of its files.
+    """Return the path that names a checkpoint, given that path or one of the checkpoint's files.
 
     Raises:
         UsageError: there is no checkpoint.
@@ -179,32 +181,32 @@ def checkpoint_prefix(path: str) -> str:
 
 
 def import_tensorflow():
-    """The real TensorFlow, without its chatter.
+    """Import the TensorFlow library without its log messages.
 
     Raises:
         UsageError: it is not installed, or does not start.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # it announces itself past the log level; seldom used here anyway
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # oneDNN prints a message despite the log level, and helps little here
     try:
         import tensorflow
     except ModuleNotFoundError as error:
         if error.name == "tensorflow":
             raise UsageError(INSTALL) from error
-        raise UsageError(f"TensorFlow is installed and does not start: {error}") from error
+        raise UsageError(f"TensorFlow is installed but does not start: {error}") from error
     except ImportError as error:
-        raise UsageError(f"TensorFlow is installed and does not start: {error}") from error
+        raise UsageError(f"TensorFlow is installed but does not start: {error}") from error
     if getattr(tensorflow, "__file__", None) is None:
-        # The folder tensorflow/ of this project, which Python takes for a package where there is no other.
+        # Python has taken this project's folder tensorflow/ for the package, because it found no other.
         raise UsageError(INSTALL)
     return tensorflow
 
 
 def read_checkpoint(path: str, board: Board | None = None) -> Checkpoint:
-    """The network's variables of a saver-v2 checkpoint as float32 arrays.
+    """Read the network's variables from a saver-v2 checkpoint as float32 arrays.
 
     Raises:
-        UsageError: TensorFlow is missing, the file is damaged, or it holds another network; one sentence.
+        UsageError: TensorFlow is missing, the file is damaged, or it holds another network.
     """
     prefix = checkpoint_prefix(path)
     tf = import_tensorflow()
@@ -223,7 +225,7 @@ def read_checkpoint(path: str, board: Board | None = None) -> Checkpoint:
 
 
 def write_checkpoint(arrays: Mapping[str, np.ndarray], path: str) -> None:
-    """A saver-v2 checkpoint of these variables; the folder is made if it is missing, old files are replaced.
+    """Write these variables as a saver-v2 checkpoint; create the folder if it is missing and replace existing files.
 
     Raises:
         UsageError: TensorFlow is missing, or the files cannot be written.
@@ -242,10 +244,10 @@ def write_checkpoint(arrays: Mapping[str, np.ndarray], path: str) -> None:
 
 
 def parse_board(text: str | None) -> Board | None:
-    """`WxH` as (width, height).
+    """Parse `WxH` into (width, height); None stays None.
 
     Raises:
-        UsageError: it is something else.
+        UsageError: the text has another form.
     """
     if text is None:
         return None

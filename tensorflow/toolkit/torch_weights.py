@@ -1,4 +1,4 @@
-"""Weights files of the torch network, read and written for the tools beside; torch is imported only here."""
+"""Read and write weights files of the torch network for the tools in this folder; torch is imported only here."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tf_checkpoint import UsageError
 
 
 def import_torch():
-    """Torch.
+    """Import torch.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: torch is not installed.
     """
     try:
         import torch
@@ -21,10 +21,10 @@ def import_torch():
 
 
 def read_weights(path: str) -> dict:
-    """A bare state_dict.
+    """Read a bare state_dict from a file.
 
     Raises:
-        UsageError: there is none.
+        UsageError: the file is missing or holds something else.
     """
     if not os.path.isfile(path):
         raise UsageError(f"expected torch weights at {path}; nothing is there (convert_tf2torch.py makes them)")
@@ -32,7 +32,7 @@ def read_weights(path: str) -> dict:
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         readable = isinstance(state, dict) and all(isinstance(tensor, torch.Tensor) for tensor in state.values())
-    except Exception:  # what torch's unpickler raises for a file that is none has no common class
+    except Exception:  # torch's unpickler raises exceptions of many classes for a file that is not a pickle
         readable = False
     if not readable:
         raise UsageError(f"expected a bare state_dict saved by torch in {path}; it holds something else")
@@ -40,7 +40,7 @@ def read_weights(path: str) -> dict:
 
 
 def write_weights(state: dict, path: str) -> None:
-    """A bare state_dict as a file; its folder is made if it is missing, an old file replaced as a whole.
+    """Write a bare state_dict to a file; create its folder if it is missing and replace an existing file atomically.
 
     Raises:
         UsageError: the file cannot be written.

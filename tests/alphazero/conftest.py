@@ -1,4 +1,4 @@
-"""The reference solution as the package AlphaZero, instead of the stubs."""
+"""Import the reference solution, instead of the stubs, as the package AlphaZero."""
 
 import importlib
 import sys
@@ -11,7 +11,7 @@ REFERENCE = Path(__file__).resolve().parents[2] / "instructor" / "reference"
 
 @pytest.fixture(scope="session")
 def reference():
-    """A function that imports a module of the reference by name."""
+    """Return a function that imports a module of the reference by name."""
 
     def load(name):
         sys.path.insert(0, str(REFERENCE))

@@ -149,7 +149,7 @@ def test_play_returns_the_distribution_of_the_draw(reference):
 
 @pytest.fixture
 def follower(reference):
-    """A player that has answered the first move on 3x3, and the board after its answer."""
+    """Return a player that has answered the first move on 3x3, and the board after its answer."""
     player, board = make_player(reference("mcts_alphaZero"), 200), board_after([4])
     board.do_move(player.get_action(board)[0])
     return player, board
@@ -209,7 +209,7 @@ def test_layers_are_named_and_shaped_as_published(net_module, width, height, blo
 
 @pytest.fixture
 def given(net_module, tmp_path):
-    """A network on 5x4 with known weights, and states."""
+    """Return a 5x4 network with known weights, the weights, and a batch of states."""
     weights = random_weights(5, 4, 1, seed=3)
     path = tmp_path / "given.model"
     state = {k: torch.as_tensor(v) for k, v in weights.items() if not k.endswith("num_batches_tracked")}
@@ -276,7 +276,7 @@ def test_transfer_loads_the_layers_that_fit(given, net_module, tmp_path):
 
 @pytest.mark.parametrize(("width", "height"), [(4, 4), (5, 4)])
 def test_a_random_symmetry_is_undone_on_the_moves(net_module, width, height):
-    """A network that points at the stone's right neighbour in the picture, however the picture is turned."""
+    """A network that points at the player's own stone must point at the same move, however the board is turned."""
     net = net_module.PolicyValueNet(width, height, 1)
 
     def point_at_own_stones(states, *handles):
@@ -285,7 +285,7 @@ def test_a_random_symmetry_is_undone_on_the_moves(net_module, width, height):
 
     net.policy_value = point_at_own_stones
     board = board_after([6, 0], width, height, 3)
-    board.availables = list(range(width * height))  # so that taken points show too
+    board.availables = list(range(width * height))  # so that the result includes taken points
     for _ in range(30):
         pairs, _ = net.policy_value_fn_random(board, 2, 3)
         assert [move for move, prob in pairs if prob > 0] == [6]

@@ -1,4 +1,4 @@
-"""The bench runs and its two boards agree; speed is not tested here."""
+"""The board benchmark runs, and its two boards agree. Speed is not tested here."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Rules, feature planes and the game loop, compared with a slow model that is obviously right."""
+"""Rules, feature planes and the game loop, compared with a slow model that is obviously correct."""
 
 import copy
 import pickle
@@ -33,7 +33,7 @@ def model_winner(stones, width, height, n_in_row):
 
 
 def model_planes(moves, width, height):
-    """Compute the nine planes from all (move, player), newest last; the parity gives the side to move."""
+    """Compute the nine planes from all (move, player), newest last; the number of stones determines the side to move."""
     side = 1 if len(moves) % 2 == 0 else 2
     planes = np.zeros((9, height, width))
     for first_plane, player in ((0, 3 - side), (1, side)):
@@ -94,7 +94,7 @@ def test_a_rotated_or_mirrored_game_has_the_same_result_and_rotated_or_mirrored_
 
 
 def from_diagram(text, n_in_row):
-    """Make a board from rows, top row first; X moved first, and * is the last stone of X."""
+    """Make a board from rows, top row first. X moved first, and * is the last stone of X."""
     rows = [row.split() for row in text.strip().splitlines()]
     height, width = len(rows), len(rows[0])
     stones = {"X": [], "O": [], "*": []}
@@ -183,7 +183,7 @@ def test_numpy_integers_are_moves():
 
 def test_playing_on_after_the_end_keeps_the_first_winner():
     board = new_board(3, 3, 3, [0, 3, 1, 4, 2])
-    board.do_move(5)  # the other player's line is too late
+    board.do_move(5)  # the other player completes a line too late
     assert board.has_a_winner() == (True, 1) and board.game_end() == (True, 1)
 
 

@@ -1,4 +1,4 @@
-"""The window without a screen (SDL's dummy driver): what is drawn, what clicks do, and an AI that searches meanwhile."""
+"""The window without a screen (SDL's dummy driver): what it draws, what clicks do, and how it works while the AI searches."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ from Board.GUI_v1_4 import BLACK, BUTTONS, GUI, MARK, WHITE, WOOD, Match, View, 
 
 
 class ScriptedAI:
-    """A player that makes given moves; if it has a `gate`, only while the gate is open."""
+    """A player that makes given moves; if it has a `gate`, it waits until the gate is open."""
 
     def __init__(self, moves, gate=None):
         self.moves = iter(moves)
@@ -38,7 +38,7 @@ class ScriptedAI:
 
 @pytest.fixture
 def window():
-    """A function that opens a window of columns x rows."""
+    """Return a function that opens a window with the given columns and rows."""
     opened = []
 
     def open_window(width, height):

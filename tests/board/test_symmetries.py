@@ -1,4 +1,4 @@
-"""Symmetries turn states and moves as one picture."""
+"""Symmetries turn states and moves in the same way."""
 
 import numpy as np
 import pytest
@@ -42,6 +42,6 @@ def test_neighbours_stay_neighbours_and_the_middle_of_an_odd_board_stays_where_i
 
 @pytest.mark.parametrize(("width", "height"), [(3, 3), (4, 3)])
 def test_the_search_over_all_replies_turns_lines_by_the_same_symmetries(width, height):
-    """training/exact.py writes them as pictures whose rows count from the bottom."""
+    """training/exact.py uses the same symmetries, written as pictures whose rows count from the bottom."""
     symmetries = Symmetries(width, height)
     assert set(map(tuple, symmetries.moves.tolist())) == set(board_symmetries(width, height))

@@ -1,4 +1,4 @@
-"""Every function of the tree that says who has won says the same, after every move of random games and by the definition."""
+"""All functions that determine the winner agree with the definition after every move of random games."""
 
 import random
 from functools import cache
@@ -20,7 +20,7 @@ BOARDS = [(3, 3, 3), (5, 4, 4), (4, 7, 3), (7, 4, 3), (9, 9, 5), (6, 6, 6), (11,
 
 @cache
 def lines(width, height, n_in_row):
-    """The moves of every straight line of `n_in_row` points."""
+    """Return every straight line of `n_in_row` points, each as a list of moves."""
     found = []
     for h in range(height):
         for w in range(width):
@@ -32,7 +32,7 @@ def lines(width, height, n_in_row):
 
 
 def winner_by_definition(states, width, height, n_in_row):
-    """Whose stones fill some straight line of `n_in_row` points, else -1."""
+    """Return the player whose stones fill a straight line of `n_in_row` points, otherwise -1."""
     for line in lines(width, height, n_in_row):
         owner = states.get(line[0])
         if owner is not None and all(states.get(move) == owner for move in line):
@@ -41,7 +41,7 @@ def winner_by_definition(states, width, height, n_in_row):
 
 
 def shuffled(points, seed):
-    """All points in a random order; on large boards those of a corner come first, so that games end in five and at edges."""
+    """Return the points in a random order; a random subset, about a fifth of them, comes first."""
     rng = random.Random(seed)
     corner = [point for point in points if rng.random() < 0.2]
     return sorted(points, key=lambda point: (point not in corner, rng.random()))
@@ -87,7 +87,7 @@ def test_a_position_of_a_match_names_the_winner_of_the_definition_also_after_a_s
 
 @pytest.fixture(scope="module")
 def referees(load_module):
-    """The plain referees that the arena is timed against."""
+    """Return the module with the plain referees against which the arena is timed."""
     return load_module(ROOT / "bench" / "match_overhead.py")
 
 

@@ -1,4 +1,4 @@
-"""The reference as a student would run it; its programs run in this process, so that torch is loaded only once."""
+"""Run the reference as a student would, but in this process, so that torch is loaded only once."""
 
 import io
 import runpy
@@ -18,7 +18,7 @@ OF_A_WORKSPACE = ("AlphaZero", "unwritten")
 
 @pytest.fixture(scope="session")
 def workspace(tmp_path_factory):
-    """The framework with the reference and all of training/, as `make train` lays it out."""
+    """Return a workspace with the framework, the reference and all of training/, as `make train` builds it."""
     assignment = load_assignment()
     submission = read_submission(ROOT / "instructor" / "reference", assignment)
     place = build_workspace(assignment, submission, tmp_path_factory.mktemp("workspace") / "reference")
@@ -28,7 +28,7 @@ def workspace(tmp_path_factory):
 
 @pytest.fixture
 def run_file(workspace, tmp_path, monkeypatch):
-    """A function that runs a file of the workspace in tmp_path and returns the names that it defines."""
+    """Return a function that runs a file of the workspace in tmp_path and returns the names that the file defines."""
 
     def forget():
         for name in [name for name in sys.modules if name.split(".")[0] in OF_A_WORKSPACE]:
@@ -43,7 +43,7 @@ def run_file(workspace, tmp_path, monkeypatch):
 
 @pytest.fixture
 def call(run_file, monkeypatch, capsys):
-    """A function that runs a program of the workspace in tmp_path: (exit code, standard output, standard error)."""
+    """Return a function that runs a program of the workspace in tmp_path and returns (exit code, stdout, stderr)."""
 
     def run(program, *arguments, stdin=""):
         monkeypatch.setattr(sys, "argv", [program, *map(str, arguments)])
@@ -57,7 +57,7 @@ def call(run_file, monkeypatch, capsys):
 
 @pytest.fixture
 def refusal(call):
-    """A function that runs a program which must refuse, and returns its message, the last line of the output."""
+    """Return a function that runs a program, asserts that it refuses, and returns its message, the last line of stderr."""
 
     def run(program, *arguments):
         code, out, err = call(program, *arguments)

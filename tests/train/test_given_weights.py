@@ -36,8 +36,8 @@ def test_the_network_loses_no_line_under_the_graders_search(n_playout):
 
 @pytest.mark.parametrize(("function", "alike"), [("policy_value_fn", False), ("policy_value_fn_random", True)])
 def test_the_network_loses_no_line_under_the_references_search(run_file, function, alike):
-    torch.set_num_threads(1)  # with a network this small several threads only wait for each other
-    np.random.seed(1)  # for the random symmetries, and for moves with equal visits
+    torch.set_num_threads(1)  # with a network this small, several threads only wait for each other
+    np.random.seed(1)  # for the random symmetries, and for draws among moves with equal visits
     net = run_file("AlphaZero/policy_value_net_torch.py")["PolicyValueNet"](3, 3, 1, init_model=str(WEIGHTS))
     player_class = run_file("AlphaZero/mcts_alphaZero.py")["MCTSPlayer"]
     new_player = partial(player_class, remembered(getattr(net, function)), 2, 3, c_puct=5, n_playout=100)

@@ -1,4 +1,4 @@
-"""Networks of published solutions accept only the two handles for testing; the framework passes no others."""
+"""Networks of published solutions accept only the two handles for testing, so the framework must pass no others."""
 
 import shutil
 from pathlib import Path
@@ -16,7 +16,7 @@ INSTRUCTOR = ROOT / "instructor"
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory):
-    """The framework with the searches of the reference and a network that asserts its handles."""
+    """Return a workspace with the framework, the searches of the reference and a network that asserts its handles."""
     folder = tmp_path_factory.mktemp("published")
     shutil.copytree(INSTRUCTOR / "reference", folder / "submission")
     shutil.copytree(INSTRUCTOR / "submissions/variants/network-as-handed-out", folder / "submission", dirs_exist_ok=True)

@@ -1,4 +1,4 @@
-"""Whatever can be set has an effect: each hyper-parameter of train.py and each option of the student's programs is read."""
+"""Each hyper-parameter of train.py and each command-line option of the student's programs is read somewhere."""
 
 import ast
 from dataclasses import fields
@@ -13,12 +13,12 @@ PROGRAMS = ("train.py", "human_play.py", "Minimax/evaluate.py", "Minimax/judge.p
 
 
 def attributes(tree, context):
-    """Names of the attributes that a program reads (ast.Load) or sets (ast.Store)."""
+    """Return the names of the attributes that a program reads (ast.Load) or sets (ast.Store)."""
     return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, context)}
 
 
 def unread_options(tree):
-    """Command-line options that the program neither reads as an attribute nor names in a string, as getattr needs it."""
+    """Return the options that the program neither reads as an attribute nor names in a string, as it must for getattr."""
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "add_argument"]
     names = {call.args[0].value.lstrip("-").replace("-", "_") for call in calls if call.args[0].value.startswith("--")}
     strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
@@ -26,7 +26,7 @@ def unread_options(tree):
 
 
 def unread_settings(tree, settings):
-    """Of these settings and of all attributes that the program sets, those that it does not read."""
+    """Return those of these settings, and of the attributes that the program sets, that it does not read."""
     return (settings | attributes(tree, ast.Store)) - attributes(tree, ast.Load)
 
 

@@ -1,4 +1,4 @@
-"""train.py from the command line: on stubs, briefly with the reference, with Ctrl-C, from given weights; its symmetries."""
+"""train.py from the command line (stubs, short runs with the reference, Ctrl-C, given weights), and its symmetries."""
 
 import csv
 import runpy
@@ -163,11 +163,11 @@ def test_an_evaluation_appears_in_the_learning_curves_and_keeps_the_best_network
 
 @pytest.fixture
 def skilled(run_file):
-    """A pipeline that starts from the published network and verifies quickly."""
+    """Return a pipeline that starts from the published network and verifies quickly."""
     pipeline = run_file("train.py")["TrainPipeline"](init_model=ROOT / "model" / "3_3_3.model")
     pipeline.verify_playouts, pipeline.verify_from, pipeline.game_batch_num = (100, 200), 0, 6
     net = pipeline.average_net
-    net.policy_value_fn_random = net.policy_value_fn  # each draw of symmetries is a different agent and might lose
+    net.policy_value_fn_random = net.policy_value_fn  # each draw of symmetries makes a different agent, which might lose
     return pipeline
 
 
@@ -234,7 +234,7 @@ def test_a_training_continues_from_given_weights(call, tmp_path):
     code, _, err = call("train.py", "--games", 1, "--init-model", given)
     assert (code, err) == (0, "")
     before, after = load_weights(given), load_weights(tmp_path / "tmp/current_policy.model")
-    # A game teaches little: five steps of 1e-3 at most.
+    # One game changes the weights little: at most five steps of 1e-3.
     assert np.abs(before["conv2d_1.weight"] - after["conv2d_1.weight"]).max() < 0.01
 
 
@@ -276,7 +276,7 @@ def equi_data(width, height, play_data):
 
 
 def sample(width, height, z):
-    """Make a state whose planes are multiples of one picture, and probabilities that are the same picture in move order."""
+    """Make a state whose planes are multiples of one picture, and probabilities that show the same picture in move order."""
     picture = np.random.default_rng(7).random((height, width)).astype(np.float32)
     state = np.stack([picture * (plane + 1) for plane in range(9)])
     return state, picture[::-1].flatten(), z

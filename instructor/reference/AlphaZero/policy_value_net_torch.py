@@ -1,8 +1,9 @@
 """The policy-value network and its training step in PyTorch (handout sections 5.2 and 5.3).
 
-After Silver et al. 2017: a residual tower, a policy head that gives the log probabilities of all moves, and a value head that
-gives the expected result in [-1, 1], both for the side to move. States are float32 [N, 9, H, W] as Board.current_state returns
-them (row 0 is the top row). Moves are numbered h * width + w from the bottom row, and the policy head learns that order.
+The network follows Silver et al. 2017: a residual tower, a policy head that gives the log probabilities of all moves, and a
+value head that gives the expected result in [-1, 1], both seen by the side to move. States are float32 [N, 9, H, W] as
+Board.current_state returns them (row 0 is the top row). Moves are numbered h * width + w from the bottom row, and the policy
+head learns that order.
 """
 
 import os
@@ -17,7 +18,7 @@ L2_CONST = 1e-4
 
 
 class PolicyValueNetModel(nn.Module):
-    """The layers, named as the published weights name them.
+    """The layers of the network, named as in the published weights.
 
     With A = (board_height + 4) * (board_width + 4):
 
@@ -76,7 +77,7 @@ class PolicyValueNetModel(nn.Module):
             (log_probs [N, board_width * board_height], value [N, 1] in [-1, 1])
         """
         ### BEGIN SOLUTION 5.2
-        # On padded zeros a 1x1 convolution gives its bias, so padding in the layer equals padding before it.
+        # A 1x1 convolution turns padded zeros into its bias, so padding in the layer is the same as padding before it.
         x = self.conv2d_1(x)
         for layers in self.resnet:
             x = F.relu(x + layers(x))
@@ -104,11 +105,11 @@ class PolicyValueNet:
     Attributes:
         planes_num, nb_block: number of feature planes (9) and of residual blocks.
         model: the PolicyValueNetModel.
-        optimizer: the optimiser of its parameters.
-        device: where both are.
+        optimizer: the optimiser of the model's parameters.
+        device: the torch device that holds the model and the batches.
         action_fc_train, evaluation_fc2_train, action_fc_test, evaluation_fc2_test: handles 0 to 3. In an earlier version
-            they chose between two copies of the network. Now there is only one, and every call passes the two handles
-            for testing.
+            they selected one of two copies of the network. Now there is only one copy, and every call passes the two
+            handles for testing.
     """
 
     def __init__(self, board_width, board_height, block, init_model=None, transfer_model=None, cuda=False):
@@ -163,7 +164,7 @@ class PolicyValueNet:
     def policy_value_fn_random(self, board, actin_fc, evaluation_fc):
         """Evaluate one position through a random symmetry of the board, which is undone on the moves (provided).
 
-        A square board has eight symmetries, any other board four. The result has the form of policy_value_fn's.
+        A square board has eight symmetries, any other board has four. The return value is like that of policy_value_fn.
         """
         height, width = board.height, board.width
         state = board.current_state()
@@ -175,7 +176,7 @@ class PolicyValueNet:
         if mirror:
             turned = turned[:, :, ::-1]
         probs, value = self.policy_value(np.ascontiguousarray(turned)[np.newaxis], actin_fc, evaluation_fc)
-        # Moves count rows from the bottom and states from the top: turn the picture back in the orientation of the states.
+        # Moves count rows from the bottom, states from the top. Turn the picture back in the orientation of the states.
         picture = probs[0].reshape(height, width)[::-1]
         if mirror:
             picture = picture[:, ::-1]
@@ -190,8 +191,8 @@ class PolicyValueNet:
             mean (z - v)^2  -  mean sum_a pi(a) log p(a)  +  1e-4 / 2 * ||w||^2
 
         where w are all parameters that are not biases. The scales of batch norm may be left out, and weight decay in the
-        optimiser may replace that term. The network is in train mode, so that batch norm uses and learns the statistics of
-        the batch. Gradients of earlier steps must not remain.
+        optimiser may replace that term. The network must be in train mode, so that batch norm uses and learns the statistics
+        of the batch. Clear the gradients of earlier steps first.
 
         Args:
             state_batch: [N, 9, H, W], an array or a list.
@@ -226,7 +227,7 @@ class PolicyValueNet:
     def save_model(self, path):
         """Write the weights as a bare state_dict (provided).
 
-        A missing folder is created, and an old file is replaced only when the new one is complete.
+        A missing folder is created. An existing file is replaced only when the new one is complete.
         """
         folder = os.path.dirname(path)
         if folder:
@@ -266,7 +267,7 @@ class PolicyValueNet:
         return state
 
     def _transfer(self, path):
-        """Load those layers of another network that fit by name and shape (provided)."""
+        """Load the layers of another network whose names and shapes match (provided)."""
         own = self.model.state_dict()
         fitting = {name: w for name, w in self._read(path).items() if name in own and w.shape == own[name].shape}
         self.model.load_state_dict({**own, **fitting})
