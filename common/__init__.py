@@ -1,1 +1,1 @@
-"""What every room uses and what uses no room: errors, files, text, weights, and which stub comes next."""
+"""Shared helpers that depend on no other package: errors, files, text, scoring, weights, and the next stub to write."""

@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Write files atomically: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """A new file beside `path`, which takes its place at the end of the block; if the block fails, nothing has changed.
+    """Yield the path of a temporary file beside `path`, which replaces `path` at the end of the block.
+
+    If the block fails, the temporary file is removed and `path` is unchanged.
 
     Args:
-        durable: whether the content is on the disk before it takes the place, as what must outlive a power cut.
+        durable: whether to flush the content to disk before the replacement, so that it survives a power cut.
     """
     unfinished = path.with_name(f".{path.name}.part")
     try:
@@ -27,10 +29,11 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> None:
-    """Write a file in place of what was there; whoever reads it meanwhile, or after a kill, finds all of the old or the new.
+    """Write or replace a file atomically: a reader sees the old content or the new, even if this process is killed.
 
     Args:
-        content: text is written as UTF-8; what of it has no UTF-8 form, as in a file's name of other bytes, is escaped.
+        content: text is written as UTF-8; characters that UTF-8 cannot encode, such as undecodable bytes in a file name, are
+            escaped.
         durable: see `replacing`.
     """
     with replacing(path, durable=durable) as unfinished:

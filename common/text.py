@@ -1,25 +1,25 @@
-"""Untrusted text made harmless: on a screen, and in a cell of a CSV file.
+"""Make untrusted text safe to print on a terminal or to write into a CSV cell.
 
-Names of archives and files, messages of programs and names from a roster come from students.
+File and archive names, program output and the names on a roster all come from students.
 """
 
 from __future__ import annotations
 
-# What a spreadsheet takes for the beginning of a formula, also in full width (OWASP, "CSV Injection").
+# Characters at which a spreadsheet starts a formula, including their full-width forms (OWASP, "CSV Injection").
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def on_screen(text: str, keep: str = "") -> str:
-    """The text as one line: nothing that a terminal obeys, nothing that turns the direction of writing.
+    """Return the text on one line, with terminal control and text-direction characters replaced by spaces.
 
     Args:
-        keep: control characters that stay, such as a newline.
+        keep: control characters to leave unchanged, such as a newline.
     """
     return "".join(c if c.isprintable() or c in keep else " " for c in text)
 
 
 def csv_cell(value: object) -> str:
-    """What `csv.writer` is given for the value: text that a spreadsheet would compute begins with an apostrophe."""
+    """Return the text to pass to `csv.writer`; an apostrophe is put before text that a spreadsheet would evaluate."""
     if value is None or isinstance(value, (int, float)):
         return "" if value is None else str(value)
     text = on_screen(str(value))

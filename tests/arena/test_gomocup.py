@@ -86,10 +86,10 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
 @pytest.mark.parametrize(
     ("fault", "at", "black", "termination", "words"),
     [
-        ("silent", 2, True, "timeout", "it said last 'ERROR my tables are broken'"),
+        ("silent", 2, True, "timeout", "its last comment was 'ERROR my tables are broken'"),
         ("silent", 1, False, "timeout", "gave no answer within 0.4 s"),
         ("crash", 2, False, "crash", "SIGABRT"),
-        ("exit", 2, True, "crash", "exit code 3; it said last 'MESSAGE I leave'"),
+        ("exit", 2, True, "crash", "exit code 3; its last comment was 'MESSAGE I leave'"),
         ("words", 2, True, "malformed", "instead of x,y"),
         ("no_comma", 2, False, "malformed", "instead of x,y"),
         ("three_numbers", 2, True, "malformed", "instead of x,y"),
@@ -100,7 +100,7 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
         ("swap", 2, False, "illegal_move", '"-1,-1", which is off the board'),
         ("corner", 1, True, "illegal_opening", "outside the central 7x7"),
         ("no_start", 1, True, "init_failed", "'ERROR this size is not for me' instead of OK to START 15"),
-        ("silent_start", 1, False, "init_failed", "it said last 'MESSAGE thinking about it'"),
+        ("silent_start", 1, False, "init_failed", "its last comment was 'MESSAGE thinking about it'"),
     ],
 )
 def test_a_misbehaving_engine_loses_by_the_same_names(windows, fault, at, black, termination, words):

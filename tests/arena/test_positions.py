@@ -201,7 +201,7 @@ def test_a_position_is_drawn_with_what_is_right():
     position = find_position("trap-01")
     done = judge("--show", "trap-01")
     assert done.returncode == 0 and done.stdout.count("X") > 5
-    assert f"Right: {position.answers[0][0]} {position.answers[0][1]}" in done.stdout
+    assert f"Correct: {position.answers[0][0]} {position.answers[0][1]}" in done.stdout
 
 
 @pytest.mark.parametrize(
