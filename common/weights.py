@@ -95,6 +95,9 @@ def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
         raise WeightsError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
     try:
         state = _state_dict(Path(path))
+    except ValueError as error:
+        raise WeightsError(f"expected weights of the policy-value network in {path}; it holds something else") from error
+    try:
         read_sizes(state)
     except ValueError as error:
         raise WeightsError(f"expected weights of the policy-value network in {path}: {error}") from error
@@ -171,7 +174,7 @@ def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[
     """Load a network for this board from a weights file, leaving out residual blocks that have no effect.
 
     Args:
-        make: the student's PolicyValueNet: (width, height, blocks) -> a network whose module is its attribute `model`.
+        make: the student's PolicyValueNet: (width, height, blocks) -> network with its module in the attribute `model`.
 
     Raises:
         WeightsError: there are no weights at the path, or they belong to another board or another network.

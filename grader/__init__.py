@@ -1,8 +1,8 @@
-"""The autograder, room by room; each uses those before it.
+"""The autograder, room by room; each room uses those before it.
 
-confinement  a student's Python and engines run in processes of their own, from which only plain values come back
-pipeline     the way of a submission: archive -> workspace -> checks -> results -> report
-judge        the checks, what they have in common, and the right answers
-student      what a student's kit runs: check, submit
-instructor   what the course's people run: release, trust, replay, gradebook
+confinement  runs a student's Python and engines in separate processes, from which only plain values come back
+pipeline     takes a submission from archive to report: archive -> workspace -> checks -> results -> report
+judge        holds the checks, what they have in common, and the right answers
+student      has the commands of a student's kit: check, submit
+instructor   has the commands of those who run the course: release, trust, replay, gradebook
 """

@@ -1,4 +1,4 @@
-"""`python -m grader COMMAND`. Exit codes: 0 done, 1 the thing examined fell short, 2 the call was wrong."""
+"""`python -m grader COMMAND`. Exit codes: 0 done, 1 the examined work fell short, 2 the call was wrong."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ ROOMS = ("pipeline", "student", "confinement", "instructor")
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that shows what a file's name made it complain of as a terminal can bear it."""
+    """An ArgumentParser whose error messages are safe to print, even if they quote a hostile file name."""
 
     def error(self, message: str) -> NoReturn:
         super().error(on_screen(message))
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line: each room that is there brings its own commands."""
-    main = Parser(prog="python -m grader", description="Grade submissions of this assignment.")
-    commands = main.add_subparsers(dest="command", required=True)
+    """The command line, with the commands of each room that is present."""
+    main = Parser(
+        prog="python -m grader",
+        description="Check, hand in and grade submissions of this assignment.",
+        epilog="python -m grader COMMAND --help shows the options of a command.",
+    )
+    commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for room in ROOMS:
         if Path(__file__).with_name(room).is_dir():  # a student's kit has no grader/instructor/
             import_module(f"grader.{room}.commands").add_commands(commands)
@@ -42,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         complain(f"grader: {error}")
         return 2
     except KeyboardInterrupt:
-        print("\nInterrupted; the same command, without --again, continues where it stopped.", file=sys.stderr)
+        print("\nInterrupted; give the same command again, without --again, to continue.", file=sys.stderr)
         return 130
 
 

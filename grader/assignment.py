@@ -1,4 +1,4 @@
-"""`assignment.toml` as frozen values: the one definition of files, points, opponents, limits and formulas."""
+"""`assignment.toml` as frozen values: the only definition of files, points, opponents, limits and formulas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIMITS = ("worker_memory_mib", "engine_memory_mib", "processes", "file_size_mib"
 
 @dataclass(frozen=True)
 class Check:
-    """One item of the rubric that a program decides, or (see `Assignment.marks`) that a person does."""
+    """One item of the rubric. A program decides it, or a person if it is one of `Assignment.marks`."""
 
     id: str
     title: str
@@ -30,9 +30,12 @@ class Check:
 
 @dataclass(frozen=True)
 class MatchProfile:
-    """A match against the baseline: `move_s` is what engines are told, `limit_s` what the referee enforces.
+    """A match against the baseline.
 
-    The match as a whole must be over within `minutes` (see `grader.pipeline.budget`).
+    Attributes:
+        move_s: time per move that the engines are given.
+        limit_s: time per move that the referee enforces.
+        minutes: limit for the whole match (see `grader.pipeline.budget`).
     """
 
     games: int
@@ -43,9 +46,11 @@ class MatchProfile:
 
 @dataclass(frozen=True)
 class TrainingProfile:
-    """How long the 3x3 training may last and how its result is judged; `max_games` counts self-play games a seed.
+    """How long the 3x3 training may last and how its result is judged.
 
-    Each of its checks must be decided within `minutes` (see `grader.pipeline.budget`).
+    Attributes:
+        max_games: largest number of self-play games per seed.
+        minutes: limit for each check of the training (see `grader.pipeline.budget`).
     """
 
     seeds: int
@@ -58,12 +63,12 @@ class TrainingProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """What `--profile NAME` stands for.
+    """The settings behind `--profile NAME`.
 
     Attributes:
-        call_limit_s: bounds one call into a student's Python.
-        check_minutes: bounds a check that is neither the match nor the training, see `grader.pipeline.budget`.
-        budget_minutes: bounds all the checks of a submission.
+        call_limit_s: limit for one call into a student's Python.
+        check_minutes: limit for each check that is neither the match nor the training (see `grader.pipeline.budget`).
+        budget_minutes: limit for all checks of a submission together.
     """
 
     name: str
@@ -76,13 +81,14 @@ class Profile:
 
 @dataclass(frozen=True)
 class Likeness:
-    """From which share in [0, 1] of common fingerprints on two sources are too much alike (`grader.pipeline.likeness`).
+    """The shares in [0, 1] of common fingerprints at which two sources are too much alike (`grader.pipeline.likeness`).
 
     Attributes:
-        submission: of a submission and a source that was handed out.
-        example: of a submission and one of `examples`, sources from which a student is told to begin.
-        pair: of two submissions.
-        kit: of a file of the kit and one that must not leave.
+        submission: between a submission and a handed-out source.
+        example: between a submission and one of `examples`.
+        examples: handed-out sources from which students may begin.
+        pair: between two submissions.
+        kit: between a file of the kit and a file that must not be handed out.
     """
 
     submission: float
@@ -94,7 +100,7 @@ class Likeness:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Everything `assignment.toml` says."""
+    """The whole content of `assignment.toml`."""
 
     id: str
     title: str
@@ -126,14 +132,18 @@ class Assignment:
     marks: tuple[Check, ...]
 
     def check(self, check_id: str) -> Check:
-        """The check of that id; KeyError for an id that the assignment does not name."""
+        """The check with that id; KeyError if the assignment has no such check."""
         for check in self.checks:
             if check.id == check_id:
                 return check
         raise KeyError(check_id)
 
     def named(self, name: str) -> list[Check]:
-        """The checks that a name stands for: an id, or the beginning of several up to a dot; UsageError for none."""
+        """The checks that a name stands for: an id, or the beginning of several ids up to a dot.
+
+        Raises:
+            UsageError: there is no such check.
+        """
         if found := [check for check in self.checks if f"{check.id}.".startswith(f"{name}.")]:
             return found
         parts = dict.fromkeys(check.id.split(".")[0] for check in self.checks)
@@ -147,7 +157,7 @@ class Assignment:
         return {check: 60 * limit for check, limit in minutes.items()}
 
     def profile(self, name: str) -> Profile:
-        """The profile of that name; UsageError names the ones there are."""
+        """The profile with that name; the UsageError for an unknown one lists the profiles."""
         if name not in self.profiles:
             raise UsageError(f"expected a profile among {', '.join(self.profiles)}; got {name!r}")
         return self.profiles[name]
@@ -175,7 +185,7 @@ class Assignment:
         return max((share for most, share in self.losing_line_steps if losing_lines <= most), default=0.0)
 
 
-# Where each field of an Assignment stands in the file.
+# The place of each field of an Assignment in the file.
 PLACES = {
     "id": "assignment.id",
     "title": "assignment.title",
@@ -209,7 +219,7 @@ PLACES = {
 
 
 def matches(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a relative path fits one of the patterns; `**` stands for any number of folders, also none."""
+    """Whether a relative path matches one of the patterns; `**` stands for any number of folders, including zero."""
     parts = PurePosixPath(path).parts
     return any(_match_parts(parts, PurePosixPath(pattern).parts) for pattern in patterns)
 
@@ -218,7 +228,7 @@ def _match_parts(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     if not pattern:
         return not parts
     if pattern[0] == "**":
-        # A closing ** takes files at any depth but not the folder itself.
+        # A ** at the end matches files at any depth, but not the folder itself.
         if len(pattern) == 1:
             return bool(parts)
         return any(_match_parts(parts[i:], pattern[1:]) for i in range(len(parts) + 1))
@@ -229,7 +239,7 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
     """Read and check an assignment file.
 
     Raises:
-        UsageError: the file is missing, not TOML, or lacks or contradicts something; the sentence says what.
+        UsageError: the file is missing or not TOML, or its values are incomplete or contradict each other.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -237,7 +247,7 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
     except OSError as error:
         raise UsageError(f"expected the assignment's description at {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: expected UTF-8 text, and byte {error.start} is none") from error
+        raise UsageError(f"{path} is not valid TOML: expected UTF-8 text; byte {error.start} is not") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
     except _Mistake as error:
@@ -250,16 +260,16 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
             f"{path}: expected score.win_rate.formula among {', '.join(FORMULAS)}; got {assignment.win_rate_formula!r}"
         )
     if unknown := sorted(set(assignment.shares) - {check.id for check in assignment.checks}):
-        raise UsageError(f"{path}: score.shares names {', '.join(unknown)}, which is no check of the assignment")
+        raise UsageError(f"{path}: expected checks of the assignment in score.shares; got {', '.join(unknown)}")
     for place, names in assignment.decides.items():
         if unknown := [name for name in names if not any(f"{check.id}.".startswith(f"{name}.") for check in assignment.checks)]:
-            raise UsageError(f"{path}: files.decides.{place} names {', '.join(unknown)}, which is no check of the assignment")
+            raise UsageError(f"{path}: expected checks of the assignment in files.decides.{place}; got {', '.join(unknown)}")
     if undecided := sorted(set(assignment.parts) - set(assignment.decides)):
-        raise UsageError(f"{path}: expected the checks of each part in files.decides, which lacks {', '.join(undecided)}")
+        raise UsageError(f"{path}: expected the checks of each part in files.decides; {', '.join(undecided)} is missing")
     if beyond := [i for i, shares in assignment.shares.items() if any(share >= 1 for share in shares.values())]:
-        raise UsageError(f"{path}: expected shares below 1 in score.shares; {', '.join(beyond)} has another one")
+        raise UsageError(f"{path}: expected shares below 1 in score.shares; {', '.join(beyond)} has a share of 1 or more")
     if lacking := [name for name in LIMITS if name not in assignment.limits]:
-        raise UsageError(f"{path}: limits lacks {', '.join(lacking)}")
+        raise UsageError(f"{path}: expected {', '.join(LIMITS)} in limits; {', '.join(lacking)} is missing")
     return assignment
 
 
@@ -285,7 +295,7 @@ def _value_at(data: Any, place: str) -> Any:
 
 
 def _converted(value: Any, kind: Any, place: str) -> Any:
-    """A value of the file as the annotation `kind` of one of the classes above asks; nothing is taken for something else."""
+    """A value of the file as the type `kind`, an annotation of one of the classes above; nothing is coerced."""
     arguments, is_record = get_args(kind), is_dataclass(kind)
     if get_origin(kind) is tuple:
         if not isinstance(value, list):

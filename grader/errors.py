@@ -1,11 +1,11 @@
-"""The two kinds of failure that the grader keeps apart from its caller's (`common.errors`): the student's and its own."""
+"""Failures of the student and of the grader itself; a mistake of the caller is a `common.errors.UsageError`."""
 
 from __future__ import annotations
 
 
 class StudentFault(Exception):
-    """What the submission did wrong, as a sentence that the student reads in the report."""
+    """A fault of the submission, as a sentence that the student reads in the report."""
 
 
 class CouldNotGrade(Exception):
-    """The grader could not reach a verdict: neither a pass nor a fail, and a person has to look."""
+    """The grader could not reach a verdict, neither pass nor fail, so a person has to look."""

@@ -8,7 +8,7 @@ from common.text import on_screen
 
 
 class Screen:
-    """Prints lines; a line that begins with a carriage return is replaced by the next one on a terminal."""
+    """Prints lines; on a terminal, the next line replaces one that begins with a carriage return."""
 
     def __init__(self) -> None:
         self._terminal = sys.stdout.isatty()
@@ -17,7 +17,7 @@ class Screen:
 
     def __call__(self, line: str) -> None:
         in_place = line.startswith("\r")
-        line = on_screen(line.strip("\r\n"))  # what a submission wrote may be in it
+        line = on_screen(line.strip("\r\n"))  # it may quote output of a submission
         if in_place and (not self._terminal or line == self._last):
             return
         if self._width:

@@ -1,8 +1,8 @@
-"""The bank of a student's kit: cases that the checks may draw, and what the grader's search and network say of them.
+"""The bank of a student's kit: cases that the checks may draw, with the results of the grader's search and network.
 
-`grader.judge.support.oracle.Bank` reads it. It holds seeds and results, and nothing by which a result is found. Which slips
-a wrong search shows is worked out for the families in which that is cheap; elsewhere a wrong search is told its difference
-alone.
+`grader.judge.support.oracle.Bank` reads it. It holds seeds and results, but no code that computes a result. For some families
+it also holds the results of searches with a typical slip, so that a check can name the slip. Where these would be expensive,
+a check can only report the difference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from grader.judge.support.searches import SEARCHES
 from grader.judge.trusted.answers import answers_of
 
 CASES = 96
-"""Of each family, unless another number is asked for."""
+"""The number of cases in each family by default."""
 FAMILIES: dict[str, Callable[[Random], Any]] = {
     **SEARCHES,
     **OUTPUTS,
@@ -33,16 +33,16 @@ FAMILIES: dict[str, Callable[[Random], Any]] = {
     "batch": Batch,
 }
 EXPLAINED = ("certain", "search 0", "search 1", "search 2")
-"""Beginnings of the families whose answers hold the searches with a slip."""
-Row = tuple[int, dict[str, np.ndarray]]
+"""Beginnings of the families whose answers include those of searches with a slip."""
+BankRow = tuple[int, dict[str, np.ndarray]]
 
 
 def make_bank(seed: int, cases: int = CASES, jobs: int = 1) -> bytes:
-    """The file's content, the same for the same seed on the same machine.
+    """The content of the bank's file; on one machine, the same seed gives the same bytes.
 
     Args:
-        cases: of each family.
-        jobs: processes.
+        cases: number of cases in each family.
+        jobs: number of processes.
     """
     arrays: dict[str, np.ndarray] = {}
     for family, rows in zip(FAMILIES, _all_rows(seed, cases, jobs), strict=True):
@@ -54,22 +54,22 @@ def make_bank(seed: int, cases: int = CASES, jobs: int = 1) -> bytes:
     return file.getvalue()
 
 
-def _all_rows(seed: int, cases: int, jobs: int) -> list[list[Row]]:
-    """Of each family in their order."""
+def _all_rows(seed: int, cases: int, jobs: int) -> list[list[BankRow]]:
+    """The rows of each family, in the order of FAMILIES."""
     work = partial(_family, seed=seed, cases=cases)
     if jobs == 1:
         return [work(family) for family in FAMILIES]
-    # Forked, a process would inherit torch's locks as they happen to be.
+    # A forked process would inherit torch's locks in whatever state they are.
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         return list(pool.map(work, FAMILIES))
 
 
-def _family(family: str, seed: int, cases: int) -> list[Row]:
+def _family(family: str, seed: int, cases: int) -> list[BankRow]:
     rows = _rows(family, Random(f"{seed}:{family}"))
     return [next(rows) for _ in range(cases)]
 
 
-def _rows(family: str, rng: Random) -> Iterator[Row]:
+def _rows(family: str, rng: Random) -> Iterator[BankRow]:
     explained = family.startswith(EXPLAINED)
     while True:
         case_seed = rng.randrange(2**31)
@@ -80,6 +80,6 @@ def _rows(family: str, rng: Random) -> Iterator[Row]:
 
 
 def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
-    """[cases, ...]; visits of boards that are smaller than others of their family are filled up with zeros."""
+    """[cases, ...]; the visits of boards smaller than the largest of the family are padded with zeros."""
     widest = max(array.shape[-1] for array in arrays)
     return np.stack([np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, widest - array.shape[-1])]) for array in arrays])

@@ -1,7 +1,7 @@
-"""`python -m grader likeness SUBMISSION...`: which submissions of a class are nearly the same, for a person to look at.
+"""`python -m grader likeness SUBMISSION...`: list submissions of a class that are nearly the same, for a person to look at.
 
-Of each pair the engines are compared, and the Python. What stubs and the rest of the kit give is left out first: every student
-has that. A share is that of the shorter one, so that code which was added hides nothing.
+For each pair, the engines are compared, and so is the Python code. Code from the stubs and the rest of the kit is left out,
+because every student has it. A share refers to the shorter of the two, so that added code hides nothing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ ENGINE, PYTHON = "engine", "Python"
 
 
 @dataclass(frozen=True)
-class Pair:
+class SimilarPair:
     """Two submissions that have much in common.
 
     Attributes:
         part: ENGINE or PYTHON.
-        share: in [0, 1], of the shorter one.
-        fingerprints: in common; some dozen are little.
+        share: common share in [0, 1] of the shorter one.
+        fingerprints: number of common fingerprints; a few dozen prove little.
     """
 
     first: str
@@ -39,8 +39,8 @@ class Pair:
     fingerprints: int
 
 
-def parts_of(submission: Submission, given: Fingerprints) -> dict[str, Fingerprints]:
-    """Part -> fingerprints, without what everyone was given."""
+def part_fingerprints(submission: Submission, given: Fingerprints) -> dict[str, Fingerprints]:
+    """Part -> fingerprints, without those of the code that everyone was given."""
     files: dict[str, list[Fingerprints]] = {ENGINE: [], PYTHON: []}
     for path, content in submission.files.items():
         if is_source(path):
@@ -48,11 +48,12 @@ def parts_of(submission: Submission, given: Fingerprints) -> dict[str, Fingerpri
     return {part: Fingerprints.union(several).without(given) for part, several in files.items()}
 
 
-def like_pairs(parts: dict[str, dict[str, Fingerprints]], least: float) -> list[Pair]:
-    """Pairs with at least that share in common, the largest first.
+def similar_pairs(parts: dict[str, dict[str, Fingerprints]], least: float) -> list[SimilarPair]:
+    """The pairs with at least that share in common, largest share first.
 
     Args:
-        parts: of each submission, by its name.
+        parts: submission -> part -> fingerprints.
+        least: smallest share in [0, 1].
     """
     found = []
     for (first, one), (second, other) in combinations(parts.items(), 2):
@@ -62,15 +63,15 @@ def like_pairs(parts: dict[str, dict[str, Fingerprints]], least: float) -> list[
                 continue
             common = one[part].common(other[part])
             if common >= least * shorter:
-                found.append(Pair(first, second, part, common / shorter, common))
+                found.append(SimilarPair(first, second, part, common / shorter, common))
     return sorted(found, key=lambda pair: (-pair.share, pair.first, pair.second))
 
 
 def main(paths: Sequence[Path], out: Path | None, announce: Announce, root: Path = ROOT) -> int:
-    """List the pairs; 1 if there is one.
+    """List the pairs; 1 if there is any, else 0.
 
     Args:
-        out: a JSON file for the same list.
+        out: JSON file for the same list.
 
     Raises:
         UsageError: fewer than two submissions can be read, or `out` cannot be written.
@@ -83,16 +84,16 @@ def main(paths: Sequence[Path], out: Path | None, announce: Announce, root: Path
         except UsageError as error:
             announce(f"{path} was left out: {error}")
             continue
-        # Two students may have packed archives of the same name in folders of their own.
-        parts[submission.name if submission.name not in parts else str(path)] = parts_of(submission, given)
+        # Two students may have handed in archives with the same name, in different folders.
+        parts[submission.name if submission.name not in parts else str(path)] = part_fingerprints(submission, given)
     if len(parts) < 2:
         raise UsageError(f"expected at least two submissions that can be read; got {len(parts)}")
-    pairs = like_pairs(parts, assignment.likeness.pair)
+    pairs = similar_pairs(parts, assignment.likeness.pair)
     for pair in pairs:
         announce(f"{pair.share:4.0%}  {pair.part:6}  {pair.first}  {pair.second}  ({pair.fingerprints} fingerprints)")
     announce(
-        f"{len(parts)} submissions, {len(pairs)} pairs with at least {assignment.likeness.pair:.0%} in common beyond what "
-        "everyone was given. A share is no proof: read both."
+        f"{len(parts)} submissions, {len(pairs)} pairs with at least {assignment.likeness.pair:.0%} in common, apart from the "
+        "code that everyone was given. A share proves nothing: read both."
     )
     if out is not None:
         try:

@@ -1,4 +1,4 @@
-"""The commands of whoever runs or writes the course."""
+"""The commands for those who run or write the course."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from grader.screen import Screen
 
 
 def stubs_command(options: argparse.Namespace) -> int:
-    """Generate the student stubs from the reference, or check that they are what it gives."""
+    """Generate the student stubs from the reference, or check that they are up to date."""
     return stubs.main(["--check"] if options.check else [])
 
 
 def handout_command(options: argparse.Namespace) -> int:
-    """Render the handout's points from assignment.toml, or check that they are what it says."""
+    """Render the handout's table of points from assignment.toml, or check that it is up to date."""
     return handout.main(["--check"] if options.check else [])
 
 
 def notebook_command(options: argparse.Namespace) -> int:
-    """Generate the course's report notebook from assignment.toml and its rubric, or check that it is what they give."""
+    """Generate the course's report notebook from assignment.toml and the rubric, or check that it is up to date."""
     return notebook.main(options.course, check=options.check)
 
 
@@ -49,12 +49,13 @@ def likeness_command(options: argparse.Namespace) -> int:
 
 
 def trust_command(options: argparse.Namespace) -> int:
-    """Grade the samples whose outcome is known, and compare."""
+    """Grade the samples with a known outcome, and compare."""
     kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
     if options.seeds < 1 or options.jobs < 1:
         raise UsageError(f"expected --seeds and --jobs of at least 1; got {options.seeds} and {options.jobs}")
     seeds = range(options.seed, options.seed + options.seeds)
-    return trust.main(options.only, kinds, seeds, options.out, Screen(), long=options.long, jobs=options.jobs)
+    chosen = trust.TrustOptions(options.only, kinds, seeds, options.out, options.long, options.jobs)
+    return trust.main(chosen, Screen())
 
 
 def add_commands(commands: Any) -> None:
@@ -63,47 +64,61 @@ def add_commands(commands: Any) -> None:
     stubs.add_argument("--check", action="store_true", help="only say which stubs differ")
     stubs.set_defaults(run=stubs_command)
 
-    handout = commands.add_parser("handout", help="render the handout's points from assignment.toml")
-    handout.add_argument("--check", action="store_true", help="only say whether they differ")
+    handout = commands.add_parser("handout", help="render the handout's table of points from assignment.toml")
+    handout.add_argument("--check", action="store_true", help="only say whether the table differs")
     handout.set_defaults(run=handout_command)
 
     release = commands.add_parser("release", help="build the student kit and search it for leaks")
     release.add_argument("out", type=Path, metavar="OUT", help="folder for the kit and its .zip")
-    release.add_argument("--seed", type=int, help="make a kit again (default: its checks' cases are drawn afresh)")
+    release.add_argument("--seed", type=int, help="seed of the checks' cases, to make a kit again (default: a new seed)")
     release.set_defaults(run=release_command)
 
     course = argparse.ArgumentParser(add_help=False)
-    course.add_argument("--course", type=Path, default=Path("instructor/course"), help="folder of the nbgrader course")
+    course.add_argument(
+        "--course",
+        type=Path,
+        default=Path("instructor/course"),
+        help="folder of the nbgrader course (default: instructor/course)",
+    )
 
     notebook = commands.add_parser("notebook", parents=[course], help="generate the course's report notebook")
-    notebook.add_argument("--check", action="store_true", help="only say whether it differs")
+    notebook.add_argument("--check", action="store_true", help="only say whether the notebook differs")
     notebook.set_defaults(run=notebook_command)
 
     gradebook = commands.add_parser("gradebook", parents=[course], help="enter program points into nbgrader's gradebook")
-    gradebook.add_argument("results", nargs="+", type=Path, metavar="RESULTS", help="results.json, its folder, or one of such")
+    gradebook.add_argument(
+        "results", nargs="+", type=Path, metavar="RESULTS", help="results.json, its folder, or a folder of such folders"
+    )
     gradebook.add_argument("--db", help="file or URL of the database (default: gradebook.db in the course)")
-    gradebook.add_argument("--students", type=Path, metavar="CSV", help="roster with the columns id, submission, ...")
+    gradebook.add_argument(
+        "--students",
+        type=Path,
+        metavar="CSV",
+        help="roster with a column id, and optionally submission, first_name, last_name, email",
+    )
     gradebook.set_defaults(run=gradebook_command)
 
     replaying = commands.add_parser("replay", help="repeat verdicts of a graded run, for an appeal")
     replaying.add_argument("result", type=Path, metavar="RESULT", help="folder of a graded run, or its results.json")
     replaying.add_argument("checks", nargs="*", metavar="CHECK", help="checks or parts, such as network (default: all)")
     replaying.add_argument("--out", type=Path, default=replay.OUT, help=f"folder for repeated runs (default: {replay.OUT})")
-    replaying.add_argument("--sandbox", choices=LEVELS, help="another level than the recorded one")
-    replaying.add_argument("--allow-weak-sandbox", action="store_true", help="repeat also at a level too weak for submissions")
+    replaying.add_argument("--sandbox", choices=LEVELS, help="confinement to use (default: the recorded one)")
+    replaying.add_argument(
+        "--allow-weak-sandbox", action="store_true", help="repeat even if the confinement is too weak for submissions"
+    )
     replaying.set_defaults(run=replay_command)
 
     likeness = commands.add_parser("likeness", help="list submissions of a class that are nearly the same")
-    likeness.add_argument("submissions", nargs="+", type=Path, metavar="SUBMISSION")
-    likeness.add_argument("--out", type=Path, metavar="FILE", help="JSON file for the same list")
+    likeness.add_argument("submissions", nargs="+", type=Path, metavar="SUBMISSION", help="folder or archive")
+    likeness.add_argument("--out", type=Path, metavar="FILE", help="also write the list to this JSON file")
     likeness.set_defaults(run=likeness_command)
 
-    trusting = commands.add_parser("trust", help="grade the samples whose outcome is known (instructor/submissions)")
-    trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples whose name fits, such as 'pure-*'")
+    trusting = commands.add_parser("trust", help="grade the samples with a known outcome (instructor/submissions)")
+    trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples with a matching name, such as 'pure-*'")
     trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of samples (default: all)")
-    trusting.add_argument("--seed", type=int, default=1, help="of positions and games (default: 1)")
-    trusting.add_argument("--seeds", type=int, default=1, metavar="N", help="so many seeds, from that one on (default: 1)")
+    trusting.add_argument("--seed", type=int, default=1, help="first seed of positions and games (default: 1)")
+    trusting.add_argument("--seeds", type=int, default=1, metavar="N", help="number of seeds to try (default: 1)")
     trusting.add_argument("--out", type=Path, default=trust.OUT, help=f"folder for results (default: {trust.OUT})")
-    trusting.add_argument("--jobs", type=int, default=1, metavar="N", help="samples graded at once (default: 1)")
-    trusting.add_argument("--long", action="store_true", help="also the match and the training, minutes a sample")
+    trusting.add_argument("--jobs", type=int, default=1, metavar="N", help="number of samples graded at once (default: 1)")
+    trusting.add_argument("--long", action="store_true", help="also run the match and the training (minutes per sample)")
     trusting.set_defaults(run=trust_command)

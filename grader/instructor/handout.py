@@ -1,7 +1,7 @@
-"""The handout's table of points, rendered from assignment.toml so that the two can never drift apart.
+"""The handout's table of points, rendered from assignment.toml so that the two cannot drift apart.
 
-The table stands between two markers in the handout. Checks are grouped by the chapter that they name, in the assignment's
-order. Every section that the assignment, a stub or the framework refers to must be a heading of the handout.
+The table lies between two markers in the handout. Checks are grouped by their chapter, in the assignment's order. Every
+section to which the assignment, a stub or the framework refers must be a heading of the handout.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def render(text: str, assignment: Assignment) -> str:
     """The handout with the table that the assignment gives.
 
     Raises:
-        UsageError: the two markers do not stand there once each, in order.
+        UsageError: the text does not hold the two markers once each, in order.
     """
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -53,7 +53,7 @@ def render(text: str, assignment: Assignment) -> str:
 
 
 def missing_sections(text: str, assignment: Assignment, root: Path = ROOT) -> list[str]:
-    """`section (who names it)` for each section that is referred to and is no heading of the handout."""
+    """`section (who refers to it)` for each section that is referred to but is not a heading of the handout."""
     named = [(item.handout, item.id) for item in (*assignment.checks, *assignment.marks)]
     for name in dict.fromkeys([*assignment.stubs, *framework_files(assignment, root)]):
         if name.endswith((".py", ".cpp", ".h")) and (root / name).is_file():
@@ -64,7 +64,11 @@ def missing_sections(text: str, assignment: Assignment, root: Path = ROOT) -> li
 
 
 def main(arguments: list[str]) -> int:
-    """Write the table, or with `--check` only say whether it differs; 1 also if a section that is named is missing."""
+    """Write the table, or with `--check` only say whether it differs.
+
+    Returns:
+        1 if it differs under `--check`, or if the handout lacks a section that is referred to; else 0.
+    """
     assignment = load_assignment()
     path = ROOT / assignment.handout
     try:
@@ -77,8 +81,8 @@ def main(arguments: list[str]) -> int:
     fresh = render(text, assignment)
     if "--check" in arguments:
         if fresh != text:
-            print(f"the points in {assignment.handout} are not the assignment's; run python -m grader handout", file=sys.stderr)
+            print(f"the points in {assignment.handout} are out of date; run python -m grader handout", file=sys.stderr)
         return int(fresh != text)
     path.write_text(fresh, encoding="utf-8")
-    print(f"the points in {assignment.handout} were {'as they should be' if fresh == text else 'written anew'}")
+    print(f"the points in {assignment.handout} {'are already up to date' if fresh == text else 'have been updated'}")
     return 0

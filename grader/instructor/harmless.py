@@ -1,9 +1,9 @@
-"""A student's notebook made harmless: what formgrader and feedback show of it can be read, and does nothing.
+"""Make a student's notebook harmless, so that formgrader and feedback show text that can be read and does nothing.
 
 nbgrader shows Markdown as nbconvert renders it, with every link and every HTML element, on a page that can set all scores.
-Here each cell is rendered by the same parser, nh3 keeps a short list of elements and attributes, and the result is written as
-one block of HTML in which every character that Markdown, HTML or MathJax acts on is a character reference. What is left of a
-cell are text, links to http, https and mailto, and pictures that the notebook itself holds. A second pass changes nothing.
+Here the same parser renders each cell, and nh3 keeps only a short list of elements and attributes. The result is one block of
+HTML in which every character that Markdown, HTML or MathJax acts on is a character reference. Only text, links to http, https
+and mailto, and pictures inside the notebook remain. A second pass changes nothing.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from grader.instructor.notebook import CELL_ID, KERNEL, REPORT_NAME
 
-# mistune took 15 s of CPU time for the worst 40 000 characters that were tried; longer text is shown as it was typed.
+# mistune took 15 s of CPU time for the worst 40 000 characters that were tried. Longer text is shown as it was typed.
 MAX_RENDERED, MAX_RENDERED_IN_ALL = 40_000, 200_000
 MAX_CELLS = 1000
-MAX_DEPTH = 100  # of elements: what reads the page afterwards is recursive
+MAX_DEPTH = 100  # of nested elements: programs that read the page afterwards are recursive
 MAX_TARGET = 2000
 
 BLOCKS = "blockquote center dd details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr li ol p pre summary ul"
@@ -40,8 +40,8 @@ ATTRIBUTES = {
     **{tag: {"align"} for tag in ("div", "p")},
     "ol": {"start"},
 }
-# A host needs a dot and has no port, user or number: no link leads to a server on the marker's own machine, where a mere visit
-# of nbgrader's /formgrader/?path=FOLDER runs that folder's configuration.
+# A host needs a dot and has no port, user or number. No link may lead to a server on the marker's machine: merely visiting
+# nbgrader's /formgrader/?path=FOLDER runs that folder's configuration.
 TARGET = re.compile(
     rf"https?://(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]+(?:[/?#]\S*)?|mailto:[^\s:/]+|{re.escape(REPORT_NAME)}",
     re.ASCII | re.IGNORECASE,
@@ -65,7 +65,7 @@ TEX = re.compile(r"\\(?=(?:href|require|mmlToken|class|cssId|style|unicode|html\
 
 
 class Renderer(IPythonRenderer):
-    """nbconvert's own, but for pictures, which are looked up here, and code, which needs no highlighting."""
+    """nbconvert's renderer, except for pictures, which are looked up here, and code, which needs no highlighting."""
 
     def __init__(self) -> None:
         super().__init__(escape=False, exclude_anchor_links=True)
@@ -81,7 +81,7 @@ class Renderer(IPythonRenderer):
 
 
 class Writer(HTMLParser):
-    """Writes clean HTML on one line, coded, and says in the place of a link or picture that nh3 took out what was there."""
+    """Writes clean HTML as one coded line, with a note in place of each link or picture that nh3 removed."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -107,7 +107,7 @@ class Writer(HTMLParser):
         self.open.pop()
         if tag != "a" or self._removed_link_at is None:
             self.parts.append(f"</{tag}>")
-        elif len(self.parts) > self._removed_link_at:  # an anchor that shows nothing was no link
+        elif len(self.parts) > self._removed_link_at:  # an anchor without content was not a link
             self.removed += 1
             self.parts.append(coded(" [link removed]"))
         if tag == "a":
@@ -119,7 +119,7 @@ class Writer(HTMLParser):
 
 
 def coded(text: str) -> str:
-    """The text with character references for all that a parser acts on; control characters are spaces."""
+    """The text with references for all characters that a parser acts on; control characters become spaces."""
     return ACTIVE.sub(lambda match: f"&#{ord(match[0])};", CONTROL.sub(" ", text))
 
 
@@ -189,7 +189,7 @@ def literal(text: str, heading: str = "") -> str:
 def harmless_notebook(notebook: Any) -> tuple[Any, int]:
     """The notebook as Markdown cells of harmless text, and how many links and pictures were removed.
 
-    Outputs are gone, and so is all metadata but what nbgrader needs to know a cell.
+    Outputs are removed, and so is all metadata except what nbgrader needs to recognise a cell.
     """
     cells, removed, room = [], 0, MAX_RENDERED_IN_ALL
     for number, cell in enumerate(notebook.cells[:MAX_CELLS]):
@@ -218,14 +218,14 @@ def _attached(attachments: object) -> dict[str, str]:
 
 
 def _metadata(metadata: Any) -> dict[str, Any]:
-    """What nbgrader keeps with a cell, where it is of the right kind: a template writes it into the page as it is."""
-    told = metadata.get("nbgrader")
-    if not isinstance(told, dict) or not CELL_ID.fullmatch(str(told.get("grade_id", ""))):
+    """The metadata that nbgrader keeps with a cell, if it is well-formed: a template writes it into the page unchanged."""
+    given = metadata.get("nbgrader")
+    if not isinstance(given, dict) or not CELL_ID.fullmatch(str(given.get("grade_id", ""))):
         return {}
-    kept: dict[str, Any] = {"grade_id": told["grade_id"], "schema_version": 3, "cell_type": "markdown"}
-    kept |= {key: told.get(key) is True for key in ("grade", "solution", "locked", "task")}
-    if isinstance(told.get("points"), int | float):
-        kept["points"] = told["points"]
-    if re.fullmatch("[0-9a-f]{32}", str(told.get("checksum", ""))):
-        kept["checksum"] = told["checksum"]
+    kept: dict[str, Any] = {"grade_id": given["grade_id"], "schema_version": 3, "cell_type": "markdown"}
+    kept |= {key: given.get(key) is True for key in ("grade", "solution", "locked", "task")}
+    if isinstance(given.get("points"), int | float):
+        kept["points"] = given["points"]
+    if re.fullmatch("[0-9a-f]{32}", str(given.get("checksum", ""))):
+        kept["checksum"] = given["checksum"]
     return {"nbgrader": kept}

@@ -1,7 +1,7 @@
-"""What nbgrader's programs load for this course, as `instructor/course/nbgrader_config.py` tells them.
+"""Plugins that nbgrader's programs load for this course (see `instructor/course/nbgrader_config.py`).
 
-A step that makes a student's notebook harmless, a filter that gives the pages that show it a Content-Security-Policy, and an
-export of the marks that a spreadsheet can open.
+They are a step that makes a student's notebook harmless, a filter that adds a Content-Security-Policy to the pages that show
+it, and an export of the marks for spreadsheets.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ COLUMNS = (
 
 
 class HarmlessNotebook(Preprocessor):
-    """`harmless_notebook` as a step of nbgrader: when a notebook is taken in, and again whenever one is shown."""
+    """`harmless_notebook` as a step of nbgrader; it runs when a notebook is collected and whenever one is shown."""
 
     enabled = Bool(True).tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         notebook, removed = harmless_notebook(nb)
         if removed:
-            self.log.warning("%s links or pictures were removed: only http, https, mailto and held pictures stay", removed)
+            self.log.warning("%s links or pictures were removed; only http, https, mailto and embedded pictures stay", removed)
         return notebook, resources
 
 
 @jinja2.pass_environment
 def with_policy(environment: jinja2.Environment, header: str, resources: dict[str, Any]) -> str:
-    """The page's header, with a policy by which the browser runs the scripts of nbgrader's own template and no other.
+    """The page's header with a policy that lets the browser run only the scripts of nbgrader's template.
 
-    The inline scripts are allowed by their digest, so that a `javascript:` link, an event handler or a script that came from
-    a notebook or a name is refused even where it was not removed.
+    The inline scripts are allowed by their digests. A `javascript:` link, an event handler or a script from a notebook or a
+    name is therefore refused, even if it was not removed.
 
     Args:
-        header: the page as far as the end of its head, which holds nothing of a student.
-        resources: what nbgrader gives its templates.
+        header: the page up to the end of its head, which holds no text of a student.
+        resources: values that nbgrader passes to its templates.
     """
     try:
-        # The bar over formgrader's page has scripts as well. It shows the student's name, which therefore is left out.
+        # The bar at the top of formgrader's page has scripts too. It would show the student's name, which is left out here.
         macros: Any = environment.get_template("formgrade_macros.html.j2").module
         bar = macros.nav({**resources, "student": "", "last_name": "", "first_name": ""})
     except jinja2.TemplateNotFound:
@@ -77,7 +77,7 @@ def with_policy(environment: jinja2.Environment, header: str, resources: dict[st
 
 
 class MarksExport(ExportPlugin):
-    """nbgrader's table of marks, with cells quoted as CSV needs it and no cell that a spreadsheet would compute."""
+    """nbgrader's table of marks, quoted as CSV requires and without cells that a spreadsheet would compute."""
 
     def export(self, gradebook: Gradebook) -> None:
         """Write a line for each student and assignment to `--to`."""
@@ -94,7 +94,7 @@ class MarksExport(ExportPlugin):
 
 
 def _marks(gradebook: Gradebook, assignment: Any, student: Any) -> tuple[Any, ...]:
-    """A line of the table; who handed in nothing has 0."""
+    """A line of the table; a student who handed in nothing has 0."""
     try:
         submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:

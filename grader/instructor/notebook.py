@@ -1,8 +1,8 @@
 """The report notebook of the nbgrader course, generated from assignment.toml and the course's rubric.toml.
 
-It has a cell for each thing that has points: for a rubric item of a mark (report, code review), which a person marks in
-formgrader, and for each check, whose points `python -m grader gradebook` enters. No cell holds code, so there is nothing that
-nbgrader could execute. Ids and points are the assignment's by construction, and `--check` tells when the file has drifted.
+It has a cell for each rubric item of a mark (report, code review), which a person marks in formgrader, and for each check,
+whose points `python -m grader gradebook` enters. No cell holds code, so nbgrader has nothing to execute. Ids and points come
+from the assignment, and `--check` says when the file is out of date.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from grader.assignment import ROOT, Assignment, load_assignment
 COURSE = ROOT / "instructor" / "course"
 NOTEBOOK = "report"
 INSTALL = "python -m pip install -r requirements-instructor.txt"
-# What nbgrader's own editor accepts, and formgrader's page can address; 64 is nbformat's limit.
+# Ids that nbgrader's editor accepts and formgrader's page can address; 64 is the limit of nbformat.
 CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 READ, ANSWER, TASK = "read", "answer", "task"
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-REPORT_NAME = "program.html"  # the program's report beside a notebook; report.html is the name of nbgrader's own feedback
+REPORT_NAME = "program.html"  # the program's report beside a notebook; nbgrader calls its feedback report.html
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RubricItem:
 
     Attributes:
         criteria: (points, what earns them).
-        answer: what a full answer holds, shown to instructors alone; without it the item needs no text of the student.
+        answer: what a full answer contains, shown only to instructors; without it, the student need not write any text.
     """
 
     mark: str
@@ -60,7 +60,7 @@ class RubricItem:
 
 @dataclass(frozen=True)
 class Cell:
-    """A Markdown cell: `read` is locked without points, `answer` is the student's to write, `task` is locked and has points."""
+    """A Markdown cell: `read` is locked and has no points, `answer` is written by the student, `task` is locked with points."""
 
     id: str
     kind: str
@@ -69,7 +69,7 @@ class Cell:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What nbgrader keeps with a cell, in its schema version 3."""
+        """The metadata that nbgrader keeps with a cell, in its schema version 3."""
         answer, task = self.kind == ANSWER, self.kind == TASK
         data: dict[str, Any] = {"grade": answer, "solution": answer, "task": task, "locked": not answer}
         if answer or task:
@@ -86,7 +86,7 @@ def load_rubric(assignment: Assignment, course: Path = COURSE) -> tuple[RubricIt
     """Read the course's rubric.toml.
 
     Raises:
-        UsageError: it cannot be read, or its points do not add up to those of the assignment's marks.
+        UsageError: the file cannot be read, or its points do not add up to those of the assignment's marks.
     """
     path = course / "rubric.toml"
     try:
@@ -98,7 +98,7 @@ def load_rubric(assignment: Assignment, course: Path = COURSE) -> tuple[RubricIt
     except OSError as error:
         raise UsageError(f"expected the rubric at {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        raise UsageError(f"{path} is not valid TOML or lacks or misspells something: {error!r}") from error
+        raise UsageError(f"{path} is not valid TOML, or lacks or misspells a value: {error!r}") from error
     marks = {mark.id: mark.points for mark in assignment.marks}
     if strange := sorted({item.mark for item in items} - set(marks)):
         raise UsageError(f"{path}: expected marks among {', '.join(marks)}; got {', '.join(strange)}")
@@ -113,7 +113,7 @@ def course_cells(assignment: Assignment, rubric: tuple[RubricItem, ...]) -> tupl
     """All cells, in order: an introduction, the marks with their rubric, the checks.
 
     Raises:
-        UsageError: two cells would have the same id, or one that nbgrader does not accept.
+        UsageError: two cells would have the same id, or a cell an id that nbgrader does not accept.
     """
     total = sum(item.points for item in (*assignment.checks, *assignment.marks))
     program = sum(check.points for check in assignment.checks)
@@ -137,8 +137,8 @@ def course_cells(assignment: Assignment, rubric: tuple[RubricItem, ...]) -> tupl
         Cell(
             "program-heading",
             READ,
-            f"## Programs ({_points(program)})\n\nNothing is to be written here: the grader runs your programs and enters "
-            "the points of each check with its reason.",
+            f"## Programs ({_points(program)})\n\nWrite nothing here: the grader runs your programs and enters the points of "
+            "each check, with the reason.",
         )
     )
     for group, members in groupby(assignment.checks, key=lambda check: check.id.split(".")[0]):
@@ -156,7 +156,8 @@ def course_cells(assignment: Assignment, rubric: tuple[RubricItem, ...]) -> tupl
     ids = Counter(cell.id for cell in cells)
     if wrong := sorted(i for i, times in ids.items() if times > 1 or not CELL_ID.fullmatch(i)):
         raise UsageError(
-            f"expected ids that differ and have at most 64 letters, digits, hyphens and underscores; got {', '.join(wrong)}"
+            "expected different ids of at most 64 letters, digits, hyphens and underscores, for checks, marks and rubric "
+            f"items; got {', '.join(wrong)}"
         )
     return tuple(cells)
 
@@ -172,7 +173,7 @@ def _rubric_table(item: RubricItem) -> str:
 
 
 def require_nbformat() -> ModuleType:
-    """The package, or a UsageError that says how to get it."""
+    """The package nbformat; if it is missing, a UsageError says how to install it."""
     try:
         import nbformat.v4
     except ImportError as error:
@@ -192,7 +193,7 @@ def to_notebook(cells: tuple[Cell, ...], extra: dict[str, Any] | None = None) ->
 
 
 def notebook_text(notebook: Any) -> str:
-    """The notebook as a file holds it."""
+    """The notebook as the text of a file."""
     return require_nbformat().writes(notebook).rstrip("\n") + "\n"
 
 
@@ -204,10 +205,10 @@ def main(course: Path, *, check: bool) -> int:
     same = path.is_file() and path.read_text(encoding="utf-8") == fresh
     if check:
         if not same:
-            print(f"{path} is not what assignment.toml and rubric.toml give; run python -m grader notebook", file=sys.stderr)
+            print(f"{path} does not match assignment.toml and rubric.toml; run python -m grader notebook", file=sys.stderr)
         return int(not same)
     if not same:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(fresh, encoding="utf-8")
-    print(f"{path} was {'as it should be' if same else 'written anew'}")
+    print(f"{path} {'is already up to date' if same else 'has been updated'}")
     return 0

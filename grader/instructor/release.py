@@ -1,10 +1,10 @@
-"""The kit that students get: the files that `[release]` of assignment.toml allows, as a folder and as the same in a .zip.
+"""The kit that students get: the files that `[release]` of assignment.toml allows, as a folder and as a .zip.
 
-Beside these it holds what is made for each release: the bank of expected values that a student's checks compare with
-(`grader.instructor.bank`). Before anything is written the kit is searched for what must not leave: markers and lines of the
-solution, copies of an instructor's file, paths to the instructor's folder, links, caches and binaries, files that the
-allow-list does not name. The same tree and seed give the same bytes on one machine: names are sorted, times and modes are
-fixed, and the .zip is not compressed, because what a compressor writes depends on its version.
+The kit also holds the bank of expected values (`grader.instructor.bank`), which is made for each release and with which a
+student's checks compare. Before anything is written, the kit is searched for leaks: markers and lines of the solution, copies
+of an instructor's file, paths to the instructor's folder, links, caches, binaries, and files that are not on the allow-list.
+On one machine, the same tree and seed give the same bytes: names are sorted, times and modes are fixed, and the .zip is not
+compressed, because the output of a compressor depends on its version.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 README = "README.txt"
 BANK_PATH = BANK.relative_to(ROOT).as_posix()
 MARKER = re.compile(r"\b(?:BEGIN|START|END|STOP)[\W_]*SOLU?T|\bSOLUTION[\W_]*(?:BEGIN|START|END|STOP)S?\b", re.IGNORECASE)
-# The solution's folder and what lies beside it; the room of the grader is known to be withheld.
+# Paths below instructor/. Paths below grader/instructor/ may appear: everybody knows that this folder is withheld.
 INSTRUCTOR_PATH = re.compile(r"""(?<!grader[/\\])\binstructor[/\\]|["']instructor["']""")
 CACHES = IGNORED_FOLDERS | {"tmp", "results", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 BYTECODE = (".pyc", ".pyo", ".so", ".o")
 WEIGHTS = (".model", ".pt")
-# Shorter lines are what any solution has; of a whole file, of which much is any program's, only longer ones tell.
+# The least number of characters in a line that proves a leak: shorter lines occur in any solution. In a whole file, much of
+# which occurs in any program, only longer lines count.
 REGION_LINE, FILE_LINE = 20, 40
-FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # the first that a .zip can hold
-FIXED_TIME_S = 315532800  # the same in UTC
+FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time that a .zip can hold
+FIXED_TIME_S = 315532800  # the same time in seconds, UTC
 MODE = 0o644
 
 
 @dataclass
 class Kit:
-    """What would be handed out: content by relative path, and the links that stand among it."""
+    """The files to hand out, as relative path -> content, and the links found among them."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     links: list[str] = field(default_factory=list)
@@ -55,14 +56,15 @@ class Kit:
 
 @dataclass(frozen=True)
 class Secrets:
-    """What must not leave.
+    """What must not be handed out.
 
     Attributes:
-        files: content -> path of every instructor's file that is not empty.
-        lines: line of the solution, stripped -> where it stands.
-        shared: lines that the kit may have in its own right, stripped.
-        stubs: relative path -> the stub that the reference gives.
-        sources: path -> fingerprints of each source of the reference, and of each that answers a part, without the stubs'.
+        files: content -> path, for every instructor's file that is not empty.
+        lines: stripped line of the solution -> path of its file.
+        shared: stripped lines that the framework has too, so that the kit may hold them.
+        stubs: relative path -> stub generated from the reference.
+        sources: path -> fingerprints, without those of the stubs, for each source of the reference and each source that
+            answers a part.
     """
 
     files: dict[bytes, str]
@@ -73,10 +75,10 @@ class Secrets:
 
 
 def collect_kit(assignment: Assignment, root: Path) -> Kit:
-    """Read what the allow-list names.
+    """Read the files on the allow-list.
 
     Raises:
-        UsageError: a pattern finds nothing, or there is no text for the kit's README.
+        UsageError: no file matches a pattern, or there is no text for the kit's README.
     """
     kit = Kit()
     unused = dict.fromkeys(assignment.kit)
@@ -89,7 +91,9 @@ def collect_kit(assignment: Assignment, root: Path) -> Kit:
             for pattern in [pattern for pattern in unused if matches(relative, [pattern])]:
                 del unused[pattern]
     if unused and not kit.links:
-        raise UsageError(f"expected a file for each pattern of release.kit in assignment.toml; none fits {', '.join(unused)}")
+        raise UsageError(
+            f"expected a file for each pattern of release.kit in assignment.toml; no file matches {', '.join(unused)}"
+        )
     try:
         kit.files[README] = (root / assignment.kit_readme).read_bytes()
     except OSError as error:
@@ -98,7 +102,7 @@ def collect_kit(assignment: Assignment, root: Path) -> Kit:
 
 
 def _below(places: set[str], root: Path) -> Iterator[Path]:
-    """Everything at and below these entries of the root but plain folders; links are not followed."""
+    """Everything at and below these entries of the root, except plain folders; links are not followed."""
     for start in sorted(path for place in places for path in root.glob(place)):
         if start.is_symlink() or start.is_file():
             yield start
@@ -109,7 +113,7 @@ def _below(places: set[str], root: Path) -> Iterator[Path]:
 
 
 def read_secrets(assignment: Assignment, root: Path) -> Secrets:
-    """The instructor's files, read as what must not leave.
+    """Read the instructor's files, which must not be handed out.
 
     Raises:
         UsageError: there is no reference (as in a kit), or its markers are wrong.
@@ -139,7 +143,7 @@ def read_secrets(assignment: Assignment, root: Path) -> Secrets:
         else:
             lines = (line.strip() for line in text.splitlines())
             hidden |= {line: where for line in lines if len(line) >= FILE_LINE}
-    # Lines that the framework has in its own right, such as a loop's head.
+    # Lines that the framework has too, such as the head of a loop.
     list_of_shared = folder / "shared_lines.txt"
     text = list_of_shared.read_text(encoding="utf-8") if list_of_shared.is_file() else ""
     shared = frozenset(line.strip() for line in text.splitlines())
@@ -160,7 +164,7 @@ def _region_lines(text: str) -> Iterator[str]:
 
 
 def find_leaks(kit: Kit, secrets: Secrets, assignment: Assignment) -> list[str]:
-    """A sentence for each thing in the kit that must not leave, by path."""
+    """A sentence for each leak in the kit, sorted by path."""
     found = [(path, "a symbolic link, which would lead out of the kit") for path in kit.links]
     for path, content in kit.files.items():
         found += [(path, reason) for reason in _leaks_of(path, content, secrets, assignment)]
@@ -173,11 +177,11 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
     if path != README and not assignment.is_in_kit(path):
         yield "not named by release.kit in assignment.toml"
     if CACHES.intersection(PurePosixPath(path).parts) or path.endswith(BYTECODE):
-        yield "a cache, a tool's folder or something compiled"
+        yield "a cache, a tool's folder or a compiled file"
         return
     if path in secrets.stubs:
         if content != secrets.stubs[path]:
-            yield "not the stub that the reference gives; run python -m grader stubs"
+            yield "differs from the stub that the reference gives; run python -m grader stubs"
     elif content in secrets.files:
         yield f"a copy of {secrets.files[content]}"
     if path.endswith(WEIGHTS):
@@ -191,14 +195,17 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
         if MARKER.search(line) or (path.endswith(".py") and RESEMBLING.search(line)):
             yield f"line {number} looks like a marker of the solution, {_quoted(line)}"
         if line.strip() in secrets.lines:
-            yield f"line {number} stands in the solution ({secrets.lines[line.strip()]}), {_quoted(line)}"
+            yield f"line {number} is a line of the solution ({secrets.lines[line.strip()]}), {_quoted(line)}"
         if INSTRUCTOR_PATH.search(line) and line.strip() not in secrets.shared:
             yield f"line {number} leads to the instructor's folder, {_quoted(line)}"
 
 
 def likest_secret(path: str, content: bytes, secrets: Secrets) -> tuple[float, str] | None:
-    """The share in [0, 1] that a source of the kit, but for what stubs give, has in common with the nearest source that must
-    not leave, and that source; None for sources that are too short to tell."""
+    """The most similar source that must not be handed out, for a source of the kit; code from the stubs does not count.
+
+    Returns:
+        The common share in [0, 1] and the path of that source; None if the sources are too short to compare.
+    """
     own = fingerprints(content, path).without(stub_fingerprints(secrets.stubs))
     shares = [
         (max(own.share_in(secret), secret.share_in(own)), where)
@@ -213,10 +220,10 @@ def _quoted(line: str) -> str:
 
 
 def write_kit(files: Mapping[str, bytes], name: str, out: Path) -> tuple[Path, Path]:
-    """Write `out/name/` and `out/name.zip`, which holds that folder; a kit that is there is not touched.
+    """Write `out/name/` and `out/name.zip`, which holds that folder; an existing kit is never overwritten.
 
     Raises:
-        UsageError: one of the two is there already, or cannot be written.
+        UsageError: one of the two exists already, or cannot be written.
     """
     folder, archive = out / name, out / f"{name}.zip"
     for path in (folder, archive):
@@ -258,12 +265,12 @@ def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = CASES, jobs: int | None = None) -> int:
-    """Build the kit; 1 and a sentence for each leak, with nothing written, if there is one.
+    """Build the kit. If there is a leak, print a sentence for each, write nothing and return 1.
 
     Args:
-        seed: of the bank's cases; None draws one.
-        cases: of each family in the bank.
-        jobs: processes that make the bank; as many as there are cores by default.
+        seed: seed of the bank's cases; None draws one.
+        cases: number of cases in each family of the bank.
+        jobs: number of processes that make the bank (default: one per core).
     """
     assignment = load_assignment(root / "assignment.toml")
     kit = collect_kit(assignment, root)
@@ -277,5 +284,5 @@ def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = 
     kit.files[BANK_PATH] = make_bank(seed, cases, jobs or len(os.sched_getaffinity(0)))
     folder, archive = write_kit(kit.files, assignment.id, out)
     print(f"{len(kit.files)} files, {sum(map(len, kit.files.values())) / 1e6:.1f} MB, no leak: {folder} and {archive}")
-    print(f"The expected values that its checks compare with were drawn by seed {seed}; --seed {seed} makes this kit again.")
+    print(f"The expected values of its checks were drawn with seed {seed}; --seed {seed} makes this kit again.")
     return 0

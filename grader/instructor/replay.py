@@ -1,9 +1,9 @@
-"""`python -m grader replay RESULT [CHECK ...]`: the verdicts of a graded run repeated, for an appeal.
+"""`python -m grader replay RESULT [CHECK ...]`: repeat the verdicts of a graded run, for an appeal.
 
-The kept submission is graded again with the recorded seed, profile and level of confinement, in a folder of its own; the
-verdicts of checks that are not repeated are taken over, since some lean on others. Each recorded verdict is shown beside the
-repeated one, with what was expected and the evidence of both. What differs between then and now (grader, versions, machine,
-confinement) is said first, since a verdict may differ because of it, and of games whether the machine was busy.
+The kept submission is graded again in a separate folder, with the recorded seed, profile and level of confinement. Verdicts of
+checks that are not repeated are taken over, because some checks depend on others. Each recorded verdict is shown beside the
+repeated one, with what was expected and the evidence of both. Changes since the grading (grader, versions, machine,
+confinement) come first, because a verdict may differ because of them. For games, a note says whether the machine was busy.
 """
 
 from __future__ import annotations
@@ -20,42 +20,47 @@ from grader.assignment import Assignment, load_assignment
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.grading import Announce, absent_verdicts, environment, grade_submission, require_strong
 from grader.pipeline.order import Order, grader_digest
-from grader.pipeline.report import number
+from grader.pipeline.report import format_points
 from grader.pipeline.results import RESULTS, SUBMISSION, Results, Verdict, read_results
 from grader.pipeline.submission import Submission, read_submission
 
 OUT = Path("results", "replay")
 EVIDENCE_LETTERS = 300
 GAMES_DIFFER = (
-    "note      an engine's time runs by the CPU clock, and not every engine draws by GOMOKU_SEED: single games differ from "
-    "run to run; compare the intervals."
+    "note      an engine's time is CPU time, and not every engine uses GOMOKU_SEED, so single games differ from run to run; "
+    "compare the intervals."
 )
-BUSY = "An engine that plans by the wall clock thinks less then, so load may explain a difference: repeat it on a free machine."
+BUSY = (
+    "An engine that plans by the wall clock then thinks less, so load may explain a difference: repeat it on an idle machine."
+)
 
 
 def read_record(place: Path) -> tuple[Path, Results]:
-    """The folder of a graded run and what it came to.
+    """The folder of a graded run, and its results.
 
     Args:
         place: the folder or its results.json.
 
     Raises:
-        UsageError: there is no finished run, or something of it was altered.
+        UsageError: there is no finished run, or its files were altered.
     """
     path = place / RESULTS if place.is_dir() else place
     return path.parent, read_results(path)
 
 
 def kept_submission(folder: Path, results: Results, assignment: Assignment) -> Submission:
-    """What was graded; UsageError where today's assignment collects other files of it."""
+    """The graded submission; UsageError if today's assignment collects other files of it."""
     submission = replace(read_submission(folder / SUBMISSION, assignment, at_the_top=True), name=results.submission)
     if submission.digest != results.digest:
-        raise UsageError(f"{folder / SUBMISSION}: assignment.toml collects other files of it now than when it was graded")
+        raise UsageError(
+            f"expected the files that were graded in {folder / SUBMISSION}; assignment.toml now collects others: replay with "
+            "the assignment.toml of the grading"
+        )
     return submission
 
 
 def differences(results: Results, sandbox: Sandbox, assignment: Assignment) -> list[str]:
-    """A phrase for each thing that a verdict may depend on and that is not as it was."""
+    """A phrase for each change since the grading on which a verdict may depend."""
     now = environment(assignment)
     then = results.environment
     found = [f"{key} {then[key]}, now {now.get(key)}" for key in then if key != "date" and then[key] != now.get(key)]
@@ -65,13 +70,13 @@ def differences(results: Results, sandbox: Sandbox, assignment: Assignment) -> l
     return found + ["the grader's own code, the framework or assignment.toml"] * (results.grader != grader_digest(assignment))
 
 
-def same(recorded: Verdict, repeated: Verdict) -> bool:
-    """Whether both give the same; the words may differ, as where they tell a time."""
+def same_outcome(recorded: Verdict, repeated: Verdict) -> bool:
+    """Whether both have the same status and points; the messages may differ, for instance in a time."""
     return (recorded.status, recorded.points) == (repeated.status, repeated.points)
 
 
 def _load_under(verdict: Verdict) -> Load:
-    """What other programs took from the games of a verdict; nothing is known of those that an earlier version recorded."""
+    """The load during the games of a verdict; empty for games recorded by an earlier version."""
     games = verdict.evidence.get("match", verdict.evidence).get("games")
     try:
         return Load.of([GameRecord.from_json(game) for game in games]) if isinstance(games, list) else Load()
@@ -79,13 +84,13 @@ def _load_under(verdict: Verdict) -> Load:
         return Load()
 
 
-def compare(recorded: Verdict, repeated: Verdict) -> list[str]:
-    """The lines that show a check: its outcome, what was expected, and both verdicts with their evidence."""
-    lines = [f"{recorded.id}: {'same' if same(recorded, repeated) else 'DIFFERENT'}"]
+def comparison(recorded: Verdict, repeated: Verdict) -> list[str]:
+    """The lines that compare two verdicts of a check: same or different, what was expected, and both with their evidence."""
+    lines = [f"{recorded.id}: {'same' if same_outcome(recorded, repeated) else 'DIFFERENT'}"]
     if recorded.expected or repeated.expected:
         lines.append(f"expected  {recorded.expected or repeated.expected}")
     for name, verdict in (("recorded", recorded), ("repeated", repeated)):
-        points = f"{number(verdict.points)}/{number(verdict.max_points)}"
+        points = f"{format_points(verdict.points)}/{format_points(verdict.max_points)}"
         lines.append(f"{name}  {verdict.status} {points}: {verdict.message}")
         if verdict.seen and verdict.seen not in verdict.message:
             lines.append(f"  seen      {verdict.seen}")
@@ -108,17 +113,17 @@ def main(
     """Repeat verdicts and show them; 0 if all are the same, 1 if one differs.
 
     Args:
-        names: checks or parts of them; empty for all of the run.
-        out: where the repeated run's folder is made, which is never that of the recorded one.
-        level: of confinement, in place of the recorded one.
+        names: ids of checks, or parts; empty for all checks of the run.
+        out: folder in which the repeated run gets its folder; never that of the recorded run.
+        level: level of confinement to use instead of the recorded one.
     """
     folder, results = read_record(place)
     if (out / results.submission).resolve() == folder.resolve():
-        raise UsageError(f"expected another --out: {folder} is the recorded run itself, which is not altered")
+        raise UsageError(f"expected another --out: {folder} is the recorded run itself, which must not be altered")
     recorded = {verdict.id: verdict for verdict in results.program}
     assignment = load_assignment()
     if results.assignment != assignment.id:
-        raise UsageError(f"{folder} is of the assignment {results.assignment!r}; expected {assignment.id!r}")
+        raise UsageError(f"expected a run of the assignment {assignment.id!r}; {folder} belongs to {results.assignment!r}")
     assignment = replace(assignment, checks=tuple(check for check in assignment.checks if check.id in recorded))
     wanted = {check.id for name in names for check in assignment.named(name)} or {check.id for check in assignment.checks}
     sandbox = find_sandbox(level or str(results.sandbox["level"]))
@@ -129,7 +134,7 @@ def main(
         f"graded {results.environment['date']}."
     )
     if differing := differences(results, sandbox, assignment):
-        announce(f"Not as it was then: {'; '.join(differing)}. A verdict may differ because of that.")
+        announce(f"Changed since the grading: {'; '.join(differing)}. A verdict may differ because of that.")
     order = Order(assignment, results.profile, out, sandbox, seed=results.seed, looked_at=results.looked_at)
     taken_over = [verdict for verdict in recorded.values() if verdict.id not in wanted]
     absent = [verdict for verdict in absent_verdicts(submission, assignment) if verdict.id in wanted]
@@ -141,8 +146,8 @@ def main(
     )
     pairs = [(recorded[verdict.id], verdict) for verdict in repeated.verdicts if verdict.id in wanted]
     for pair in pairs:
-        for line in compare(*pair):
+        for line in comparison(*pair):
             announce(line)
-    agreeing = sum(same(*pair) for pair in pairs)
+    agreeing = sum(same_outcome(*pair) for pair in pairs)
     announce(f"{agreeing} of {len(pairs)} verdicts are the same; the repeated run is in {out / submission.name}.")
     return 0 if agreeing == len(pairs) else 1

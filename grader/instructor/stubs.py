@@ -1,9 +1,9 @@
-"""Student stubs, generated from the reference solution so that the two can never drift apart.
+"""Student stubs, generated from the reference solution so that the two cannot drift apart.
 
-In `instructor/reference/` the lines between `### BEGIN SOLUTION <handout section>` and `### END SOLUTION` are the student's
-to write. A stub is the same file with each such region replaced by a NotImplementedError that names the file, the method and
-the section. Everything else (docstrings, attributes, provided methods) stays. A marker that is misspelt would hand the
-solution out, so whatever resembles one must be one.
+In `instructor/reference/`, students have to write the lines between `### BEGIN SOLUTION <handout section>` and
+`### END SOLUTION`. A stub is the same file with each such region replaced by a NotImplementedError that names the file, the
+method and the section. Everything else (docstrings, attributes, provided methods) stays. A misspelt marker would give the
+solution away, so every line that resembles a marker must be one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def make_stub(source: str, name: str) -> str:
         elif not opened:
             stub.append(line)
         elif line.strip() and not line.startswith(opened[1]):
-            raise UsageError(f"{name}, line {number}: the solution region of line {opened[0]} goes on outside of its block")
+            raise UsageError(f"{name}, line {number}: the solution region of line {opened[0]} continues outside its block")
     if opened:
         raise UsageError(f"{name}, line {opened[0]}: the solution region that begins here never ends")
     return "\n".join(stub) + "\n"
@@ -106,10 +106,10 @@ def main(arguments: list[str]) -> int:
     stale = [name for name, text in stubs.items() if not (ROOT / name).is_file() or (ROOT / name).read_text("utf-8") != text]
     if "--check" in arguments:
         if stale:
-            print(f"not what the reference gives: {', '.join(stale)}; run python -m grader stubs", file=sys.stderr)
+            print(f"not generated from the reference: {', '.join(stale)}; run python -m grader stubs", file=sys.stderr)
         return 1 if stale else 0
     for name in stale:
         (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / name).write_text(stubs[name], encoding="utf-8")
-    print(f"{len(stale)} of {len(stubs)} stubs were written anew")
+    print(f"{len(stale)} of {len(stubs)} stubs have been updated")
     return 0

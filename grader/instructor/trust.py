@@ -1,13 +1,15 @@
-"""`python -m grader trust`: the grader itself put to the test, on submissions whose outcome is known.
+"""`python -m grader trust`: test the grader itself on submissions with a known outcome.
 
-Each kind of sample lies in `instructor/submissions/`: mutants are the reference with one typical bug (`mutants/*.toml`), which
-must fail exactly the checks named there, with a message that names the misconception; variants are right solutions that
-differ from the reference (`variants/NAME/` over it), and the reference itself, which must get full marks or the share that
-their `expected.toml` names. A sample is graded like any submission, by the checks that its files can decide
-(`files.decides` of assignment.toml); what is decided stays decided until the sample or the grader changes. Checks that take
-minutes are left out unless they are asked for. A check that accuses right solutions by bad luck shows it with some seeds only:
-`--seeds` tries several, and a second table then says of each check how often it was wrong, with the upper end of the 95 %
-interval.
+The samples lie in `instructor/submissions/`:
+- A mutant is the reference with one typical bug. It must fail exactly the checks that `mutants/*.toml` lists, and the message
+  must name the misconception.
+- A variant is a right solution that differs from the reference (`variants/NAME/` laid over it); the reference itself is one
+  too. It must get full marks, or the share given in its `expected.toml`.
+
+A sample is graded like any submission, by the checks that its files can decide (`files.decides` of assignment.toml). A
+verdict is reused until the sample or the grader changes. Checks that take minutes run only on request. A check that fails a
+right solution by bad luck does so only with some seeds. `--seeds` tries several, and a second table then tells for each check
+how often it was wrong, with the upper end of the 95 % interval.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, Check, load_assignment
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.grading import Announce, grade
-from grader.pipeline.handed_out import checks_of
+from grader.pipeline.handed_out import checks_decided_by
 from grader.pipeline.order import Identity, Order
 from grader.pipeline.results import COULD_NOT_GRADE, PASSED, Results, Verdict
 from grader.pipeline.run import RunRecord
@@ -46,15 +48,15 @@ EXPECTED = "expected.toml"
 
 @dataclass(frozen=True)
 class Sample:
-    """A submission and what the grader must make of it.
+    """A submission and the outcome that it must get.
 
     Attributes:
-        why: the misconception, or what makes a right solution differ.
-        files: what is laid over the reference, by relative path.
+        why: the misconception, or how a right solution differs from the reference.
+        files: relative path -> content of each file laid over the reference.
         without: files and folders of the reference that are left out.
-        expected: check -> share of its points in [0, 1), or None for anything short of full; all others must give full.
-        luck: checks that may fall short or not, because chance decides.
-        says: words that the message of the first expected check must hold.
+        expected: check -> share of its points in [0, 1), or None for any share below 1; all other checks must give full points.
+        luck: checks that may pass or fall short, depending on the seed.
+        says: words that the message of the first expected check must contain.
     """
 
     kind: str
@@ -68,13 +70,14 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Row:
+class SampleRow:
     """A sample's outcome with one seed.
 
     Attributes:
-        ran: the checks that were run, `not_run` those that take too long.
-        failed: the message of each check that gave less than full points.
-        faults: check -> what is not as it must be.
+        ran: checks that ran.
+        not_run: checks that were left out because they take too long.
+        failed: check -> message, for each check that gave less than full points.
+        faults: check -> how its verdict differs from the expected one.
     """
 
     kind: str
@@ -89,7 +92,7 @@ class Row:
 
     @property
     def wrong(self) -> str:
-        """All faults, empty if everything is as it must be."""
+        """All faults in one line; empty if every verdict is as expected."""
         return "; ".join(f"{check_id} {fault}" for check_id, fault in self.faults.items())
 
 
@@ -187,16 +190,16 @@ def load_samples(kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: P
 def checks_for(
     sample: Sample, assignment: Assignment, *, long: bool = False, root: Path = ROOT
 ) -> tuple[list[Check], list[str]]:
-    """The checks to run on a sample, and the ids of those that its files can fell but that take too long."""
-    groups = set(checks_of(sample.files.keys() | set(sample.without) or {""}, assignment))
+    """The checks to run on a sample, and the ids of those that its files can decide but that take too long."""
+    groups = set(checks_decided_by(sample.files.keys() | set(sample.without) or {""}, assignment))
     able = [check for check in assignment.checks if check.id.split(".")[0] in groups]
     slow = {i for ids in assignment.long_checks.values() for i in ids}
     left_out = [check.id for check in able if not long and check.id in slow and check.id not in sample.expected]
     return [check for check in able if check.id not in left_out], left_out
 
 
-def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: bool = False, root: Path = ROOT) -> Row:
-    """Grade one sample into `out/KIND/NAME`, or take what an earlier run of exactly this work has found."""
+def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: bool = False, root: Path = ROOT) -> SampleRow:
+    """Grade one sample into `out/KIND/NAME`, or reuse the results of an earlier run of exactly the same work."""
     assignment = load_assignment()
     checks, not_run = checks_for(sample, assignment, long=long, root=root)
     assignment = replace(assignment, checks=tuple(checks))
@@ -209,7 +212,7 @@ def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: 
     if results is None:
         results = grade(folder, order, announce=lambda _: None)
     verdicts = {verdict.id: verdict for verdict in results.program}
-    return Row(
+    return SampleRow(
         kind=sample.kind,
         name=sample.name,
         seed=seed,
@@ -223,7 +226,7 @@ def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: 
 
 
 def find_faults(sample: Sample, verdicts: Mapping[str, Verdict]) -> dict[str, str]:
-    """Check -> what is not as expected of it; empty if everything is."""
+    """Check -> how its verdict differs from the expected one; empty if none does."""
     faults = {i: "did not run" for i in sample.expected if i not in verdicts}
     for i, verdict in verdicts.items():
         share = verdict.points / verdict.max_points
@@ -237,7 +240,7 @@ def find_faults(sample: Sample, verdicts: Mapping[str, Verdict]) -> dict[str, st
         elif verdict.status == PASSED:
             faults[i] = "noticed nothing"
         elif (expected := sample.expected[i]) is not None and abs(share - expected) > 0.005:
-            faults[i] = f"gave {share:.0%} in place of {expected:.0%}"
+            faults[i] = f"gave {share:.0%} instead of {expected:.0%}"
     if sample.says and not faults:
         first = next(iter(sample.expected))
         if sample.says not in verdicts[first].message:
@@ -246,12 +249,12 @@ def find_faults(sample: Sample, verdicts: Mapping[str, Verdict]) -> dict[str, st
 
 
 def lay_out(sample: Sample, folder: Path, root: Path = ROOT) -> None:
-    """Write the submission that a sample stands for into a folder, in place of what was there."""
+    """Write a sample's submission into a folder, which replaces anything there."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(root / REFERENCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     for path in sample.without:
         if not (folder / path).exists():
-            raise UsageError(f"{sample.kind} {sample.name}: the reference has no {path} that could be left out")
+            raise UsageError(f"{sample.kind} {sample.name}: expected {path} in the reference, to leave it out; it is not there")
         if (folder / path).is_dir():
             shutil.rmtree(folder / path)
         else:
@@ -262,7 +265,7 @@ def lay_out(sample: Sample, folder: Path, root: Path = ROOT) -> None:
 
 
 def _earlier(folder: Path, identity: Identity, seed: int) -> Results | None:
-    """The results of a finished run of this work, if there is one."""
+    """The results of a finished run of the same work, if there is one."""
     record = RunRecord.read(folder)
     return finished_results(folder, identity) if record is not None and record.seed == seed else None
 
@@ -274,8 +277,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: {error}") from error
 
 
-def reliability(rows: Sequence[Row]) -> list[str]:
-    """A line for each check: in how many runs it was wrong, and the upper end of the 95 % interval (Wilson)."""
+def reliability(rows: Sequence[SampleRow]) -> list[str]:
+    """A line for each check: in how many runs it was wrong, and the upper end of the 95 % Wilson interval."""
     runs = Counter(i for row in rows for i in row.ran)
     wrong = Counter(i for row in rows for i in row.faults)
     width = max(map(len, runs), default=0)
@@ -285,18 +288,37 @@ def reliability(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def main(
-    only: str, kinds: tuple[str, ...], seeds: range, out: Path, announce: Announce, *, long: bool = False, jobs: int = 1
-) -> int:
-    """Run the samples with each seed, `jobs` at once, and print the tables; 0 if every row is as it must be, else 1."""
-    samples, sandbox = load_samples(kinds, only), find_sandbox()
+@dataclass(frozen=True)
+class TrustOptions:
+    """What to grade, and how.
+
+    Attributes:
+        only: pattern that a sample's name must match.
+        kinds: kinds of samples, among KINDS.
+        out: folder for the results.
+        long: whether the checks that take minutes run too.
+        jobs: how many samples are graded at once.
+    """
+
+    only: str = "*"
+    kinds: tuple[str, ...] = tuple(KINDS)
+    seeds: range = range(1, 2)
+    out: Path = OUT
+    long: bool = False
+    jobs: int = 1
+
+
+def main(options: TrustOptions, announce: Announce) -> int:
+    """Grade the samples with each seed and print the tables; 0 if every row is as expected, else 1."""
+    samples, sandbox = load_samples(options.kinds, options.only), find_sandbox()
     announce(sandbox.sentence)
-    width, runs = max(len(sample.name) for sample in samples), [(seed, sample) for seed in seeds for sample in samples]
+    width, out = max(len(sample.name) for sample in samples), options.out
+    runs = [(seed, sample) for seed in options.seeds for sample in samples]
     started = time.monotonic()
-    rows: list[Row] = []
+    rows: list[SampleRow] = []
     announce(f"{'kind':8}  {'name':{width}}  seed  expected | failed | ok")
-    with ProcessPoolExecutor(jobs) as pool:
-        run = partial(_run_one, out.resolve(), sandbox, long)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        run = partial(_run_one, out.resolve(), sandbox, options.long)
         for row in pool.map(run, runs):
             rows.append(row)
             expected = ", ".join(i if share is None else f"{i} {share:.0%}" for i, share in row.expected.items())
@@ -307,14 +329,14 @@ def main(
             announce(f"\r{len(rows)} of {len(runs)}, about {left:.0f} s left")
             (out / "rows.json").write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
     as_expected = sum(not row.faults for row in rows)
-    for line in reliability(rows) if len(seeds) > 1 else ():
+    for line in reliability(rows) if len(options.seeds) > 1 else ():
         announce(line)
-    announce(f"{as_expected} of {len(rows)} as expected; the messages stand in {out / 'rows.json'}.")
+    announce(f"{as_expected} of {len(rows)} as expected; the messages are in {out / 'rows.json'}.")
     if not_run := sorted({i for row in rows for i in row.not_run}):
-        announce(f"Not run, since they take minutes (--long runs them): {', '.join(not_run)}.")
+        announce(f"Not run because they take minutes (--long runs them): {', '.join(not_run)}.")
     return 0 if as_expected == len(rows) else 1
 
 
-def _run_one(out: Path, sandbox: Sandbox, long: bool, run: tuple[int, Sample]) -> Row:
+def _run_one(out: Path, sandbox: Sandbox, long: bool, run: tuple[int, Sample]) -> SampleRow:
     seed, sample = run
     return run_sample(sample, out / f"seed_{seed}", sandbox, seed, long=long)

@@ -1,8 +1,8 @@
 """An archive or a folder -> its entries, read with limits and never unpacked.
 
-Entries are counted before they are read, contents are read by size-capped streams, links and special files are never
-followed, so a hostile name or size reaches neither a file system nor the memory. What kind of archive a file is, its content
-says; whatever cannot be read ends in one sentence.
+Entries are counted before they are read, contents come through size-capped streams, and links and special files are never
+followed. A hostile name or size therefore reaches neither the file system nor memory. The content of a file, not its name,
+decides which kind of archive it is. Anything that cannot be read ends in one sentence.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from typing import IO, Any
 from common.errors import UsageError
 
 MAX_ENTRIES = 50_000
-MAX_UNPACKED_BYTES = 1 << 30  # of a tar, whatever is in it
+MAX_UNPACKED_BYTES = 1 << 30  # of a tar as a whole
 MAX_HEADER_BYTES = 1 << 16  # of a tar's long names and attributes
 MAX_DIRECTORY_BYTES = 32 << 20  # of a zip's list of entries
 MAX_INNER_BYTES = 128 << 20  # of an archive inside an archive
-# What a workspace can hold on any file system, wherever it is laid out.
+# Paths within these limits can be written on any file system, below any folder.
 MAX_NAME_BYTES = 255
 MAX_PATH_BYTES = 1000
 MAX_DEPTH = 16
-SHOWN_LETTERS = 80  # of a name that is too long
+SHOWN_CHARACTERS = 80  # of a name that is too long
 IGNORED_FOLDERS = {"__pycache__", ".git", ".venv", "venv", "node_modules", "__MACOSX", ".idea", ".vscode", "build"}
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
-DIRECTORY_ENTRY = b"PK\1\2"  # how each entry of a zip's list begins
+DIRECTORY_ENTRY = b"PK\1\2"  # the first bytes of each entry in a zip's list
 UTF8_NAME, ENCRYPTED = 0x800, 0x1  # of a zip entry's flags (APPNOTE.TXT, section 4.4.4)
 OTHER_COMPRESSIONS = {9: "Deflate64", 12: "bzip2", 14: "LZMA", 93: "Zstandard", 95: "xz", 98: "PPMd"}  # section 4.4.5
-AES = 99  # its compression, where it is encrypted by AES
-# How archives begin that other programs write.
+AES = 99  # the compression method of an entry encrypted with AES
+# The first bytes of archives of other kinds.
 FOREIGN = {b"Rar!\x1a\x07": "a RAR archive", b"7z\xbc\xaf\x27\x1c": "a 7z archive"}
 TAR_READERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 
-# What the standard library raises on what cannot be read or is damaged.
+# What the standard library raises for files that cannot be read or are damaged.
 UNREADABLE = (
     OSError,
     EOFError,
@@ -65,14 +65,14 @@ FILE, FOLDER, OTHER = "file", "folder", "link or special file"
 
 @dataclass(frozen=True)
 class Member:
-    """One thing in a submission.
+    """A file, folder, link or special file of a submission.
 
     Attributes:
-        name: as the folder or archive has it.
-        size: in bytes, of a file.
+        name: as written in the folder or archive.
+        size: in bytes, for a file.
         kind: FILE, FOLDER or OTHER.
-        place: what its source reads it by.
-        source: the folder or archive that it lies in.
+        place: what the source needs to read the member.
+        source: the folder or archive that holds the member.
     """
 
     name: str
@@ -87,9 +87,10 @@ class Entries:
     """What a folder or an archive holds.
 
     Attributes:
-        files: by their plain paths, in the source's order: going back in a compressed tar would unpack it anew for each file.
-        twins: (plain path, file) of each further file of a path, in the source's order too.
-        refused: what is not even looked at, with the reason.
+        files: plain path -> file, in the source's order. In another order a compressed tar would be unpacked again for
+            each file.
+        twins: (plain path, file) for each further file with the same path, also in the source's order.
+        refused: path -> reason, for each member that is not read.
     """
 
     files: dict[str, Member]
@@ -98,12 +99,12 @@ class Entries:
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file's name promises an archive that can be read."""
+    """Whether a file has the name of an archive that can be read here."""
     return name.lower().endswith(ARCHIVE_SUFFIXES)
 
 
 def without_suffix(name: str) -> str:
-    """An archive's name without what tells its kind."""
+    """An archive's name without the suffix of its kind."""
     for suffix in sorted(ARCHIVE_SUFFIXES, key=len, reverse=True):
         if name.lower().endswith(suffix) and name[: -len(suffix)].strip("."):
             return name[: -len(suffix)]
@@ -111,17 +112,17 @@ def without_suffix(name: str) -> str:
 
 
 def write_archive(files: Mapping[str, bytes], path: Path) -> None:
-    """Write a .zip that can be read here."""
+    """Write files (relative path -> content) to a .zip that can be read here."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
         for name in sorted(files):
             target.writestr(name, files[name])
 
 
 def open_source(path: Path) -> Source:
-    """A folder or archive, to be closed by the caller.
+    """Open a folder or archive; the caller closes it.
 
     Raises:
-        UsageError: it is missing, no folder or known archive, or damaged.
+        UsageError: it is missing, damaged, or neither a folder nor a known archive.
     """
     if path.is_dir():
         return Folder(path)
@@ -138,10 +139,12 @@ def open_source(path: Path) -> Source:
 
 
 def open_archive(file: IO[bytes], name: str) -> Source:
-    """The archive in a file that can be read from any place; it is closed with the archive, or at once on an error.
+    """Open the archive in a seekable file.
+
+    The file is closed together with the archive, or at once after an error.
 
     Raises:
-        UsageError: it is no archive that can be read.
+        UsageError: the file is not an archive that can be read.
     """
     try:
         begin = file.read(8)
@@ -149,13 +152,13 @@ def open_archive(file: IO[bytes], name: str) -> Source:
         for magic, words in FOREIGN.items():
             if begin.startswith(magic):
                 raise UsageError(
-                    f"{name} is {words}, whatever its name says: unpack it by hand and grade the folder, or ask for a .zip"
+                    f"{name} is {words}, despite its name: unpack it by hand and grade the folder, or ask for a .zip"
                 )
         if not begin:
             raise UsageError(f"{name} {Source.failure}: it has 0 bytes; ask for it again")
         with in_one_sentence(f"{name} {Source.failure}"):
             if begin.startswith(b"PK\3\4") and not zipfile.is_zipfile(file):
-                raise zipfile.BadZipFile("it is a zip without its end, as after an interrupted upload; ask for it again")
+                raise zipfile.BadZipFile("the end of the zip is missing, as after an interrupted upload; ask for it again")
             packed = begin.startswith(tuple(TAR_READERS))
             zipped = begin.startswith(b"PK") or (name.lower().endswith(".zip") and not packed)
             return Zip(file, name) if zipped else Tar(file)
@@ -165,14 +168,14 @@ def open_archive(file: IO[bytes], name: str) -> Source:
 
 
 def unpacked(member: Member, name: str) -> IO[bytes]:
-    """A file in an archive as a temporary file of no name, for an archive in it.
+    """Unpack an archive that lies inside an archive, into a temporary file without a name.
 
     Raises:
-        UsageError: it is too large, damaged or encrypted.
+        UsageError: the inner archive is too large, damaged or encrypted.
     """
     if member.size > MAX_INNER_BYTES:
         raise UsageError(f"{name} is larger than {MAX_INNER_BYTES >> 20} MiB: unpack it by hand and grade the folder")
-    file = tempfile.TemporaryFile()  # noqa: SIM115  the caller's
+    file = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
     try:
         file.write(read_member(member, name))
         file.seek(0)
@@ -191,13 +194,15 @@ def read_member(member: Member, name: str) -> bytes:
     with in_one_sentence(f"{name} cannot be read"):
         content = member.source.read(member)
     if len(content) != member.size:
-        raise UsageError(f"{name} is not as long as it was listed; it is damaged or changes while it is read")
+        raise UsageError(
+            f"{name} should have {member.size} bytes and has another length: it is damaged, or changed while it was read"
+        )
     return content
 
 
 @contextmanager
 def in_one_sentence(beginning: str) -> Iterator[None]:
-    """UsageError with this beginning for whatever reading raises."""
+    """Turn whatever reading raises into a UsageError with this beginning."""
     try:
         yield
     except UNREADABLE as error:
@@ -208,7 +213,7 @@ def take_in(source: Source, name: str) -> Entries:
     """List a folder or archive.
 
     Raises:
-        UsageError: it cannot be read to its end, or has more entries than anybody hands in.
+        UsageError: it cannot be read to the end, or has more than MAX_ENTRIES entries.
     """
     found = Entries({}, [], {})
     with in_one_sentence(f"{name} {source.failure}"):
@@ -229,42 +234,44 @@ def take_in(source: Source, name: str) -> Entries:
 
 
 def _too_many(name: str) -> UsageError:
-    return UsageError(f"expected at most {MAX_ENTRIES} files and folders in {name}; there are more")
+    return UsageError(f"expected at most {MAX_ENTRIES} files and folders in {name}; it holds more")
 
 
 def plain_path(name: str, folder: bool = False) -> tuple[str, str]:
-    """A member's name as a relative path, and an empty reason; or what to list in its place, and why it is refused.
+    """A member's name as a plain relative path.
 
-    A cache is refused by the folder's name, so that thousands of files are one line.
+    Returns:
+        The path and an empty string; or, for a refused member, the text to list it by and the reason. A cache is listed by
+        its folder, so that thousands of files take one line.
     """
     name = readable(name)
     path = name.replace("\\", "/")
     parts = [part for part in path.split("/") if part not in ("", ".")] or ["."]
-    # Line breaks and what else a terminal would obey.
-    control = any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in path)
+    # Line breaks and other characters that a terminal would obey.
+    control = any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in path)
     if path.startswith("/") or ".." in parts or ":" in parts[0] or control:
-        return _shortened(repr(name)), "a name that leaves the archive's folder or is no plain path"
+        return _shortened(repr(name)), "a name that leads out of the archive's folder or is not a plain path"
     for i, part in enumerate(parts if folder else parts[:-1], 1):
         if part in IGNORED_FOLDERS:
             return _shortened("/".join(parts[:i])) + "/", "cache or tool folder"
     path = "/".join(parts)
     longest = max(len(part.encode()) for part in parts)
     if len(parts) > MAX_DEPTH or len(path.encode()) > MAX_PATH_BYTES or longest > MAX_NAME_BYTES:
-        return _shortened(path), "a name too long or folders too deep"
+        return _shortened(path), "the name is too long or the folders are nested too deep"
     return path, "a resource fork of macOS" if parts[-1].startswith("._") else ""
 
 
 def readable(name: str) -> str:
-    """A name that a report can hold: what is no UTF-8, and so came as lone surrogates, is GBK, or else replaced."""
+    """A name as proper text. Bytes that are not UTF-8 (here lone surrogates) are read as GBK or, failing that, replaced."""
     raw = name.encode("utf-8", "surrogateescape")
     return _decoded(raw, "utf-8", errors="replace")
 
 
 def _decoded(raw: bytes, otherwise: str, errors: str = "strict") -> str:
-    """Bytes that name a file: UTF-8, or GBK as Chinese editions of Windows write it, or else that encoding.
+    """Decode the bytes of a file's name: as UTF-8, as GBK (used by Chinese editions of Windows), or else as `otherwise`.
 
-    Nearly any bytes are GBK. Those that mean it hold a character of the older GB 2312, whose both bytes lie above 0xA0, which
-    two letters with accents side by side seldom do.
+    Almost any bytes are valid GBK. A name counts as GBK only if it holds a character of the older GB 2312. Both bytes of
+    such a character lie above 0xA0, which two accented letters side by side seldom do.
     """
     try:
         return raw.decode("utf-8")
@@ -274,35 +281,35 @@ def _decoded(raw: bytes, otherwise: str, errors: str = "strict") -> str:
         name = raw.decode("gbk")
     except UnicodeDecodeError:
         return raw.decode(otherwise, errors)
-    chinese = any(ord(sign) > 0x2E7F and sign.encode("gb2312", "ignore") for sign in name)
+    chinese = any(ord(character) > 0x2E7F and character.encode("gb2312", "ignore") for character in name)
     return name if chinese else raw.decode(otherwise, errors)
 
 
 def _shortened(name: str) -> str:
-    return name if len(name) <= MAX_PATH_BYTES else f"{name[:SHOWN_LETTERS]}..."
+    return name if len(name) <= MAX_PATH_BYTES else f"{name[:SHOWN_CHARACTERS]}..."
 
 
 class Source:
-    """Where a submission's bytes come from; `failure` ends the sentence for one that cannot be read."""
+    """A folder or archive that a submission is read from; `failure` ends the sentence about one that cannot be read."""
 
-    failure = "is not the archive that its name says, or is damaged"
+    failure = "is not an archive of the kind that its name says, or is damaged"
 
     def members(self) -> Iterator[Member]:
-        """Everything in it, also folders, links and special files."""
+        """Everything in it, including folders, links and special files."""
         raise NotImplementedError
 
     def read(self, member: Member) -> bytes:
-        """A file's content, at most a byte more than its size."""
+        """A file's content; at most one byte more than its listed size is read."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 class Folder(Source):
     """A folder of the file system."""
 
-    failure = "cannot be read to its end"
+    failure = "cannot be read to the end"
 
     def __init__(self, path: Path) -> None:
         self.root = path
@@ -322,14 +329,14 @@ class Folder(Source):
                     folders.append(f"{inside}/")
 
     def read(self, member: Member) -> bytes:
-        # O_NOFOLLOW and a byte more than listed: the folder may change between listing and reading.
+        # O_NOFOLLOW, and one byte more than listed: the folder may change between listing and reading.
         descriptor = os.open(self.root / member.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             return file.read(member.size + 1)
 
 
 class _Counted(io.BufferedReader):
-    """A zip for zipfile, which reads the list of entries in one piece and then makes an object of each: counted before."""
+    """A file for zipfile that counts the entries first: zipfile reads their list in one piece and makes an object of each."""
 
     def __init__(self, raw: io.FileIO, name: str) -> None:
         super().__init__(raw)
@@ -364,19 +371,19 @@ class Zip(Source):
             kind = FOLDER if info.is_dir() else FILE if mode in (0, stat.S_IFREG) else OTHER
             name = info.filename
             if not info.flag_bits & UTF8_NAME and not name.isascii():
-                # zipfile takes every name without the flag for code page 437, in which any bytes are letters.
+                # zipfile decodes every name without the flag as code page 437, in which any bytes are valid.
                 name = _decoded(name.encode("cp437"), "cp437")
             yield Member(name, info.file_size, kind, info, self)
 
     def read(self, member: Member) -> bytes:
         info: zipfile.ZipInfo = member.place
         if info.flag_bits & ENCRYPTED:
-            way = " by AES" if info.compress_type == AES else ""
+            way = " with AES" if info.compress_type == AES else ""
             raise NotImplementedError(f"it is encrypted{way}; ask for an archive without a password")
-        # zipfile unpacks bzip2 and LZMA without a limit: 4 GiB from 3 KiB, whatever size is listed.
+        # zipfile unpacks bzip2 and LZMA without a limit: 3 KiB can become 4 GiB, whatever size is listed.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             way = OTHER_COMPRESSIONS.get(info.compress_type, f"number {info.compress_type}")
-            raise NotImplementedError(f"expected the usual compression (deflate), and this is {way}; pack it anew")
+            raise NotImplementedError(f"expected the usual compression (deflate); this is {way}, so pack it again")
         try:
             with self.archive.open(info) as file:
                 return file.read(member.size)
@@ -391,8 +398,8 @@ class Zip(Source):
 class Tar(Source):
     """A tar, compressed or not.
 
-    The headers are tarfile's, the walk is not: tarfile ends silently at a damaged header, reads names of any length, and
-    keeps every header in memory.
+    tarfile decodes the headers, but the walk over them is written here: tarfile stops silently at a damaged header, reads
+    names of any length, and keeps every header in memory.
     """
 
     PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
@@ -428,13 +435,13 @@ class Tar(Source):
         while rest := self.stream.read(1 << 16):
             self._go_to(self.stream.tell(), 0)
             if rest.strip(b"\0"):
-                raise tarfile.ReadError("data after its end")
+                raise tarfile.ReadError("data after the end of the tar")
 
     def _go_to(self, start: int, size: int) -> None:
-        """Behind data of that size, which fill whole blocks."""
+        """Skip data of that size, which fills whole blocks."""
         end = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
         if size < 0 or end > MAX_UNPACKED_BYTES:
-            raise tarfile.ReadError(f"a size of {size} bytes, where {MAX_UNPACKED_BYTES >> 20} MiB unpacked are the most")
+            raise tarfile.ReadError(f"a size of {size} bytes; at most {MAX_UNPACKED_BYTES >> 20} MiB are unpacked")
         self.stream.seek(end)
 
     def read(self, member: Member) -> bytes:
@@ -454,7 +461,7 @@ def _pax_records(content: bytes) -> dict[bytes, bytes]:
         length, _, _ = content[at : at + 10].partition(b" ")
         end = at + int(length)
         if not at < end <= len(content):
-            raise tarfile.ReadError("an attribute of a length that cannot be")
+            raise tarfile.ReadError("an attribute with an impossible length")
         key, _, value = content[at + len(length) + 1 : end - 1].partition(b"=")
         records[key] = value
         at = end

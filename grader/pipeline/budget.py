@@ -1,9 +1,10 @@
-"""How long a submission may keep the grader: a deadline for each check, and a budget for all of them together.
+"""How long a submission may occupy the grader: a deadline for each check, and a budget for all checks together.
 
-What a single answer may take is decided where it is asked for (`arena.engine.stopwatch`). A program that stays just below each
-of those limits would still hold up a class for a day. The process that started the checks therefore counts too, and what it
-counts hardly depends on how busy the machine is: seconds of wall clock, less the share that other programs withheld, which is
-the share of waiting for a core in the time that the threads wanted one. A program that sleeps wants none.
+The time limit of a single answer is enforced where the answer is requested (`arena.engine.stopwatch`). A program that stays
+just below each of those limits could still hold up a class for a day, so the process that started the checks keeps count too.
+Its count hardly depends on how busy the machine is: it is wall-clock time less the share that other programs withheld. That
+share is the time for which threads waited for a core, divided by the time for which they wanted one. A sleeping program wants
+no core.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from arena.engine.process import Descendants
 from arena.engine.withheld import Core, core_times, has_run_delays, run_delays
 
 LOOK_S = 1.0
-LONGEST_STEP_S = 10.0  # between two looks; what goes beyond it is a machine that was put to sleep
-LEAST_SHARE = 0.1  # of the wall clock that is charged in any case, so that nothing goes on for ever
+LONGEST_STEP_S = 10.0  # between two looks; after a longer step the machine has been asleep
+LEAST_SHARE = 0.1  # of the wall-clock time that is charged in any case, so that every run ends
 
 
 @dataclass
 class Spending:
-    """Seconds that a tree of processes has used; call `look` often.
+    """The time that a tree of processes has used; call `look` often.
 
     Attributes:
-        used_s: of wall clock, less those that other programs withheld.
+        used_s: wall-clock seconds, less those that other programs withheld.
     """
 
     tree: Descendants
@@ -35,7 +36,7 @@ class Spending:
     _delays: dict[int, float] = field(default_factory=dict)
 
     def look(self) -> None:
-        """Count what has passed since the last look, if that is long enough ago to be measured."""
+        """Count the time since the last look, once it is long enough to be measured."""
         now = monotonic()
         if now - self._at_s < LOOK_S:
             return
@@ -49,23 +50,23 @@ class Spending:
         self._at_s, self._cpu_s, self._cores, self._delays = now, cpu_s, cores, delays
 
     def _others_s(self, cores: dict[int, Core], own_s: float) -> float:
-        """The most that can have been withheld: others had the cores no longer, on average, nor was the freest one busy."""
+        """Upper bound on the seconds withheld: the time other programs used per core, and the busy time of the freest core."""
         busy = [cores[i].busy_s - self._cores[i].busy_s for i in self._cores if i in cores]
         return max(0.0, min((sum(busy) - own_s) / len(busy), *busy)) if busy else 0.0
 
 
 class Budget:
-    """The deadlines of one grading: what is left of the budget, and of the check that runs.
+    """The deadlines of one grading run: for all checks together, and for the check that is running.
 
     Args:
-        budget_s: for all the checks.
+        budget_s: seconds for all checks together.
         deadlines_s: check -> seconds.
     """
 
     def __init__(self, budget_s: float, deadlines_s: dict[str, float]) -> None:
         self.budget_s = budget_s
         self._deadlines_s = deadlines_s
-        self._used_s = 0.0  # by the trees that have ended
+        self._used_s = 0.0  # by the process trees that have ended
         self._spending = Spending(Descendants(0))
         self._check, self._begun_s = "", 0.0
 
@@ -75,14 +76,14 @@ class Budget:
         return self._used_s + self._spending.used_s
 
     def watch(self, pid: int) -> None:
-        """From now on count what this process and its descendants use."""
+        """From now on, count the time that this process and its descendants use."""
         self._used_s, self._spending, self._check = self.used_s, Spending(Descendants(pid)), ""
 
     def overrun(self, check: str) -> str:
-        """Why what is running has to be ended, as the end of a sentence; empty if it may go on.
+        """Why the running check must be stopped, as the end of a sentence; empty if it may go on.
 
         Args:
-            check: that is running; empty before the first one.
+            check: the running check; empty before the first one.
         """
         self._spending.look()
         if check != self._check:
@@ -91,15 +92,15 @@ class Budget:
             return f"the submission used up its budget of {minutes(self.budget_s)}"
         deadline_s = self._deadlines_s.get(check, self.budget_s)
         if self.used_s - self._begun_s > deadline_s:
-            return f"it used up its {minutes(deadline_s)}"
+            return f"it used up its limit of {minutes(deadline_s)}"
         return ""
 
     @property
     def spent(self) -> bool:
-        """Whether nothing is left of the budget."""
+        """Whether the budget is used up."""
         return self.used_s > self.budget_s
 
 
 def minutes(seconds: float) -> str:
-    """`90 minutes`, or seconds where they are few."""
+    """A duration in words, such as `90 minutes`; in seconds below two minutes."""
     return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} seconds"

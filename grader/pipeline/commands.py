@@ -13,13 +13,13 @@ from grader.pipeline.class_grading import grade_class
 from grader.pipeline.grading import require_strong
 from grader.pipeline.order import Order
 from grader.pipeline.submission import read_submission
-from grader.pipeline.summary import table
+from grader.pipeline.summary import summary_lines
 from grader.pipeline.workspace import build_workspace
 from grader.screen import Screen, complain
 
 
 def grade_command(options: argparse.Namespace) -> int:
-    """Grade each path in turn and show what each came to; one that cannot be read does not keep the others from it."""
+    """Grade each path in turn and print a summary; a path that cannot be read does not stop the others."""
     assignment = load_assignment()
     assignment.profile(options.profile)
     sandbox = find_sandbox(options.sandbox)
@@ -29,38 +29,40 @@ def grade_command(options: argparse.Namespace) -> int:
     order = Order(assignment, options.profile, options.out, sandbox, options.seed, options.again, options.looked_at)
     rows = grade_class(options.paths, order, screen, complain)
     screen("")
-    for line in table(rows):
+    for line in summary_lines(rows):
         screen(line)
     return max(row.exit_code for row in rows)
 
 
 def workspace_command(options: argparse.Namespace) -> int:
-    """Lay out a runnable tree: framework and submission."""
+    """Lay out a runnable tree: the framework with the submission over it."""
     assignment = load_assignment()
     submission = read_submission(options.submission, assignment)
     place = build_workspace(assignment, submission, options.folder)
-    print(on_screen(f"{len(submission.files)} files of {submission.name} over the framework in {place}"))
+    print(on_screen(f"{place} holds the framework with {len(submission.files)} files of {submission.name} over it."))
     return 0
 
 
 def add_commands(commands: Any) -> None:
     """Add these commands to the subparsers of `python -m grader`."""
     grading = commands.add_parser("grade", help="grade submissions (folders or archives)")
-    grading.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-    grading.add_argument("--profile", default="quick", help="quick (default), full or smoke")
+    grading.add_argument("paths", nargs="+", type=Path, metavar="SUBMISSION", help="folder or archive of one submission")
+    grading.add_argument("--profile", default="quick", help="how thoroughly to grade: smoke, quick (default) or full")
     grading.add_argument("--out", type=Path, default=Path("results"), help="folder for results (default: results)")
-    grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: drawn afresh)")
-    grading.add_argument("--again", action="store_true", help="grade also what is finished; the earlier result is kept")
-    grading.add_argument("--sandbox", choices=LEVELS, help="force a level (default: the strongest that works)")
-    grading.add_argument("--allow-weak-sandbox", action="store_true", help="grade also at a level too weak for submissions")
+    grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: a new seed)")
+    grading.add_argument("--again", action="store_true", help="grade finished submissions again; earlier results are kept")
+    grading.add_argument("--sandbox", choices=LEVELS, help="confinement to use (default: the strongest that works here)")
+    grading.add_argument(
+        "--allow-weak-sandbox", action="store_true", help="grade even if the confinement is too weak for submissions"
+    )
     grading.add_argument(
         "--looked-at",
         action="store_true",
-        help="grade also what resembles a source that was handed out: a person has looked at it, and it counts",
+        help="a person has looked at files that resemble handed-out sources and lets them count: grade them too",
     )
     grading.set_defaults(run=grade_command)
 
-    workspace = commands.add_parser("workspace", help="lay out framework + submission as a runnable tree")
-    workspace.add_argument("submission", type=Path)
-    workspace.add_argument("folder", type=Path)
+    workspace = commands.add_parser("workspace", help="lay out the framework and a submission as a runnable tree")
+    workspace.add_argument("submission", type=Path, metavar="SUBMISSION", help="folder or archive of one submission")
+    workspace.add_argument("folder", type=Path, metavar="FOLDER", help="new or empty folder for the tree")
     workspace.set_defaults(run=workspace_command)

@@ -1,4 +1,4 @@
-"""Which sources are a submission's engine, and their confined compilation."""
+"""Find the sources of a submission's engine and compile them in confinement."""
 
 from __future__ import annotations
 
@@ -28,54 +28,55 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', re.MULTIL
 COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\b", re.MULTILINE)
 MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)[ \t]+main[ \t]*\(", re.MULTILINE)
-# What the assembler says of asm in a source: FILE:LINE: Error: WHAT, below a line of its own.
+# The assembler's report of an error in inline assembly: FILE:LINE: Error: WHAT.
 ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.+)$", re.MULTILINE)
-MOST_TOML_BYTES = 16 << 10  # tomllib takes seconds for long files of a certain kind
+MAX_TOML_BYTES = 16 << 10  # tomllib takes seconds for some longer files
 DIAGNOSTIC_BYTES = 64 << 10
-MESSAGE_LETTERS = 300
+MESSAGE_CHARACTERS = 300
 
 
 def require_compiler(assignment: Assignment) -> None:
-    """UsageError with the package to install where the compiler is missing."""
+    """Raise a UsageError that names the package to install if the compiler is missing."""
     compiler = assignment.compile_command[0]
     if shutil.which(compiler) is None:
         raise UsageError(f"expected the C++ compiler {compiler} on PATH; install it first (Debian, Ubuntu: package {compiler})")
 
 
 def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
-    """Relative paths of the sources that make the submission's engine, in order.
+    """Relative paths of the sources of the submission's engine, in order.
 
-    They are the list in `submission.toml`, else every .cpp and .cc below the engine folder but those that another file
-    includes and those that are a program of their own.
+    If there is a `submission.toml`, it lists them. Otherwise they are all .cpp and .cc files below the engine folder, except
+    files that another file includes and files that are separate programs.
 
     Raises:
         StudentFault: there is no engine, or the list names a missing file.
-        CouldNotGrade: two engines stand side by side, and nothing says which one counts.
+        CouldNotGrade: there are two engines, and nothing says which one counts.
     """
     if SUBMISSION_TOML in submission.files:
         return _listed_sources(submission)
     folder = f"{assignment.engine_folder}/"
     files = _SourceFiles(submission, assignment)
     if not files.sources:
-        raise StudentFault(f"No engine was found: expected a .cpp file of your own in {folder} beside the handed-out ones.")
+        raise StudentFault(f"There is no engine: expected a .cpp file of yours in {folder}, besides the handed-out files.")
     if not files.engines:
         raise StudentFault(f"No .cpp file in {folder} includes {assignment.engine_header}, so there is no engine to run.")
     if len(files.engines) > 1:
         together = files.belonging_to(files.engines[0])
         raise CouldNotGrade(
-            f"Two engines stand side by side ({', '.join(files.engines)[:MESSAGE_LETTERS]}): write a file {SUBMISSION_TOML} "
-            f"that names the sources of the one that counts, for example by the line {_example(together)}"
+            f"There is more than one engine ({', '.join(files.engines)[:MESSAGE_CHARACTERS]}): write a file {SUBMISSION_TOML} "
+            f"that names the sources of the one that counts, for example with the line {_example(together)}"
         )
     return [path for path in files.sources if path not in files.other_programs]
 
 
 class _SourceFiles:
-    """The sources below the engine folder and how they hang together.
+    """The sources below the engine folder and how they include each other.
 
     Attributes:
-        sources: those that are compiled by themselves; a .cpp that another file includes is part of that one.
-        engines: the sources that define an engine. All of an engine's sources may include the header; it has one name.
-        other_programs: sources with a main function of their own, such as a test's.
+        sources: files to compile; a .cpp that another file includes is not one of them.
+        engines: the sources that define an engine. All sources of an engine may include the header, but only one gives the
+            engine its name.
+        other_programs: sources that have a main function themselves, such as a test program.
     """
 
     def __init__(self, submission: Submission, assignment: Assignment) -> None:
@@ -107,7 +108,7 @@ class _SourceFiles:
         self.other_programs = {path for path in self.sources if path in with_main and path not in with_header}
 
     def belonging_to(self, engine: str) -> list[str]:
-        """The sources that share headers with an engine, also by a chain, and are no other program."""
+        """The sources that share headers with an engine, directly or through a chain, and are not programs themselves."""
         candidates = {path for path in self.sources if path not in self.engines} - self.other_programs
         found = {engine}
         while True:
@@ -128,15 +129,15 @@ def _reached(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
 
 
 def _example(sources: list[str]) -> str:
-    """The line of submission.toml that names these sources; the first alone where the line would be very long."""
+    """The line of submission.toml that names these sources, or only the first if the line would be very long."""
     line = f"engine.sources = {json.dumps(sources, ensure_ascii=False)}"
-    return line if len(line) <= MESSAGE_LETTERS or len(sources) == 1 else _example(sources[:1])
+    return line if len(line) <= MESSAGE_CHARACTERS or len(sources) == 1 else _example(sources[:1])
 
 
 def _listed_sources(submission: Submission) -> list[str]:
     try:
         content = submission.files[SUBMISSION_TOML]
-        if len(content) > MOST_TOML_BYTES:
+        if len(content) > MAX_TOML_BYTES:
             raise ValueError
         # utf-8-sig: Windows editors write a byte order mark.
         sources = tomllib.loads(content.decode("utf-8-sig"))["engine"]["sources"]
@@ -144,25 +145,25 @@ def _listed_sources(submission: Submission) -> list[str]:
             raise TypeError
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StudentFault(
-            f"{SUBMISSION_TOML} was not understood: expected [engine] on a line of its own and sources = [...] on the next, or "
-            f"both in one line such as {_example(['Minimax/my_engine.cpp', 'Minimax/search.cpp'])}"
+            f"{SUBMISSION_TOML} cannot be read: expected [engine] on one line and sources = [...] on the next, or both in one "
+            f"line such as {_example(['Minimax/my_engine.cpp', 'Minimax/search.cpp'])}"
         ) from error
     missing = [s for s in sources if s not in submission.files or not s.endswith(SOURCE_SUFFIXES)]
     if missing:
-        names = ", ".join(s if s.isprintable() else repr(s) for s in missing)[:MESSAGE_LETTERS]
-        raise StudentFault(f"{SUBMISSION_TOML} names {names}, which is no collected .cpp file of the submission.")
+        names = ", ".join(s if s.isprintable() else repr(s) for s in missing)[:MESSAGE_CHARACTERS]
+        raise StudentFault(f"{SUBMISSION_TOML} names {names}, but the submission has no such .cpp file that is collected.")
     return sources
 
 
 def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: Assignment, sandbox: Sandbox) -> str:
-    """Compile `sources` of the workspace into `binary`, confined like everything else of a submission.
+    """Compile `sources` of the workspace into `binary`, confined like everything else in a submission.
 
     Returns:
-        The compiler's warnings, empty for none.
+        The compiler's warnings; empty if there are none.
 
     Raises:
-        StudentFault: it does not compile, or takes too long; the sentence quotes the first error.
-        CouldNotGrade: the machine was too busy to tell whether it takes too long.
+        StudentFault: the engine does not compile, or takes too long; the sentence quotes the first error.
+        CouldNotGrade: the machine was too busy to tell whether compiling takes too long.
     """
     scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
     limits = ProcessLimits(4096, int(assignment.compile_limit_s), processes=64, file_size_mib=64, children=True)
@@ -183,9 +184,9 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
 
 
 def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str:
-    """The compiler's output; standard error goes to a file that RLIMIT_FSIZE bounds, not to a pipe that fills.
+    """The compiler's output, which goes to a file that RLIMIT_FSIZE bounds, not to a pipe that could fill up.
 
-    The limit counts CPU time, as that of an answer does (`arena.engine.stopwatch`).
+    The limit counts CPU time, like the limit of an answer (`arena.engine.stopwatch`).
     """
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
@@ -199,8 +200,8 @@ def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str
         except OutOfTime as over:
             if over.doubtful:
                 raise CouldNotGrade(
-                    f"this machine was too busy to compile the engine: the compiler computed for {over.spent.cpu_s:.0f} of "
-                    f"{over.spent.wall_s:.0f} s; grade it again when fewer programs run"
+                    f"this machine was too busy to compile the engine: the compiler got {over.spent.cpu_s:.0f} s of CPU time "
+                    f"in {over.spent.wall_s:.0f} s; grade it again when fewer programs are running"
                 ) from over
             raise StudentFault(f"The engine does not compile: the compiler took longer than {limit_s:g} s.") from None
         finally:
@@ -223,24 +224,24 @@ def _has_ended(process: subprocess.Popen[bytes], wait_s: float) -> bool:
 
 
 def _first_error(diagnostics: str) -> str:
-    # The linker's verdict "collect2: error: ld returned 1" says nothing; what ld said before it does.
+    # The linker's last line, "collect2: error: ld returned 1", explains nothing; the lines of ld before it do.
     lines = [line.strip() for line in diagnostics.splitlines() if line.strip() and not line.startswith("collect2: error:")]
     for mark in ("error:", "undefined reference", "multiple definition"):
         for line in lines:
             if mark in line:
-                return line[:MESSAGE_LETTERS]
+                return line[:MESSAGE_CHARACTERS]
     if "Assembler messages:" in diagnostics and (refused := ASSEMBLER.search(diagnostics)):
-        # Outside of functions the place is one of the assembler's own input, which nobody wrote.
+        # Outside a function the place lies in the assembler's input, a file that the compiler generated.
         where = "" if ".s:" in refused["place"] else f" at {refused['place']}"
-        return f"the assembler refuses inline assembly{where}: {refused['what']}"[:MESSAGE_LETTERS]
-    return lines[0][:MESSAGE_LETTERS] if lines else "the compiler said nothing"
+        return f"the assembler rejects the inline assembly{where}: {refused['what']}"[:MESSAGE_CHARACTERS]
+    return lines[0][:MESSAGE_CHARACTERS] if lines else "the compiler gave no reason"
 
 
 def build_opponent(name: str, assignment: Assignment, root: Path = ROOT) -> Path:
-    """The framework's own engine `name` below `build/engines/`, compiled if its sources are newer.
+    """The framework's engine `name` in `build/engines/`, compiled again if its sources are newer.
 
     Raises:
-        CouldNotGrade: our own source does not compile.
+        CouldNotGrade: the framework's source does not compile.
     """
     binary = root / "build" / "engines" / name
     sources = [root / source for source in assignment.opponents[name]]

@@ -1,7 +1,7 @@
 """Submission -> workspace -> checks -> grade: one submission from its path to results.json and report.html.
 
-The checks run in a pytest process of their own; this module prepares their run, waits, and adds up what they decided. A
-check without a verdict (pytest itself died) could not be graded: it is never silently 0.
+The checks run in a separate pytest process. This module prepares the run, waits for it, and adds up the verdicts. A check
+without a verdict (because pytest itself died) could not be graded; it never counts silently as 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
 from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, Results, Verdict
 from grader.pipeline.run import FOLDER_VARIABLE, OVERRUN, PROGRESS, Run
-from grader.pipeline.run_folder import SCRATCH, Announce, held, prepare
+from grader.pipeline.run_folder import SCRATCH, Announce, held, prepare_folder
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
 CHECKS = Path(__file__).resolve().parents[1] / "judge"
@@ -39,16 +39,16 @@ POLL_S = 0.2
 
 
 def require_strong(sandbox: Sandbox, paths: Sequence[Path], assignment: Assignment, allow_weak: bool) -> None:
-    """UsageError where a submission that nobody has read would run at a weak level without the caller's consent."""
+    """Raise a UsageError if a submission that nobody has read would run in weak confinement without the caller's consent."""
     if sandbox.weak and not allow_weak and not all(is_own_solution(path, assignment) for path in paths):
         raise UsageError(
-            "expected a confinement in which submissions, which nobody has read, cannot write what the grader writes. "
-            f"{sandbox.sentence} --allow-weak-sandbox grades all the same"
+            "expected a confinement in which a submission cannot write to the grader's files, because nobody has read it. "
+            f"{sandbox.sentence} Use --allow-weak-sandbox to grade anyway"
         )
 
 
 def is_own_solution(path: Path, assignment: Assignment) -> bool:
-    """Whether a submission is, file for file, the solution that lies in this repository; a student's kit has none."""
+    """Whether a submission equals, file for file, the solution in this repository; a student's kit holds no solution."""
     if not SOLUTION.is_dir():
         return False
     try:
@@ -62,7 +62,7 @@ def grade(path: Path, order: Order, announce: Announce = print) -> Results:
 
     Args:
         path: folder or archive.
-        announce: is given a line for each verdict and, in place, the progress of a long check.
+        announce: receives a line for each verdict and, as lines that replace each other, the progress of a long check.
 
     Raises:
         UsageError: the submission cannot be read, or the machine lacks a compiler.
@@ -72,7 +72,7 @@ def grade(path: Path, order: Order, announce: Announce = print) -> Results:
 
 
 def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verdict]:
-    """A verdict for each check of a part of which nothing was handed in: a person has to look, since 0 may be wrong."""
+    """A verdict for each check of a part that was not handed in at all: a person has to look, because 0 may be wrong."""
     found = []
     for part, sentence in absent_parts(submission, assignment).items():
         for check in assignment.checks:
@@ -99,17 +99,17 @@ def grade_submission(
     keeps_earlier: bool = False,
     announce: Announce = print,
 ) -> Results:
-    """As `grade`, for a submission that has been read.
+    """Like `grade`, for a submission that has already been read.
 
     Args:
-        decided: verdicts that are taken over; their checks are not run.
-        keeps_earlier: whether what another run left in the folder stays beside the new one.
+        decided: verdicts to take over; their checks do not run.
+        keeps_earlier: whether the files of an earlier run in the folder are kept beside the new one.
     """
     assignment = order.assignment
     require_compiler(assignment)
     folder = (order.out / submission.name).resolve()
     with held(folder):
-        prepare(folder, submission, order, decided=decided, keeps_earlier=keeps_earlier, announce=announce)
+        prepare_folder(folder, submission, order, decided=decided, keeps_earlier=keeps_earlier, announce=announce)
         for opponent in assignment.opponents:
             build_opponent(opponent, assignment)
         run = Run(folder, assignment, order.sandbox)
@@ -119,23 +119,26 @@ def grade_submission(
         write_report(results, folder / "report.html")
         for name in ("workspace", SCRATCH):
             shutil.rmtree(folder / name, ignore_errors=True)
-        results.write(folder)  # last, since a run that holds it is finished
+        results.write(folder)  # last, because a run with results.json counts as finished
     return results
 
 
 def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
-    """Run pytest over the checks; returns its exit code and the end of its log.
+    """Run pytest over the checks.
 
-    A check that takes too long is ended with all that it started, and pytest goes on with the next one.
+    A check that takes too long is killed with every process that it started, and pytest goes on with the next one.
+
+    Returns:
+        The exit code of pytest and the end of its log.
     """
     command = [sys.executable, "-m", "pytest", str(CHECKS), "-q", "-p", "no:cacheprovider", "--no-header"]
     command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={CHECKS}", "--import-mode=importlib"]
     environment = {**os.environ, FOLDER_VARIABLE: str(run.folder), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    # What the checks leave when they are killed is removed with the run's folder or by the next start.
+    # Files that the checks leave when they are killed go away with the run's folder, or at the next start.
     environment["TMPDIR"] = str(run.folder / SCRATCH)
     environment.pop("PYTEST_ADDOPTS", None)
     budget = Budget(60 * run.profile.budget_minutes, run.assignment.deadlines_s(run.profile))
-    log_path, told = run.folder / "checks.log", set[str]()
+    log_path, said = run.folder / "checks.log", set[str]()
     while True:
         with open(log_path, "ab") as log:
             process = subprocess.Popen(
@@ -148,16 +151,16 @@ def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
                 start_new_session=True,
                 preexec_fn=partial(_die_with, os.getpid()),
             )
-        overrun = _wait(process, run, budget, lambda: _announce_new(run, told, announce))
+        overrun = _wait(process, run, budget, lambda: _announce_new(run, said, announce))
         if overrun:
             _set_aside(run, budget, overrun)
-            _announce_new(run, told, announce)
+            _announce_new(run, said, announce)
         if not overrun or budget.spent:
             return process.returncode, log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
 
 
 def _wait(process: subprocess.Popen[bytes], run: Run, budget: Budget, on_look: Callable[[], None]) -> str:
-    """Wait for the checks, and end them once their time is up; returns why, see `Budget.overrun`."""
+    """Wait for the checks, and kill them when their time is up; returns the reason, see `Budget.overrun`."""
     overrun = ""
     budget.watch(process.pid)
     try:
@@ -166,7 +169,7 @@ def _wait(process: subprocess.Popen[bytes], run: Run, budget: Budget, on_look: C
             on_look()
             overrun = budget.overrun(run.current)
     except KeyboardInterrupt:
-        # The checks end their workers and engines themselves when they are interrupted.
+        # When interrupted, the checks end their workers and engines themselves.
         process.send_signal(signal.SIGINT)
         try:
             process.wait(timeout=20)
@@ -184,7 +187,7 @@ def _wait(process: subprocess.Popen[bytes], run: Run, budget: Budget, on_look: C
 
 
 def _set_aside(run: Run, budget: Budget, overrun: str) -> None:
-    """Record that the check which was running took too long; all that are left if nothing is left of the budget."""
+    """Record that the running check took too long, or all undecided checks if the budget is used up."""
     assignment, verdicts = run.assignment, run.verdicts
     undecided = [check for check in assignment.checks if check.id in run.requested]
     left = [check for check in undecided if check.id not in verdicts or verdicts[check.id].status == COULD_NOT_GRADE]
@@ -195,7 +198,7 @@ def _set_aside(run: Run, budget: Budget, overrun: str) -> None:
                 status=COULD_NOT_GRADE,
                 points=0.0,
                 max_points=check.points,
-                message=f"This check could not be graded and a person has to look: {overrun}.",
+                message=f"This check could not be graded, and a person has to look: {overrun}.",
                 handout=check.handout,
                 title=check.title,
                 evidence={OVERRUN: round(budget.used_s, 1)},
@@ -204,20 +207,20 @@ def _set_aside(run: Run, budget: Budget, overrun: str) -> None:
 
 
 def _die_with(parent: int) -> None:
-    """In a process about to become the checks: have it killed when the grader is, so that no two runs write one folder."""
+    """Called in the process that will run the checks: make it die with the grader, so that no two runs write one folder."""
     die_with_parent()
     if os.getppid() != parent:
         os._exit(1)
 
 
-def _announce_new(run: Run, told: set[str], announce: Announce) -> None:
+def _announce_new(run: Run, said: set[str], announce: Announce) -> None:
     verdicts = run.verdicts
     for check_id, verdict in verdicts.items():
-        if check_id not in told:
-            told.add(check_id)
+        if check_id not in said:
+            said.add(check_id)
             points = f"{verdict.points:g}/{verdict.max_points:g}"
             announce(
-                f"[{len(told):2}/{len(run.assignment.checks)}] {check_id:28} {verdict.status:15} {points:>7}  {verdict.message}"
+                f"[{len(said):2}/{len(run.assignment.checks)}] {check_id:28} {verdict.status:15} {points:>7}  {verdict.message}"
             )
     try:
         progress = (run.folder / PROGRESS).read_text(encoding="utf-8")
@@ -228,7 +231,7 @@ def _announce_new(run: Run, told: set[str], announce: Announce) -> None:
 
 
 def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: float) -> Results:
-    """The results of a run whose checks have ended."""
+    """The results of a run, once its checks have ended."""
     assignment, decided = run.assignment, run.verdicts
     verdicts = []
     for check in assignment.checks:
@@ -242,7 +245,7 @@ def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: floa
             title=check.title,
             evidence={"log": log},
         )
-        # Points and titles are the assignment's even where a run began under an older one.
+        # Points and titles come from today's assignment, even if the run began under an older one.
         verdicts.append(replace(decided.get(check.id, lost), title=check.title, max_points=check.points))
     for mark in assignment.marks:
         verdicts.append(
@@ -278,7 +281,7 @@ def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: floa
 
 
 def environment(assignment: Assignment) -> dict[str, str]:
-    """The versions and the machine that a verdict may depend on, and the date."""
+    """The versions, the machine and the date: everything outside this repository that a verdict may depend on."""
 
     def version(package: str) -> str:
         try:

@@ -1,9 +1,9 @@
-"""What of a submission was handed out and not written: sources that it includes or nearly repeats.
+"""Find handed-out sources that a submission includes or nearly repeats.
 
-Everything that a kit holds, and everything that no kit may hold because it answers a part (`[release].answers` of
-assignment.toml; an earlier kit may have held it), is compared with a submission's files of the same language. What a stub gives
-is nobody's copy. A program says what it found and a person decides: copying from the given example is how the handout says to
-begin, and no share proves an intention.
+A submission's files are compared with two kinds of sources in the same language: the sources of the kit, and those that no
+kit may hold because they answer a part (`[release].answers` of assignment.toml; an earlier kit may have held them). Code that
+comes with the stubs does not count. The program only reports resemblances; a person decides. The handout tells students to
+begin from the given example, and no share proves an intention.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from grader.assignment import ROOT, Assignment, matches
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 from grader.pipeline.submission import Submission
 
-LEAST = 30  # fingerprints; what is shorter says nothing
-CONTRIBUTES = 0.1  # of a source, from which a file that holds so much of it is named
+LEAST = 30  # fingerprints; a shorter source proves nothing
+CONTRIBUTES = 0.1  # a file that holds at least this share of a source is named
 COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?")
 INCLUDE = re.compile(r'^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:include|include_next|import|embed)[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Resemblance:
-    """A source that was handed out, in a submission.
+    """A handed-out source that a submission includes or nearly repeats.
 
     Attributes:
-        files: of the submission that hold it.
-        share: in [0, 1], of the source or of the submission's part, whichever is larger.
+        source: path of the handed-out source.
+        files: files of the submission that hold it.
+        share: common part in [0, 1], of the source or of the submission's part, whichever is larger.
+        included: whether a file includes the source instead of repeating it.
         checks: beginnings of the ids of the checks that these files decide.
     """
 
@@ -42,7 +44,7 @@ class Resemblance:
 
     @property
     def sentence(self) -> str:
-        """What a person is told."""
+        """The sentence that a person reads."""
         files, one = ", ".join(self.files), len(self.files) == 1
         if self.included:
             return f"{files} includes {self.source}, which is not the student's own"
@@ -67,12 +69,12 @@ def find_resemblances(submission: Submission, assignment: Assignment, root: Path
         if share >= most:
             least = CONTRIBUTES * min(len(part), len(given))
             holding = tuple(path for path, f in same_language.items() if f.common(given) >= least)
-            found.append(Resemblance(source, holding, share, False, checks_of(holding, assignment)))
+            found.append(Resemblance(source, holding, share, False, checks_decided_by(holding, assignment)))
     return sorted(found, key=lambda one: (-one.share, one.source))
 
 
-def checks_of(paths: Collection[str], assignment: Assignment) -> tuple[str, ...]:
-    """Beginnings of the ids of the checks that these files can decide; the first place that fits counts."""
+def checks_decided_by(paths: Collection[str], assignment: Assignment) -> tuple[str, ...]:
+    """Beginnings of the ids of the checks that these files can decide; for each file, the first matching entry counts."""
     decided: dict[str, None] = {}
     for path in paths:
         fitting = [checks for place, checks in assignment.decides.items() if f"{path}/".startswith(f"{place}/")]
@@ -81,8 +83,10 @@ def checks_of(paths: Collection[str], assignment: Assignment) -> tuple[str, ...]
 
 
 def _included(submission: Submission, assignment: Assignment) -> list[Resemblance]:
-    """Protected sources that a file includes. The workspace has none of them: by a name that a macro makes there is nothing
-    to include."""
+    """Protected sources that a file includes by name.
+
+    A name made by a macro is not found, but then there is nothing to include either: no workspace holds protected sources.
+    """
     found = []
     for path, content in submission.files.items():
         text = COMMENT.sub(" ", content.decode("utf-8", "replace").replace("\\\r\n", "").replace("\\\n", ""))
@@ -92,13 +96,13 @@ def _included(submission: Submission, assignment: Assignment) -> list[Resemblanc
                 if place in submission.files:
                     break  # the compiler looks beside the file first
                 if matches(place, assignment.protected) and posixpath.basename(place) != assignment.engine_header:
-                    found.append(Resemblance(place, (path,), 1.0, True, checks_of([path], assignment)))
+                    found.append(Resemblance(place, (path,), 1.0, True, checks_decided_by([path], assignment)))
                     break
     return found
 
 
 def _given(assignment: Assignment, root: Path) -> Mapping[str, Fingerprints]:
-    """Every source that is not a student's, by path, without what a stub gives."""
+    """Path -> fingerprints of every source that was not written by a student, without those of the stubs."""
     stubs = _stubs(assignment, root)
     return {
         path: fingerprints((root / path).read_bytes(), path).without(stubs)
@@ -108,12 +112,12 @@ def _given(assignment: Assignment, root: Path) -> Mapping[str, Fingerprints]:
 
 
 def common_to_all(assignment: Assignment, root: Path = ROOT) -> Fingerprints:
-    """What every student has: the stubs and all other sources of the kit."""
+    """Fingerprints of everything that every student has: the stubs and all other sources of the kit."""
     return Fingerprints.union(fingerprints((root / path).read_bytes(), path) for path in kit_sources(root, assignment))
 
 
 def stub_fingerprints(stubs: Mapping[str, bytes]) -> Fingerprints:
-    """Of all stubs, by path."""
+    """The fingerprints of all stubs, given as path -> content."""
     return Fingerprints.union(fingerprints(content, path) for path, content in stubs.items())
 
 
@@ -127,11 +131,11 @@ def kit_sources(root: Path, assignment: Assignment) -> list[str]:
 
 
 def answers_below(root: Path, assignment: Assignment) -> list[str]:
-    """The sources that no kit may hold, but for an instructor's."""
+    """The sources that no kit may hold, apart from the instructor's."""
     return [path for path in sources_below(root, assignment.answers) if not assignment.is_in_kit(path)]
 
 
 def sources_below(root: Path, patterns: Collection[str]) -> list[str]:
-    """Relative paths of the sources that fit the patterns."""
+    """Relative paths of the sources that match the patterns."""
     found = {path for pattern in patterns for path in root.glob(pattern)}
     return sorted(path.relative_to(root).as_posix() for path in found if path.is_file() and is_source(path.name))

@@ -1,7 +1,7 @@
-"""A student's reports beside the run that graded the programs: a marker reads them without unpacking an untrusted archive.
+"""Keep a student's reports beside the graded run, so that a marker need not unpack an untrusted archive.
 
-They are written from memory as plain files below names made of harmless characters. What a browser or a notebook server
-would run or render, such as HTML, gets `.txt` behind its name, so that it is shown as text.
+They are written from memory as plain files, with names made of harmless characters. Files that a browser or a notebook server
+would run or render, such as HTML, get the suffix `.txt`, so that they are shown as text.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 REPORTS = "reports"
-# Shown by their own programs, or as text.
+# Files of these kinds open in a viewer, or as text.
 PASSIVE = {".pdf", ".md", ".docx", ".doc", ".odt", ".txt", ".csv", ".tex", ".png", ".jpg", ".jpeg", ".gif", ".webp"}
-MAX_LETTERS = 80  # of a folder's or file's name
-ALLOWED_SIGNS = "-_.()+, "
+MAX_CHARACTERS = 80  # in the name of a folder or file
+ALLOWED_PUNCTUATION = "-_.()+, "
 
 
 def kept_names(names: Iterable[str]) -> dict[str, str]:
-    """Report -> the relative path that it is kept under; no two are the same, also where case does not count."""
+    """Report -> the relative path under which it is kept; all paths differ, even where case does not count."""
     kept: dict[str, str] = {}
     files: set[str] = set()
     folders: set[str] = set()
@@ -45,13 +45,13 @@ def kept_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _clean(name: str) -> str:
-    """A name that no shell, browser or file system takes for anything else, without a dot at its beginning."""
-    letters = "".join(c if c.isalnum() or c in ALLOWED_SIGNS else "_" for c in name)
-    return letters[:MAX_LETTERS].strip(" .").lstrip("-")
+    """A name without a leading dot and without characters that mean something to a shell, browser or file system."""
+    clean = "".join(c if c.isalnum() or c in ALLOWED_PUNCTUATION else "_" for c in name)
+    return clean[:MAX_CHARACTERS].strip(" .").lstrip("-")
 
 
 def write_reports(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write reports into `folder/reports`, in place of what was there; none leave no folder."""
+    """Write reports into `folder/reports`, replacing what was there; without reports there is no such folder."""
     fresh, place = folder / f".{REPORTS}", folder / REPORTS
     _remove(fresh)
     for name, path in kept_names(files).items():
@@ -63,7 +63,7 @@ def write_reports(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def _remove(place: Path) -> None:
-    """A folder with all that it holds, or the link in its place."""
+    """Remove a folder with everything in it, or a file or link in its place."""
     if place.is_symlink() or place.is_file():
         place.unlink()
     else:
@@ -71,7 +71,7 @@ def _remove(place: Path) -> None:
 
 
 def read_reports(folder: Path) -> dict[str, bytes]:
-    """Kept path -> content, of the plain files in `folder/reports`; links are not followed."""
+    """Kept path -> content of each plain file in `folder/reports`; links are not followed."""
     found: dict[str, bytes] = {}
     waiting = [folder / REPORTS]
     while waiting:
@@ -93,7 +93,7 @@ def are_kept(files: Mapping[str, bytes], folder: Path) -> bool:
 
 
 def copy_reports(run: Path, folder: Path) -> list[str]:
-    """Put the reports of a run into `folder/reports`, in place of what was there; returns their paths below that."""
+    """Copy the reports of a run to `folder/reports`, replacing what was there; returns their paths below that folder."""
     files = read_reports(run)
     write_reports(files, folder)
     return list(files)

@@ -1,11 +1,11 @@
-"""How much of one source stands in another, by tokens: comments, layout and names do not count.
+"""How much of one source occurs in another, by tokens: comments, layout and names do not count.
 
-Winnowing (Schleimer, Wilkerson, Aiken 2003): hashes of all runs of GRAM tokens, of which the smallest in each window of WINDOW
-is kept as a fingerprint. Any run of GRAM + WINDOW - 1 tokens that two sources share leaves a common fingerprint, wherever it
-stands in them. A name counts as a name and a number as a number, whichever they are.
+This is winnowing (Schleimer, Wilkerson, Aiken 2003): every run of GRAM tokens is hashed, and the smallest hash in each window
+of WINDOW hashes is kept as a fingerprint. If two sources share a run of GRAM + WINDOW - 1 tokens anywhere, they share a
+fingerprint. All names count as the same token, and so do all numbers.
 
-The tokens are cut by one regular expression whose time is linear in the text, because what is read here is a stranger's;
-lexers for highlighting have had patterns that take hours for some inputs.
+One regular expression splits the text into tokens, in time linear in its length, because the text is untrusted. Lexers made
+for highlighting have had patterns that take hours on some inputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CPP_KEYWORDS = frozenset(
     auto bool break case catch char class const continue default delete do double else enum false float for goto if int long
     namespace new operator private public return short signed sizeof static struct switch template this throw true try typedef
     typename union unsigned using virtual void while
-    """.split()  # noqa: SIM905 (a list of one word a line says no more)
+    """.split()  # noqa: SIM905 (a list with one word per line would be no clearer)
 )
 KEYWORDS = {True: frozenset(keyword.kwlist), False: CPP_KEYWORDS}
 SOURCES = (".py", ".cpp", ".cc", ".h", ".hpp")
@@ -37,21 +37,21 @@ TOKEN = {
                   | "(?:[^"\\\n]|\\.)*"? | '(?:[^'\\\n]|\\.)*'? )
         | (?P<number> \.?\d(?:[eEpP][+-]|[\w.'])* )
         | (?P<word> [^\W\d]\w* )
-        | (?P<sign> . )
+        | (?P<symbol> . )
         """,
         re.VERBOSE | re.DOTALL,
     )
     for python, comment in COMMENTS.items()
 }
-"""By whether the text is Python, and else C++."""
+"""True: the pattern for Python; False: the pattern for C++."""
 
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """A source's fingerprints.
+    """The fingerprints of a source.
 
     Attributes:
-        hashes: without doubles, in order.
+        hashes: [N] uint64, sorted, without duplicates.
     """
 
     hashes: np.ndarray
@@ -60,25 +60,25 @@ class Fingerprints:
         return len(self.hashes)
 
     def common(self, other: Fingerprints) -> int:
-        """How many stand in both."""
+        """How many occur in both."""
         return len(np.intersect1d(self.hashes, other.hashes, assume_unique=True))
 
     def share_in(self, other: Fingerprints) -> float:
-        """Of these, the share in [0, 1] that stands in the other; 0 for an empty source."""
+        """The share in [0, 1] of these fingerprints that also occur in the other; 0 for an empty source."""
         return self.common(other) / len(self) if len(self) else 0.0
 
     def without(self, other: Fingerprints) -> Fingerprints:
-        """Those that do not stand in the other."""
+        """The fingerprints that do not occur in the other."""
         return Fingerprints(np.setdiff1d(self.hashes, other.hashes, assume_unique=True))
 
     @classmethod
     def union(cls, several: Iterable[Fingerprints]) -> Fingerprints:
-        """Those of all."""
+        """The fingerprints that occur in any of these."""
         return cls(np.unique(np.concatenate([np.empty(0, np.uint64), *(each.hashes for each in several)])))
 
 
 def is_source(path: str) -> bool:
-    """Whether a file is Python or C++, by its name."""
+    """Whether a file's name is that of a Python or C++ source."""
     return path.endswith(SOURCES)
 
 
@@ -88,12 +88,12 @@ def tokens(text: str, python: bool) -> list[str]:
     for match in TOKEN[python].finditer(text):
         kind, token = str(match.lastgroup), match[0]
         if kind != "skipped":
-            found.append(token if kind == "sign" or token in KEYWORDS[python] else kind)
+            found.append(token if kind == "symbol" or token in KEYWORDS[python] else kind)
     return found
 
 
 def fingerprints(content: bytes, path: str) -> Fingerprints:
-    """Of a source; the end of its path says in which language it is."""
+    """The fingerprints of a source; the suffix of its path tells the language."""
     found, known = tokens(content.decode("utf-8", "replace"), path.endswith(".py")), dict[str, int]()
     for token in found:
         if token not in known:

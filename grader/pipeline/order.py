@@ -1,4 +1,4 @@
-"""What is asked for of a grader, and what a run is identified by."""
+"""How submissions are to be graded (Order), and what identifies a run (Identity)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Order:
     """How submissions are to be graded.
 
     Attributes:
-        assignment: with the checks that are to be run, all or some.
-        profile: a name of the assignment's profiles.
-        out: the folder for results; each submission gets one below it.
-        seed: of positions and games; None draws a fresh one for each submission.
-        again: whether what is finished is graded once more.
-        looked_at: whether a person has cleared what `grader.pipeline.handed_out` finds in them.
+        assignment: the assignment, with the checks to run: all or some.
+        profile: name of one of the assignment's profiles.
+        out: folder for results; each submission gets a folder below it.
+        seed: seed of positions and games; None draws a new one for each submission.
+        again: whether finished submissions are graded again.
+        looked_at: whether a person has cleared the resemblances that `grader.pipeline.handed_out` reports.
     """
 
     assignment: Assignment
@@ -37,13 +37,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Identity:
-    """What must be the same for a killed run to be continued and a finished one not to be repeated.
+    """What identifies a run: with the same identity, a killed run is continued and a finished one is not repeated.
 
     Attributes:
-        submission, digest: its name, and the sha256 of its collected files.
-        sandbox: the level of confinement.
+        submission: name of the submission.
+        digest: sha256 of its collected files.
+        sandbox: level of confinement.
         grader: sha256 of everything that can change a verdict.
-        checks: those that are asked for, by id.
+        checks: ids of the requested checks.
     """
 
     submission: str
@@ -56,7 +57,7 @@ class Identity:
 
     @classmethod
     def of(cls, submission: Submission, order: Order) -> Identity:
-        """Of the run that grades this submission by this order."""
+        """The identity of the run that grades this submission by this order."""
         assignment = order.assignment
         return cls(
             submission=submission.name,
@@ -69,12 +70,12 @@ class Identity:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As `from_json` takes it."""
+        """The form that `from_json` reads."""
         return {**asdict(self), "checks": list(self.checks)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Identity:
-        """Raises KeyError or TypeError for what is not an identity."""
+        """Read what `to_json` wrote; raises KeyError or TypeError for anything else."""
         return cls(**{**data, "checks": tuple(data["checks"])})
 
 

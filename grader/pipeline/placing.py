@@ -1,7 +1,8 @@
-"""Where in a submission its parts lie: folders that are nested, side by side, or spelled with other capitals.
+"""Find the parts of a submission, even in folders that are nested, side by side, or spelled with other capitals.
 
-A part is a folder that the assignment names (`[parts]`). Each is looked for by itself, at any depth. Where several folders
-could be it, copies of the same files are one, and anything else is an error that names two of them: nothing is guessed.
+A part is a folder that the assignment names (`[parts]`). Each part is searched for separately, at any depth. If several
+folders could be the part, copies of the same files count as one. Otherwise it is an error that names two of the folders:
+nothing is guessed.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from common.errors import UsageError
 from grader.assignment import Assignment, matches
 
 SHOWN_FOLDERS = 5
-MAX_NESTED = 3  # folders named like a part inside of each other; nobody nests more, and each is work
-WHAT_TO_DO = "grade the folder that counts by itself, or ask for an archive that holds one of them"
+MAX_NESTED = 3  # folders inside each other that are all named like a part; nobody nests more, and each costs time
+WHAT_TO_DO = "grade only the folder that counts, or ask for an archive that holds only one of them"
 Contents = Callable[[Iterable[str]], Mapping[str, bytes]]
 Found = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Places:
-    """What was found.
+    """Where the parts and files of a submission are.
 
     Attributes:
-        files: relative path, as the assignment names it -> path in the submission, of each file that counts.
-        folders: path in the submission of a part's folder -> the assignment's name for it.
-        roots: the folders that hold those.
+        files: relative path, as the assignment names it -> path in the submission, for each file that counts.
+        folders: path in the submission -> the assignment's name, for the folder of each part.
+        roots: the folders that hold these folders.
         notes: sentences for the report.
     """
 
@@ -38,7 +39,7 @@ class Places:
     notes: tuple[str, ...]
 
     def relative(self, path: str) -> str:
-        """A path of the submission as the assignment would name it, or as it is where it lies elsewhere."""
+        """A path of the submission as the assignment would name it; a path outside the parts and roots stays as it is."""
         for folder, part in self.folders.items():
             if path.startswith(f"{folder}/"):
                 return part + path[len(folder) :]
@@ -47,7 +48,7 @@ class Places:
         return path
 
     def from_above(self, path: str) -> str:
-        """A path relative to the lowest folder on the way to a part that it lies below."""
+        """A path relative to the deepest folder that holds both it and a part."""
         prefixes = [_prefix(folder) for root in self.roots for folder in _with_parents(root)]
         return path[max((len(prefix) for prefix in prefixes if path.startswith(prefix)), default=0) :]
 
@@ -57,11 +58,11 @@ def find_places(paths: Iterable[str], contents: Contents, assignment: Assignment
 
     Args:
         paths: of all files.
-        contents: reads files, to compare those that could be the same.
-        at_the_top: whether folders at the top count before all others, as in the folder that a student works in.
+        contents: function that reads files, to compare possible copies.
+        at_the_top: whether folders at the top take precedence over all others, as in a student's working folder.
 
     Raises:
-        UsageError: two folders or files could count, and nothing says which.
+        UsageError: two folders or files could count, and nothing says which one does.
     """
     paths = list(paths)
     candidates = _candidates(paths, assignment)
@@ -86,7 +87,7 @@ def find_places(paths: Iterable[str], contents: Contents, assignment: Assignment
 
 
 def _candidates(paths: Iterable[str], assignment: Assignment) -> dict[str, dict[str, Found]]:
-    """Part -> folder that could be it -> relative path -> path, of files that are collected there."""
+    """Part -> folder that could be it -> relative path -> path, for the files that are collected there."""
     spelled = {part.casefold(): part for part in assignment.parts}
     found: dict[str, dict[str, Found]] = {}
     for path in paths:
@@ -101,7 +102,7 @@ def _candidates(paths: Iterable[str], assignment: Assignment) -> dict[str, dict[
 
 
 def _choose(part: str, places: dict[str, Found], contents: Contents, assignment: Assignment) -> str:
-    """The folder that is the part: one with what makes the part, outside of others, and without a rival."""
+    """The folder that is the part: it holds the files that the part needs, lies in no other candidate, and has no rival."""
     needs = assignment.parts[part]
     able = [place for place, files in places.items() if any(matches(path, needs) for path in files)] or list(places)
     folders = set(able)
@@ -125,7 +126,7 @@ def _choose(part: str, places: dict[str, Found], contents: Contents, assignment:
 
 
 def _beside(paths: Iterable[str], roots: tuple[str, ...], contents: Contents, assignment: Assignment) -> Found:
-    """The collected files of no folder, such as submission.toml, on the way to the parts."""
+    """The collected files outside the parts, such as submission.toml, in the folders that lead to the parts."""
     patterns = [pattern for pattern in assignment.collected if "/" not in pattern]
     folders = {folder for root in roots or ("",) for folder in _with_parents(root)}
     found: dict[str, list[str]] = {}

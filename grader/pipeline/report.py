@@ -1,4 +1,4 @@
-"""Results -> a self-contained report.html that a student understands: every check, its points and its reason."""
+"""Results -> a self-contained report.html that a student can understand: every check with its points and the reason."""
 
 from __future__ import annotations
 
@@ -23,22 +23,25 @@ STATUS_WORDS = {
 }
 
 
-def number(value: float) -> str:
-    """Points without superfluous zeros."""
+def format_points(value: float) -> str:
+    """Points without trailing zeros."""
     return f"{value:g}"
 
 
-def plain(value: Any) -> Any:
-    """A text without control characters, which what a submission wrote may carry."""
+def without_control_characters(value: Any) -> Any:
+    """A text without control characters, which the output of a submission may contain; other values are unchanged."""
     return on_screen(value, keep="\n") if isinstance(value, str) else value
 
 
 def render_report(results: Results) -> str:
     """The page as text. Everything that comes from a submission is escaped by the template engine."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, finalize=plain
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=without_control_characters,
     )
-    environment.filters["number"] = number
+    environment.filters["number"] = format_points
     environment.filters["minutes"] = lambda seconds: f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.0f} s"
     matches = [verdict.evidence["match"] for verdict in results.verdicts if "match" in verdict.evidence]
     return environment.get_template("report.html.j2").render(

@@ -1,7 +1,7 @@
-"""Verdicts and results, and the one place where they are written to results.json and read from it.
+"""Verdicts and results, and the one place that writes them to results.json and reads them back.
 
-`results.json` holds the sha256 of each file that its verdicts can be repeated by, and a checksum of all that it says itself.
-That is not a signature: whoever can write the folder can also compute another one. It shows accidents and careless edits.
+`results.json` holds the sha256 of each file needed to repeat its verdicts, and a checksum of its own content. The checksum is
+not a signature, because anyone who can write to the folder can also compute a new one. It reveals accidents and careless edits.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from common.errors import UsageError
 from common.files import write_whole
 
 VERSION = 1
-"""Of the format of results.json."""
+"""The version of the format of results.json."""
 RESULTS, SUBMISSION = "results.json", "submission.zip"
 VERDICTS, GAMES, RUN = "verdicts.jsonl", "games.jsonl", "run.json"
 PASSED, PARTIAL, FAILED = "passed", "partial", "failed"
 COULD_NOT_GRADE, AWAITING_MARKS = "could_not_grade", "awaiting_marks"
 STATUSES = (PASSED, PARTIAL, FAILED, COULD_NOT_GRADE, AWAITING_MARKS)
 MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
-"""What JSON of another shape makes its readers raise."""
+"""The exceptions that JSON of another shape causes in the functions that read it."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of one check, or what a mark is worth that a person will give.
+    """The outcome of one check, or a mark that a person has yet to give.
 
     Attributes:
         status: one of STATUSES.
-        message: what a student reads first, one sentence.
-        expected: what was asked for, in words.
+        message: one sentence, which the student reads first.
+        expected: what the check expects, in words.
         seen: what the submission did.
-        evidence: plain values to repeat the verdict by (seeds, positions, numbers).
+        evidence: plain values with which the verdict can be repeated (seeds, positions, numbers).
     """
 
     id: str
@@ -52,12 +52,12 @@ class Verdict:
     evidence: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As `from_json` takes it."""
+        """The form that `from_json` reads."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Verdict:
-        """Raises one of MALFORMED for what is not a verdict."""
+        """Read what `to_json` wrote; raises one of MALFORMED for anything else."""
         verdict = cls(**data)
         for name, kind in (("id", str), ("message", str), ("handout", str), ("title", str), ("expected", str), ("seen", str)):
             if not isinstance(getattr(verdict, name), kind):
@@ -71,20 +71,21 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Results:
-    """What the grading of one submission came to.
+    """The results of grading one submission.
 
     Attributes:
         digest: sha256 of the submission's collected files.
-        seed: of positions and games.
-        looked_at: whether a person has cleared what `grader.pipeline.handed_out` finds in the submission.
+        seed: seed of positions and games.
+        looked_at: whether a person has cleared the resemblances that `grader.pipeline.handed_out` reports.
         grader: sha256 of everything that can change a verdict.
-        sandbox: what the confinement withheld, by name, and a sentence on it.
-        environment: versions and the machine that a verdict may depend on, and the date.
-        collected, reports: paths in the submission, of what was graded and of what a person reads.
-        ignored: (path, reason) of everything else in it.
-        notes: sentences on how its files were found.
-        verdicts: of every check, and what a person will mark.
-        records: name -> sha256 of the files beside results.json by which the verdicts can be repeated.
+        sandbox: what the confinement prevents, by name, and a sentence about it.
+        environment: the versions, the machine and the date that a verdict may depend on.
+        collected: paths of the graded files in the submission.
+        reports: paths of the files for a person to read.
+        ignored: (path, reason) for everything else in the submission.
+        notes: sentences about how the files were found.
+        verdicts: one for each check, and one for each mark that a person gives.
+        records: name -> sha256 of the files beside results.json with which the verdicts can be repeated.
     """
 
     assignment: str
@@ -107,7 +108,7 @@ class Results:
 
     @property
     def program(self) -> tuple[Verdict, ...]:
-        """The verdicts that a program gives."""
+        """The verdicts of the checks, which a program decides."""
         return tuple(verdict for verdict in self.verdicts if verdict.status != AWAITING_MARKS)
 
     @property
@@ -124,7 +125,7 @@ class Results:
 
     @property
     def awaiting_marks(self) -> float:
-        """Points that a person gives."""
+        """The points that a person has yet to give."""
         return round(sum(verdict.max_points for verdict in self.verdicts if verdict.status == AWAITING_MARKS), 2)
 
     @property
@@ -134,7 +135,7 @@ class Results:
 
     @property
     def checksum(self) -> str:
-        """Of all that results.json says."""
+        """The checksum of everything else in results.json."""
         return checksum(self._content())
 
     def _content(self) -> dict[str, Any]:
@@ -156,12 +157,12 @@ class Results:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """What results.json holds: also the sums, for whoever reads the file with other tools."""
+        """The content of results.json; it includes the sums, for readers with other tools."""
         return {**self._content(), "checksum": self.checksum}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Results:
-        """Raises one of MALFORMED for what is not a result of this version."""
+        """Read what `to_json` wrote; raises one of MALFORMED for anything else."""
         files = data["files"]
         taken = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         return cls(
@@ -177,7 +178,7 @@ class Results:
         )
 
     def sealed(self, folder: Path) -> Results:
-        """The same with the digests of the records in a run's folder."""
+        """These results with the digests of the records in a run's folder."""
         return replace(self, records=digests(folder))
 
     def write(self, folder: Path) -> None:
@@ -186,10 +187,10 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """What a results.json holds.
+    """Read a results.json.
 
     Raises:
-        UsageError: it is missing, damaged, of another version, or it or a record beside it was altered.
+        UsageError: the file is missing, damaged or of another version, or the file or a record beside it was altered.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -198,30 +199,32 @@ def read_results(path: Path) -> Results:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is damaged ({error}); grade this submission again") from error
     if not isinstance(data, dict) or "checksum" not in data:
-        raise UsageError(f"{path} carries no checksum: an earlier grader wrote it, or it was altered; grade again")
+        raise UsageError(
+            f"{path} carries no checksum: an earlier version of the grader wrote it, or it was altered; grade again"
+        )
     if data.get("version") != VERSION:
         raise UsageError(f"{path} has format {data.get('version')}, and this grader reads format {VERSION}; grade again")
     if data["checksum"] != checksum({key: value for key, value in data.items() if key != "checksum"}):
-        raise UsageError(f"{path} was altered after the grading (its checksum does not fit): it does not count; grade again")
+        raise UsageError(f"{path} was altered after the grading (its checksum is wrong) and does not count; grade again")
     try:
         results = Results.from_json(data)
     except MALFORMED as error:
-        raise UsageError(f"{path} lacks or misspells something ({error!r}); grade this submission again") from error
+        raise UsageError(f"{path} lacks or misspells a value ({error!r}); grade this submission again") from error
     found = digests(path.parent)
     if altered := [name for name in (RUN, SUBMISSION, VERDICTS, GAMES) if found.get(name) != results.records.get(name)]:
         raise UsageError(
-            f"{path.parent}: {', '.join(altered)} was altered or removed after the grading: the result does not count; "
+            f"{path.parent}: {', '.join(altered)} was altered or removed after the grading, so the result does not count; "
             "grade again"
         )
     return results
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Name -> sha256 of each record of a run that is there."""
+    """Name -> sha256 of each record in a run's folder."""
     names = (name for name in (RUN, SUBMISSION, VERDICTS, GAMES) if (folder / name).is_file())
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
 
 
 def checksum(data: dict[str, Any]) -> str:
-    """sha256 over the values alone: not over spaces, the order of keys or how a character is written."""
+    """sha256 of the values; spaces, the order of keys and the escaping of characters do not change it."""
     return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()

@@ -1,9 +1,13 @@
-"""One grading run of one submission: what the checks are given, and the verdicts that they leave.
+"""One grading run of one submission: the input of the checks, and the verdicts that they leave.
 
-The run's folder holds `run.json` (how it is graded, with which seed), `submission.zip` (what is graded: the collected files),
-`reports/` (what a person reads), `workspace/`, `verdicts.jsonl` (a line a check, appended the moment it is decided, so that a
-killed run continues) and, at the end, `report.html` and `results.json`, which names the digests of the others. `earlier/`
-holds the runs before it (grader/pipeline/run_folder.py).
+The run's folder holds
+- `run.json`: how the submission is graded, and with which seed;
+- `submission.zip`: the collected files, which are graded;
+- `reports/`: the files for a person to read;
+- `workspace/`: the tree in which the student's code runs;
+- `verdicts.jsonl`: one line per check, appended as soon as it is decided, so that a killed run can continue;
+- `report.html` and `results.json`, written at the end; the latter holds the digests of the other files;
+- `earlier/`: the runs before this one (grader/pipeline/run_folder.py).
 """
 
 from __future__ import annotations
@@ -24,16 +28,16 @@ from grader.pipeline.submission import Submission, read_submission
 FOLDER_VARIABLE = "GRADER_RUN"
 CURRENT = "scratch/current.txt"
 PROGRESS = "progress.txt"
-OVERRUN = "overrun"  # in the evidence of a check that took too long, which is not tried again
+OVERRUN = "overrun"  # key in the evidence of a check that took too long; such a check is not tried again
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What run.json holds.
+    """The content of run.json.
 
     Attributes:
-        seed: of positions and games.
-        taken_over: checks whose verdicts another run gave.
+        seed: seed of positions and games.
+        taken_over: ids of the checks whose verdicts come from another run.
     """
 
     identity: Identity
@@ -42,7 +46,7 @@ class RunRecord:
 
     @classmethod
     def read(cls, folder: Path) -> RunRecord | None:
-        """None where there is no such record, or a damaged one."""
+        """The record in a run's folder; None if there is no record or it is damaged."""
         try:
             data = json.loads((folder / RUN).read_text(encoding="utf-8"))
             return cls(Identity.from_json(data["identity"]), int(data["seed"]), tuple(data["taken_over"]))
@@ -56,7 +60,7 @@ class RunRecord:
 
 
 def decided_so_far(folder: Path) -> dict[str, Verdict]:
-    """The verdicts of a run, by check; a last line cut off by a kill is not a verdict."""
+    """Check -> verdict of a run; a last line that a kill cut off does not count."""
     found: dict[str, Verdict] = {}
     try:
         lines = (folder / VERDICTS).read_text(encoding="utf-8").splitlines()
@@ -76,8 +80,8 @@ class Run:
 
     Attributes:
         identity: what is graded, and how.
-        seed: of positions and games.
-        requested: the checks of this run, by id: those that are asked for but the ones whose verdicts were taken over.
+        seed: seed of positions and games.
+        requested: ids of the checks to run: the requested ones, except those whose verdicts were taken over.
     """
 
     def __init__(self, folder: Path, assignment: Assignment, sandbox: Sandbox) -> None:
@@ -92,7 +96,7 @@ class Run:
 
     @classmethod
     def from_environment(cls) -> Run:
-        """The run that the environment names; for the checks."""
+        """The run that the environment variable names; the checks use it."""
         folder = Path(os.environ[FOLDER_VARIABLE])
         record = RunRecord.read(folder)
         return cls(folder, load_assignment(), find_sandbox(record.identity.sandbox if record else None))
@@ -114,16 +118,16 @@ class Run:
         return ProcessLimits(limits["engine_memory_mib"], 3600, limits["processes"], limits["file_size_mib"])
 
     def random(self, check_id: str) -> random.Random:
-        """The check's own generator: drawn afresh for each run, repeatable from the run's recorded seed."""
+        """A random generator for one check; the run's recorded seed and the check's id determine it."""
         return random.Random(f"{self.seed}:{check_id}")
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """What has been decided so far, by check."""
+        """Check -> verdict, for the checks decided so far."""
         return decided_so_far(self.folder)
 
     def record(self, verdict: Verdict) -> None:
-        """Append a verdict and make it last through a power cut."""
+        """Append a verdict and flush it to disk, so that it survives a power cut."""
         with open(self.folder / VERDICTS, "a", encoding="utf-8") as file:
             file.write(json.dumps(verdict.to_json()) + "\n")
             file.flush()
@@ -131,16 +135,16 @@ class Run:
 
     @property
     def current(self) -> str:
-        """The check that was begun last; empty before the first one."""
+        """The check that began last; empty before the first one."""
         try:
             return (self.folder / CURRENT).read_text(encoding="utf-8")
         except FileNotFoundError:
             return ""
 
     def begin(self, check_id: str) -> None:
-        """A check begins."""
+        """Note that a check begins."""
         write_whole(self.folder / CURRENT, check_id)
 
     def progress(self, sentence: str) -> None:
-        """What a long check is at, for whoever waits; an empty sentence clears it."""
+        """Show the progress of a long check; an empty sentence clears it."""
         write_whole(self.folder / PROGRESS, sentence)

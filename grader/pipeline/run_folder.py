@@ -1,7 +1,7 @@
-"""The folder of a graded run: who may write it, whether it is finished, and what is kept of an earlier one.
+"""The folder of a graded run: who may write to it, whether the run is finished, and what is kept of earlier runs.
 
-A run is of one work by one grader (`grader.pipeline.order.Identity`). An unfinished one is continued; a finished one is never
-deleted: whatever is graded in its place, it stays beside it in `earlier/1`, `earlier/2`, ...
+`grader.pipeline.order.Identity` tells runs apart. An unfinished run is continued. A finished run is never deleted: when
+another run takes its place, it is kept in `earlier/1`, `earlier/2`, ...
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from grader.pipeline.run import PROGRESS, RunRecord, decided_so_far
 from grader.pipeline.submission import Submission
 from grader.pipeline.workspace import build_workspace
 
-REFUSED, LOCK = "refused.txt", ".lock"
+REFUSAL_FILE, LOCK = "refused.txt", ".lock"
 EARLIER, MOVING = "earlier", ".moving"
-# What a run leaves. The results stand first: what is begun anew may at no time be taken for what was finished.
+# The files of a run, results first: when they are moved away one by one, a rest must never look like a finished run.
 RECORDS = (RESULTS, RUN, VERDICTS, GAMES, "report.html", "checks.log", SUBMISSION, REPORTS)
 PASSING = (PROGRESS, "workspace", "scratch")
 SCRATCH = "scratch"
-# Key of a run's identity -> what is another one where it differs.
+# Key of a run's identity -> the word for it in messages.
 WORDS = {
     "submission": "name",
     "digest": "submission",
@@ -40,17 +40,17 @@ WORDS = {
     "sandbox": "confinement",
     "grader": "grader",
     "checks": "checks",
-    "looked_at": "word of the person who looked at it",
+    "looked_at": "--looked-at",
 }
 Announce = Callable[[str], None]
 
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep other graders out of a folder until the block ends, or this process does, however that comes about.
+    """Lock a folder against other graders until the block or this process ends, even if the process is killed.
 
     Raises:
-        UsageError: another grader is in it, or it cannot be made.
+        UsageError: another grader is using the folder, or it cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,8 +63,8 @@ def held(folder: Path) -> Iterator[None]:
         except BlockingIOError as error:
             file.seek(0)
             raise UsageError(
-                f"another grader ({file.read(200).strip() or 'it has just begun'}) writes to {folder}: wait for its end, or "
-                "name another folder by --out"
+                f"another grader ({file.read(200).strip() or 'it has just begun'}) is writing to {folder}: wait until it ends, "
+                "or name another folder with --out"
             ) from error
         except OSError as error:
             raise UsageError(f"{folder} cannot be locked against other graders: {error.strerror}") from error
@@ -75,7 +75,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def finished_results(folder: Path, identity: Identity) -> Results | None:
-    """The results of a finished run of exactly this work, unaltered; None for any other."""
+    """The unaltered results of a finished run with exactly this identity, or None."""
     _finish_move(folder)
     record = RunRecord.read(folder)
     if record is None or record.identity != identity:
@@ -87,12 +87,12 @@ def finished_results(folder: Path, identity: Identity) -> Results | None:
 
 
 def differing(folder: Path, identity: Identity) -> list[str]:
-    """What of a run's identity is another one than the recorded run has."""
+    """The words for what differs between this identity and that of the recorded run."""
     record = RunRecord.read(folder)
     return [word for name, word in WORDS.items() if record is None or getattr(record.identity, name) != getattr(identity, name)]
 
 
-def prepare(
+def prepare_folder(
     folder: Path,
     submission: Submission,
     order: Order,
@@ -101,24 +101,24 @@ def prepare(
     keeps_earlier: bool,
     announce: Announce,
 ) -> None:
-    """Lay out the run's folder, with the verdicts of an unfinished run of exactly this work.
+    """Lay out the run's folder; an unfinished run with the same identity keeps its verdicts.
 
     Args:
-        decided: verdicts that are taken over.
-        keeps_earlier: whether what was decided there before stays beside the new run; else it is removed.
+        decided: verdicts to take over.
+        keeps_earlier: whether an earlier run with verdicts is kept beside the new one; otherwise it is removed.
     """
     _finish_move(folder)
     earlier = RunRecord.read(folder)
     drawn = secrets.randbelow(2**31) if order.seed is None else order.seed
     fresh = RunRecord(Identity.of(submission, order), drawn, tuple(verdict.id for verdict in decided))
-    # An unfinished run is continued with its own seed, unless another one is asked for.
+    # An unfinished run continues with its recorded seed, unless another one is requested.
     is_same = earlier is not None and earlier == replace(fresh, seed=earlier.seed if order.seed is None else order.seed)
     if is_same and not (folder / RESULTS).exists():
         _drop_cut_line(folder / VERDICTS)
-        announce(f"{submission.name}: continuing an unfinished run, {len(decided_so_far(folder))} checks are decided.")
+        announce(f"{submission.name}: continuing an unfinished run; {len(decided_so_far(folder))} checks are decided.")
     else:
         if keeps_earlier and (place := keep_earlier(folder)):
-            announce(f"{submission.name}: what was there before is kept in {place}.")
+            announce(f"{submission.name}: the earlier run is kept in {place}.")
         _clear(folder, RECORDS)
         lines = [json.dumps(verdict.to_json()) + "\n" for verdict in decided]
         (folder / VERDICTS).write_text("".join(lines), encoding="utf-8")
@@ -131,7 +131,7 @@ def prepare(
 
 
 def keep_earlier(folder: Path) -> Path | None:
-    """Move what a run has left to a folder of its own beside it; None where nothing was decided."""
+    """Move the files of a run to a new folder in `earlier/` and return it; None if the run decided nothing."""
     if not any((folder / name).exists() and (folder / name).stat().st_size for name in (RESULTS, VERDICTS)):
         return None
     (folder / EARLIER / MOVING).mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def keep_earlier(folder: Path) -> Path | None:
 
 
 def _finish_move(folder: Path) -> Path | None:
-    """Do the rest of a move that was begun, also by a grader that was killed meanwhile."""
+    """Finish a move that has begun, perhaps by a grader that was then killed."""
     moving = folder / EARLIER / MOVING
     if not moving.is_dir():
         return None
@@ -156,10 +156,10 @@ def _next_earlier(folder: Path) -> Path:
 
 
 def update_reports(folder: Path, submission: Submission) -> bool:
-    """Put the reports of a later archive with the same programs beside a finished run; earlier ones stay.
+    """Put the reports of a later archive with the same programs beside a finished run; earlier reports are kept.
 
     Returns:
-        Whether there was anything to do.
+        Whether the reports differed.
     """
     if are_kept(submission.report_files, folder):
         return False
@@ -181,6 +181,6 @@ def _clear(folder: Path, names: Sequence[str]) -> None:
 
 
 def _drop_cut_line(path: Path) -> None:
-    """Cut off a last line that a kill left without its end, so that the next one is not appended to it."""
+    """Remove an incomplete last line, left by a kill, so that the next line is not appended to it."""
     written = path.read_bytes()
     os.truncate(path, written.rfind(b"\n") + 1)

@@ -1,9 +1,10 @@
 """A submission as it was handed in -> the files that count, and the reports for a person to read.
 
 Real submissions are whole copies of the repository with binaries, caches, a modified Board, several engine versions and
-notes, as a folder or in an archive, often one or two folders too deep, in an archive of their own, or with the parts side
-by side. What the assignment collects is found in all of these (grader/pipeline/placing.py) and read into memory; everything
-else is listed with the reason and ignored. Nothing is guessed: two candidates for one file are an error that names both.
+notes. They come as a folder or an archive, often one or two folders too deep, in an archive inside an archive, or with the
+parts side by side. The files that the assignment collects are found in all of these (grader/pipeline/placing.py) and read
+into memory; every other file is ignored and listed with the reason. Nothing is guessed: two candidates for one file are an
+error that names both.
 """
 
 from __future__ import annotations
@@ -36,21 +37,21 @@ MAX_TOTAL_BYTES = 32 << 20
 MAX_REPORT_BYTES = 32 << 20
 MAX_REPORTS_BYTES = 64 << 20
 MAX_REPORTS = 200
-SHOWN_NAMES, SHOWN_LETTERS = 6, 100  # of what was seen in a submission
+SHOWN_NAMES, SHOWN_CHARACTERS = 6, 100  # when a message lists what a submission holds
 UNWANTED = "not collected by the assignment"
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What counts of a submission.
+    """The files of a submission that count.
 
     Attributes:
-        name: of the folder or archive, for the report.
+        name: name of the folder or archive, for the report.
         files: relative path with forward slashes -> content, sorted by path.
-        reports: files for a person to read, by path (not run).
-        ignored: (path, reason) of what does not count; whole ignored folders are one line.
+        reports: paths of files for a person to read; they are never run.
+        ignored: (path, reason) for files that do not count; a folder that is ignored as a whole takes one line.
         notes: sentences for the report about how the submission was read.
-        report_files: report -> content, of those that were not too large.
+        report_files: report -> content, for the reports that are not too large.
     """
 
     name: str
@@ -79,10 +80,10 @@ def read_submission(path: Path, assignment: Assignment, *, at_the_top: bool = Fa
     """Read a folder or an archive.
 
     Args:
-        at_the_top: whether what lies at its top counts before all copies below, as in the folder that a student works in.
+        at_the_top: whether files at the top take precedence over copies below, as in a student's working folder.
 
     Raises:
-        UsageError: the path is missing, no folder or known archive, damaged, or beyond the size caps; or two files in it
+        UsageError: the path is missing, damaged, too large, or neither a folder nor a known archive; or two files in it
             could be the one that counts.
     """
     name = submission_name(path)
@@ -94,7 +95,7 @@ def read_submission(path: Path, assignment: Assignment, *, at_the_top: bool = Fa
 
 
 def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, str]:
-    """Part -> what was expected and what was seen in its place, of each part of which nothing was handed in."""
+    """Part -> a sentence with what was expected and what was seen instead, for each part that was not handed in at all."""
     found = {}
     for part, needs in assignment.parts.items():
         if not any(matches(path, needs) for path in submission.files):
@@ -105,14 +106,14 @@ def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, st
 
 
 def _words(patterns: Iterable[str]) -> str:
-    """Patterns as a person reads them; that folders may lie between is not what is missing."""
+    """Patterns as a person reads them, without the `**/` that stands for any folders in between."""
     return " or ".join(pattern.replace("**/", "") for pattern in patterns)
 
 
 def _seen(submission: Submission) -> str:
-    """The beginning of what a submission holds, first what does not count."""
+    """The first names that a submission holds, beginning with the files that do not count."""
     names = [path if reason == UNWANTED else f"{path} ({reason})" for path, reason in submission.ignored]
-    names = [name[:SHOWN_LETTERS] for name in (*names, *submission.reports, *submission.files)]
+    names = [name[:SHOWN_CHARACTERS] for name in (*names, *submission.reports, *submission.files)]
     if not names:
         return "the submission is empty"
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
@@ -175,7 +176,7 @@ class _Selection:
         )
 
     def contents(self, paths: Iterable[str]) -> Mapping[str, bytes]:
-        """Files to compare; of one too large to count, its size in place of its content."""
+        """Contents of files to compare; for a file that is too large to count, its size instead."""
         wanted = set(paths)
         counting = {path: self.entries.files[path] for path in self.entries.files if path in wanted}
         small = {path: member for path, member in counting.items() if member.size <= MAX_FILE_BYTES}
@@ -200,7 +201,7 @@ class _Selection:
             raise UsageError(f"{self.name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB together")
 
     def drop_doubles(self, files: dict[str, bytes], paths: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Take out names that differ in case alone; an error where their contents differ."""
+        """Remove files whose names differ only in case; a UsageError if their contents differ."""
         found: list[tuple[str, str]] = []
         spelled: dict[str, str] = {}
         for relative in sorted(files):
@@ -216,19 +217,19 @@ class _Selection:
         return found
 
     def refuse_other_twins(self, paths: Iterable[str]) -> None:
-        """An error where a file that counts stands in the archive again with another content."""
+        """UsageError if the archive holds a file that counts a second time, with different contents."""
         counting = set(paths)
         twins = [(path, twin) for path, twin in self.entries.twins if path in counting]
         self.require_room(twin for _, twin in twins)
         for path, twin in twins:
             if twin.size != len(self.read[path]) or read_member(twin, f"{self.name}: {path}") != self.read[path]:
                 raise UsageError(
-                    f"{self.name}: {path} stands in it twice with different contents, and nothing says which one counts: ask "
-                    "for an archive that was made anew"
+                    f"{self.name}: {path} is in it twice with different contents, and nothing says which one counts: ask for "
+                    "a new archive"
                 )
 
     def sort_out(self, places: Places) -> tuple[dict[str, str], list[tuple[str, str]]]:
-        """Reports by the names that they get, with their paths; and what is neither collected nor a report."""
+        """Name -> path of each report, and (path, reason) for files that are neither collected nor reports."""
         assignment = self.assignment
         patterns = [pattern.casefold() for pattern in assignment.reports]
         names = [pattern for pattern in patterns if "/" not in pattern]
@@ -237,16 +238,16 @@ class _Selection:
         ignored: list[tuple[str, str]] = []
         for path in self.entries.files:
             relative, below = places.relative(path), places.from_above(path)
-            told = below.casefold()
+            folded = below.casefold()
             if path in collected:
                 continue
             if matches(relative, assignment.protected):
                 ignored.append((relative, "handed out: the framework's own is used"))
             elif matches(relative, assignment.framework):
                 ignored.append((relative, "part of the framework: the clean one is used"))
-            elif matches(told, patterns) or (
+            elif matches(folded, patterns) or (
                 not self.at_the_top  # where other folders hold what was handed out or made
-                and matches(told.rpartition("/")[2], names)
+                and matches(folded.rpartition("/")[2], names)
                 and not matches(relative, assignment.kit)
             ):
                 reports.setdefault(below if below not in reports else path, path)
@@ -255,7 +256,7 @@ class _Selection:
         return reports, ignored
 
     def reports(self, named: Mapping[str, str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
-        """The contents of reports within the caps, and why others are not kept."""
+        """Name -> content of the reports within the size limits, and (name, reason) for the others."""
         members = self.entries.files
         by_path = {path: name for name, path in named.items()}
         kept: dict[str, bytes] = {}
@@ -264,7 +265,7 @@ class _Selection:
         for path in [path for path in members if path in by_path]:
             member, name = members[path], by_path[path]
             if member.size > min(MAX_REPORT_BYTES, room) or len(kept) == MAX_REPORTS:
-                left_out.append((name, "with it the reports are larger or more than anybody reads"))
+                left_out.append((name, "with it, the reports would be too large or too many for a person to read"))
                 continue
             try:
                 kept[name] = read_member(member, name)
@@ -283,7 +284,7 @@ def _left_out_notes(left_out: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _summarise(ignored: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Whole folders in place of their files where all of them are ignored for the same reason."""
+    """Replace the files of a folder by one line for the folder if many are ignored for the same reason."""
     by_folder: dict[tuple[str, str], list[str]] = {}
     for path, reason in ignored:
         folder = path.split("/")[0] if "/" in path else ""

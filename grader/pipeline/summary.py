@@ -1,4 +1,4 @@
-"""What became of each submission of a command: graded, could not be graded, or refused, with the reason, as one table."""
+"""The summary at the end of a grade command: each submission with its outcome (graded, could not grade, refused) and why."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from grader.pipeline.results import COULD_NOT_GRADE, Results
 
 GRADED, UNSURE, REFUSED = "graded", "could not grade", "refused"
-NAME_LETTERS = 32
+NAME_CHARACTERS = 32
 
 
 @dataclass(frozen=True)
-class Row:
-    """One submission's line.
+class SummaryRow:
+    """The line of one submission.
 
     Attributes:
-        points: as they are shown; nothing where there are none.
-        reasons: sentences and phrases, for what is not a plain grade.
-        wrong_call: whether the command asked for what it has to ask otherwise.
+        points: the points as text; empty if the submission was refused.
+        reasons: sentences and phrases that explain the outcome.
+        wrong_call: whether the command lacked an option that its request needs.
     """
 
     name: str
@@ -33,33 +33,33 @@ class Row:
         return 2 if self.outcome == REFUSED or self.wrong_call else int(self.outcome == UNSURE)
 
 
-def row_of(results: Results, remarks: Sequence[str]) -> Row:
-    """The line of a graded submission; checks that could not be graded stand together by the reason."""
+def summary_row(results: Results, remarks: Sequence[str]) -> SummaryRow:
+    """The line of a graded submission; checks that could not be graded for the same reason are grouped."""
     reasons: dict[str, list[str]] = {}
     for verdict in results.verdicts:
         if verdict.status == COULD_NOT_GRADE:
             reasons.setdefault(verdict.message, []).append(verdict.id)
     unsure = tuple(f"{_together(ids)}: {message}" for message, ids in reasons.items())
     points = f"{results.points:g} of {results.max_program_points:g}"
-    return Row(results.submission, UNSURE if unsure else GRADED, points, (*remarks, *unsure))
+    return SummaryRow(results.submission, UNSURE if unsure else GRADED, points, (*remarks, *unsure))
 
 
 def _together(ids: Sequence[str]) -> str:
-    """Checks by their parts: `minimax (4 checks)`, or the id of a single one."""
+    """Checks grouped by part: `minimax (4 checks)`, or the id if there is only one."""
     parts: dict[str, list[str]] = {}
     for check_id in ids:
         parts.setdefault(check_id.split(".")[0], []).append(check_id)
     return ", ".join(found[0] if len(found) == 1 else f"{part} ({len(found)} checks)" for part, found in parts.items())
 
 
-def table(rows: Sequence[Row]) -> Iterator[str]:
-    """The lines of the table, and how many there are of each outcome."""
-    width = min(NAME_LETTERS, max(len(name) for name in ("submission", *(row.name for row in rows))))
+def summary_lines(rows: Sequence[SummaryRow]) -> Iterator[str]:
+    """The lines of the table, and a last line that counts the outcomes."""
+    width = min(NAME_CHARACTERS, max(len(name) for name in ("submission", *(row.name for row in rows))))
     numbers = max(len(points) for points in ("points", *(row.points for row in rows)))
     outcomes = max(map(len, (GRADED, UNSURE, REFUSED)))
     yield f"{'submission':{width}}  {'outcome':{outcomes}}  {'points':{numbers}}  reason".rstrip()
     for row in rows:
-        name = row.name if len(row.name) <= NAME_LETTERS else f"{row.name[: NAME_LETTERS - 3]}..."
+        name = row.name if len(row.name) <= NAME_CHARACTERS else f"{row.name[: NAME_CHARACTERS - 3]}..."
         reason = " ".join(text if text.endswith(".") else f"{text}." for text in row.reasons)
         yield f"{name:{width}}  {row.outcome:{outcomes}}  {row.points:{numbers}}  {reason}".rstrip()
     counts = {outcome: sum(row.outcome == outcome for row in rows) for outcome in (GRADED, UNSURE, REFUSED)}

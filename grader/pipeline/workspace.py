@@ -1,4 +1,4 @@
-"""A runnable tree: the clean framework and, on top, the files that a submission may bring.
+"""A runnable tree: the clean framework with the collected files of a submission over it.
 
 A student cannot replace the Board, train.py or the referee, because only collected files are laid over the framework.
 """
@@ -31,14 +31,14 @@ def framework_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
 def build_workspace(assignment: Assignment, submission: Submission, destination: Path, *, root: Path = ROOT) -> Path:
     """Lay the framework and the submission's files into `destination`.
 
-    Laid out again, an earlier workspace loses the files that were laid there before; what was made in it since (trained
-    weights, logs) stays. Any other folder that is not empty is refused.
+    An earlier workspace in that folder loses the files that were laid out before, but keeps files made in it since then
+    (trained weights, logs). Any other folder that is not empty is refused.
 
     Returns:
         `destination`, resolved.
 
     Raises:
-        UsageError: `destination` holds something that is not a workspace, or cannot be written.
+        UsageError: `destination` holds files but is not a workspace, or it cannot be written.
     """
     destination = destination.resolve()
     if destination.exists() and not destination.is_dir():
@@ -55,7 +55,7 @@ def build_workspace(assignment: Assignment, submission: Submission, destination:
         for relative, content in {MARKER: listed, **files}.items():
             target = _inside(destination, relative)
             target.parent.mkdir(parents=True, exist_ok=True)
-            # A link that a program of the submission left here is replaced, not followed.
+            # If a program of the submission left a link here, the link is replaced, not followed.
             target.unlink(missing_ok=True)
             target.write_bytes(content)
     except OSError as error:
@@ -64,7 +64,7 @@ def build_workspace(assignment: Assignment, submission: Submission, destination:
 
 
 def _laid_before(destination: Path) -> list[str]:
-    """The files of an earlier workspace there, none for a new or empty folder."""
+    """The files of an earlier workspace in this folder; an empty list for a new or empty folder."""
     marker = destination / MARKER
     if marker.is_file():
         try:
@@ -82,8 +82,8 @@ def _laid_before(destination: Path) -> list[str]:
 
 
 def _inside(destination: Path, relative: str) -> Path:
-    """A file's path in the workspace; UsageError where that leads out of it, by its name or through a link."""
+    """A file's path in the workspace; UsageError if it leads out of the workspace by its name or through a link."""
     path = destination / relative
     if not path.parent.resolve().is_relative_to(destination):
-        raise UsageError(f"expected only paths inside of the workspace {destination}; {relative!r} leads out of it")
+        raise UsageError(f"expected only paths inside the workspace {destination}; {relative!r} leads out of it")
     return path

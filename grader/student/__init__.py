@@ -1,1 +1,1 @@
-"""The commands of a student's kit: check the folder, pack it."""
+"""The commands of a student's kit: check the folder and pack it."""

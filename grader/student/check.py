@@ -1,7 +1,7 @@
 """`python -m grader check`: what a student runs after each change. The checks that take seconds, and what to do first.
 
-It grades the folder that it lies in as it would be graded when handed in, by a profile of its own and without the checks
-that take minutes unless they are asked for. It writes below `build/` alone.
+It grades the folder that it lies in like a submission, with the profile `check`. Checks that take minutes run only on
+request. It writes only below `build/`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main(only: str | None, asked: Collection[str], announce: Announce, root: Pat
     for note in submission.notes:
         announce(note)
     for resemblance in find_resemblances(submission, assignment):
-        announce(f"{resemblance.sentence}: when it is graded, a person decides what counts.")
+        announce(f"{resemblance.sentence}: when you hand it in, a person decides what counts.")
     chosen = replace(assignment, checks=checks)
     order = Order(chosen, PROFILE, root / OUT, find_sandbox())
     results = grade_submission(submission, order, announce=announce)
@@ -79,7 +79,7 @@ def main(only: str | None, asked: Collection[str], announce: Announce, root: Pat
     announce(f"{passed} of {len(checks)} checks passed in {results.seconds:.0f} s.")
     left_out = [f"--{kind}" for kind in assignment.long_checks if only is None and kind not in asked]
     if left_out:
-        announce(f"The rest takes minutes and runs with {' and '.join(left_out)}.")
+        announce(f"The other checks take minutes; run them with {' and '.join(left_out)}.")
     if passed == len(checks):
         return 0
     announce("What to do first:")

@@ -1,4 +1,4 @@
-"""The commands of a student: check the folder that they lie in, and pack it."""
+"""The commands of a student: check the folder that they lie in, and pack it for handing in."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 def submit_command(options: argparse.Namespace) -> int:
-    """Pack what is collected from the student's own folder."""
+    """Pack the files that the student's folder hands in."""
     return submit.main(options.out)
 
 
 def add_commands(commands: Any) -> None:
     """Add these commands to the subparsers of `python -m grader`."""
     checking = commands.add_parser("check", help="run the quick checks on this folder and say what to do first")
-    checking.add_argument("--only", metavar="PART", help="one check or part, such as network or network.layers")
-    checking.add_argument("--match", action="store_true", help="also the match against the baseline")
-    checking.add_argument("--training", action="store_true", help="also the training of tic-tac-toe")
+    checking.add_argument("--only", metavar="PART", help="run one part or check, such as network or network.layers")
+    checking.add_argument("--match", action="store_true", help="also play the match against the baseline (minutes)")
+    checking.add_argument("--training", action="store_true", help="also train on tic-tac-toe (minutes)")
     checking.set_defaults(run=check_command)
 
-    submitting = commands.add_parser("submit", help="pack what this folder hands in, and say what is missing")
+    submitting = commands.add_parser("submit", help="pack this folder for handing in and say what is missing")
     submitting.add_argument(
-        "--out", type=Path, default=Path("submission.zip"), metavar="FILE.zip", help="(default: submission.zip)"
+        "--out",
+        type=Path,
+        default=Path("submission.zip"),
+        metavar="FILE.zip",
+        help="archive to write (default: submission.zip)",
     )
     submitting.set_defaults(run=submit_command)

@@ -1,6 +1,6 @@
-"""`python -m grader submit`: packs exactly what is collected, and the report, from the folder that it lies in.
+"""`python -m grader submit`: pack exactly the collected files and the report of the folder that it lies in.
 
-The archive is read back before it takes its name: it counts the same files with the same digest as the folder.
+The archive gets its name only after it has been read back and found to hold the same files with the same digest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from grader.student.check import unwritten_methods
 
 
 def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
-    """A sentence for each thing that is not there or will not count."""
+    """A sentence for each file or part that is missing or will not count."""
     found = [f"{path} is missing." for path in assignment.stubs if path not in submission.files]
     for path, methods in unwritten_methods(submission, assignment).items():
         others = f", and {len(methods) - 1} more" if len(methods) > 1 else ""
@@ -30,7 +30,7 @@ def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
     except (StudentFault, CouldNotGrade) as fault:
         found.append(str(fault))
     if not submission.reports:
-        found.append(f"There is no report: expected one of {', '.join(assignment.reports)}.")
+        found.append(f"There is no report: expected a file such as {', '.join(assignment.reports)}.")
     found += [f"{path} does not count: {reason}." for path, reason in submission.ignored if assignment.is_collected(path)]
     return found
 
@@ -39,7 +39,7 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
     """Write the archive, whole or not at all.
 
     Raises:
-        UsageError: the folder's files lie elsewhere than at its top, or something cannot be read or written.
+        UsageError: the submission's files are not at the top of the folder, or a file cannot be read or written.
     """
     files = dict(submission.files)
     astray = [path for path, content in files.items() if _content(root / path) != content]
@@ -52,7 +52,10 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
             write_archive(files, fresh)
             packed = read_submission(fresh, assignment)
             if (packed.digest, packed.reports) != (submission.digest, submission.reports):
-                raise UsageError(f"the archive is not read as the folder {root} is: {' '.join(packed.notes)}")
+                raise UsageError(
+                    f"the archive does not hold the same submission as the folder {root}; tell your instructor. "
+                    f"{' '.join(packed.notes)}"
+                )
             fresh.replace(archive)
     except OSError as error:
         raise UsageError(f"the archive {archive} was not written: {error}") from error
@@ -66,10 +69,10 @@ def _content(path: Path) -> bytes | None:
 
 
 def main(archive: Path, root: Path = ROOT) -> int:
-    """Pack this folder, list what went in, and warn of what is missing."""
+    """Pack this folder, list the packed files, and warn about missing ones."""
     assignment = load_assignment()
     if archive.suffix.lower() != ".zip":
-        raise UsageError(f"expected a name that ends in .zip; got {archive}")
+        raise UsageError(f"expected an archive with a name that ends in .zip; got {archive}")
     submission = read_submission(root, assignment, at_the_top=True)
     pack(root, submission, archive, assignment)
     for path in sorted([*submission.files, *submission.reports]):

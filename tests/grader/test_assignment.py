@@ -103,11 +103,11 @@ MISTAKES = {
     "points below 0": ('compiles"\npoints = 1', 'compiles"\npoints = -1', "points; got -1"),
     "points that are no number": ('compiles"\npoints = 1', 'compiles"\npoints = nan', "points; got nan"),
     "points that are true": ('compiles"\npoints = 1', 'compiles"\npoints = true', "points; got True"),
-    "a share of a check that is none": ('"train_step.loss" = {', '"train_step.los" = {', "train_step.los, which is no check"),
+    "a share of a check that is none": ('"train_step.loss" = {', '"train_step.los" = {', "in score.shares; got train_step.los"),
     "a share that takes nothing": ("entropy = 0.75", "entropy = 1", "below 1 in score.shares; train_step.loss"),
     "half a game": ("games = 8", "games = 7.5", "games; got 7.5"),
     "a title that is a number": ('title = "Gomoku AI: Minimax and AlphaZero"', "title = 3", "text for assignment.title; got 3"),
-    "a limit misspelt": ("processes = 128", "proceses = 128", "limits lacks processes"),
+    "a limit misspelt": ("processes = 128", "proceses = 128", "in limits; processes is missing"),
     "one pattern in place of a list": (
         'reports = ["*.pdf", "*.md", "*.docx", "report/**"]',
         'reports = "*.pdf"',

@@ -64,7 +64,7 @@ def test_games_that_could_not_be_decided_leave_the_points_of_a_match_open(win_ra
     with pytest.raises(CouldNotGrade) as caught:
         win_rate(*(game(i, 0) for i in range(5)), game(5, 1), game(6, None, Termination.UNDECIDED), game(7, 0))
     sentence = str(caught.value)
-    assert sentence.startswith("1 of 8 games could not be decided") and "that leaves 25 to 29 points" in sentence
+    assert sentence.startswith("1 of 8 games could not be decided") and "That leaves 25 to 29 points" in sentence
     assert "Won 6, lost 1, drew 0 of 7 games" in sentence and "\n" not in sentence
 
 
@@ -158,7 +158,7 @@ def first_stone(monkeypatch):
 
 def test_an_opening_that_is_in_doubt_is_asked_for_again(first_stone):
     assert first_stone(UNDECIDED, (7, 7)) == ((7, 7), [])
-    with pytest.raises(CouldNotGrade, match="cannot be told whether the engine opens in time"):
+    with pytest.raises(CouldNotGrade, match="it is unclear whether the engine opens in time"):
         first_stone(*[UNDECIDED] * (REPEATS + 1))
     with pytest.raises(StudentFault, match="did not open as black"):
         first_stone(Termination.TIMEOUT)

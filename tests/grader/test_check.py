@@ -5,14 +5,17 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from course_tools import make_results
 
 from common.errors import UsageError
 from grader.__main__ import main
 from grader.assignment import load_assignment
 from grader.instructor import trust
+from grader.pipeline.results import Verdict
 from grader.student.check import choose_checks, what_to_do_first
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +41,7 @@ def test_on_the_stubs_nothing_passes_and_the_first_thing_to_write_is_named_for_e
     assert {status for status, _ in lines_of(done).values()} == {"failed"}
     assert "0 of 22 checks passed" in done.stdout and "runs with --match and --training." in done.stdout
     engine, stub, report = done.stdout.split("What to do first:\n")[1].splitlines()
-    assert engine.startswith("  minimax.build: No engine was found") and engine.endswith("section 4.3 of docs/handout.md.")
+    assert engine.startswith("  minimax.build: There is no engine") and engine.endswith("section 4.3 of docs/handout.md.")
     assert stub == "  Write AlphaZero/mcts_pure.py: TreeNode.expand, section 5.1 of docs/handout.md."
     assert Path(report.split(": ")[1]).is_file()
     made = {path.relative_to(kit.folder) for path in kit.folder.rglob("*")} - before
@@ -158,15 +161,19 @@ def test_a_part_that_there_is_not_gets_one_sentence(assignment, only, capsys):
 
 
 def test_what_comes_first_is_a_method_only_where_the_check_fell_short_of_that_file():
-    checks = [
-        {"id": "a.one", "status": "passed", "handout": "4.1", "message": "As expected."},
-        {"id": "a.two", "status": "partial", "handout": "4.2", "message": "It varies little."},
-        {"id": "b.one", "status": "failed", "handout": "5.1", "message": "Not written yet: p/b.py: later: see section 5.1."},
-        {"id": "b.two", "status": "failed", "handout": "5.2", "message": "Wrong."},
-        {"id": "report", "status": "awaiting_marks", "handout": "6", "message": "Marked by a person."},
-    ]
+    outcomes = {
+        "a.one": ("passed", "4.1", "As expected."),
+        "a.two": ("partial", "4.2", "It varies little."),
+        "b.one": ("failed", "5.1", "Not written yet: p/b.py: later: see section 5.1."),
+        "b.two": ("failed", "5.2", "Wrong."),
+        "report": ("awaiting_marks", "6", "Marked by a person."),
+    }
+    verdicts = tuple(
+        Verdict(i, status, 0.0, 1.0, message=message, handout=handout) for i, (status, handout, message) in outcomes.items()
+    )
+    results = replace(make_results(load_assignment(), "mine"), verdicts=verdicts)
     unwritten = {"p/b.py": ["first, section 5.1", "later, section 5.1"], "p/c.py": ["x, section 5.3"]}
-    assert what_to_do_first({"checks": checks}, unwritten, "docs/handout.md") == [
+    assert what_to_do_first(results, unwritten, "docs/handout.md") == [
         "a.two: It varies little. See section 4.2 of docs/handout.md.",
         "Write p/b.py: first, section 5.1 of docs/handout.md.",
     ]

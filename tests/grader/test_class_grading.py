@@ -14,7 +14,7 @@ from grader.pipeline import grading
 from grader.pipeline.kept_reports import kept_names, read_reports
 from grader.pipeline.results import PASSED, Verdict
 from grader.pipeline.run_folder import RECORDS, held, keep_earlier
-from grader.pipeline.summary import Row, table
+from grader.pipeline.summary import SummaryRow, summary_lines
 
 GRADED = "2 in all: 2 graded."
 
@@ -95,7 +95,7 @@ def test_another_work_profile_or_grader_is_graded_and_the_earlier_result_is_kept
     if change == "profile":
         code = main(["grade", str(tmp_path / "ada.zip"), "--profile", "quick", "--out", str(tmp_path / "out")])
     assert code == 0 and results("ada", "earlier/1") == before and results("ada") != before
-    assert change == "profile" or f"graded before, and now with another {change}" in out
+    assert change == "profile" or f"graded before, and graded again because this has changed: {change}" in out
 
 
 def test_another_seed_than_the_finished_one_is_said_and_needs_again(pack, runs, grade, results):
@@ -103,8 +103,8 @@ def test_another_seed_than_the_finished_one_is_said_and_needs_again(pack, runs, 
     grade(path, "--seed", "5")
     code, out, err = grade(path, "--seed", "7")
     assert code == 2 and runs == ["ada"] and results("ada")["seed"] == 5
-    assert err == "ada is finished with seed 5: to grade it with seed 7 as well, add --again\n"
-    assert "finished with seed 5, not 7: --again is needed." in out
+    assert err == "ada was graded with seed 5: to grade it with seed 7 as well, add --again\n"
+    assert "graded with seed 5, not 7; add --again." in out
     assert grade(path, "--seed", "5")[0] == 0 and runs == ["ada"]
     assert grade(path, "--seed", "7", "--again")[0] == 0
     assert (results("ada")["seed"], results("ada", "earlier/1")["seed"]) == (7, 5)
@@ -116,7 +116,7 @@ def test_an_altered_result_is_kept_and_graded_again(pack, runs, grade, results, 
     record = tmp_path / "out/ada/results.json"
     record.write_text(record.read_text(encoding="utf-8").replace('"seed"', '"sown"'), encoding="utf-8")
     code, out, _ = grade(path)
-    assert code == 0 and "the one there was altered or is damaged" in out
+    assert code == 0 and "the record itself, which was altered or is damaged" in out
     assert runs == ["ada", "ada"] and "sown" in results("ada", "earlier/1")
 
 
@@ -160,7 +160,7 @@ def test_a_second_grader_in_the_same_folder_is_refused_and_harms_nothing(pack, r
     with held(tmp_path / "out"):
         code, _, err = grade(path)
         assert code == 2 and err.count("\n") == 1
-        assert err.startswith(f"grader: another grader (process {os.getpid()} on ") and "name another folder by --out" in err
+        assert err.startswith(f"grader: another grader (process {os.getpid()} on ") and "name another folder with --out" in err
         assert runs == [] and not (tmp_path / "out/ada").exists()
     assert grade(path)[0] == 0 and runs == ["ada"]
 
@@ -214,8 +214,8 @@ def test_a_file_that_is_missing_in_a_part_is_told_in_the_table(pack, runs, grade
 
 
 def test_a_long_or_hostile_name_keeps_the_table_in_one_line_each(capsys):
-    rows = [Row("n" * 300, "refused", reasons=("a reason",)), Row("\x1b[2J", "graded", "1 of 70")]
-    lines = list(table(rows))
+    rows = [SummaryRow("n" * 300, "refused", reasons=("a reason",)), SummaryRow("\x1b[2J", "graded", "1 of 70")]
+    lines = list(summary_lines(rows))
     assert len(lines) == 4 and lines[1].index("refused") == lines[2].index("graded") == lines[0].index("outcome")
 
 
@@ -237,7 +237,7 @@ def test_reports_are_kept_and_a_later_one_does_not_make_the_programs_graded_agai
     before = results("ada")
     pack(".zip", {**WORK, "report.pdf": b"second"}, "ada")
     code, out, _ = grade(path)
-    assert code == 0 and runs == ["ada"] and results("ada") == before and "its reports are others than before" in out
+    assert code == 0 and runs == ["ada"] and results("ada") == before and "its reports have changed" in out
     assert read_reports(folder) == {"report.pdf": b"second"}
     assert read_reports(folder / "earlier/1") == {"report.pdf": b"first", "report/a.png": b"png"}
 

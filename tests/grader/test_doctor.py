@@ -12,7 +12,7 @@ from grader import __main__ as program
 from grader.confinement import doctor, sandbox
 from grader.confinement.sandbox import LEVELS, WITH_NAMESPACES, Sandbox, find_sandbox, try_level
 from grader.pipeline import commands, grading
-from grader.pipeline.summary import GRADED, Row
+from grader.pipeline.summary import GRADED, SummaryRow
 
 ROOT = Path(__file__).resolve().parents[2]
 MACHINE = ROOT / "tests" / "machine.py"
@@ -89,7 +89,7 @@ def weak(monkeypatch):
     """A machine that offers rlimits alone, and a grading that is only noted."""
     graded = []
     monkeypatch.setattr(commands, "find_sandbox", lambda _: Sandbox("rlimits", False))
-    monkeypatch.setattr(commands, "grade_class", lambda paths, *_: graded.extend(paths) or [Row("work", GRADED)])
+    monkeypatch.setattr(commands, "grade_class", lambda paths, *_: graded.extend(paths) or [SummaryRow("work", GRADED)])
     return graded
 
 

@@ -84,7 +84,7 @@ def test_two_engines_side_by_side_are_for_a_person_and_both_named_with_what_to_w
     with pytest.raises(CouldNotGrade) as caught:
         sources(two)
     sentence = str(caught.value)
-    assert sentence.startswith("Two engines stand side by side (Minimax/engine.cpp, Minimax/old/engine_v1.cpp): write a file")
+    assert sentence.startswith("There is more than one engine (Minimax/engine.cpp, Minimax/old/engine_v1.cpp): write a file")
     assert "\n" not in sentence
     assert sources(two, sentence[sentence.index("engine.sources") :].encode()) == example_in(sentence)
     assert sources(two, b'[engine]\nsources = ["Minimax/old/engine_v1.cpp"]') == ["Minimax/old/engine_v1.cpp"]
@@ -136,7 +136,7 @@ def test_a_text_that_looks_like_comments_without_end_is_read_in_no_time(sources)
 
 
 def test_a_submission_without_a_source_of_its_own_has_no_engine(fault):
-    assert fault({"AlphaZero/a.py": b"", "Minimax/engine.h": ENGINE}).startswith("No engine was found: expected a .cpp file")
+    assert fault({"AlphaZero/a.py": b"", "Minimax/engine.h": ENGINE}).startswith("There is no engine: expected a .cpp file")
 
 
 def test_sources_without_the_header_are_no_engine(fault):
@@ -180,7 +180,7 @@ def test_the_list_says_which_sources_count_and_in_which_order(sources, mark):
 )
 def test_a_list_that_is_none_is_one_sentence_with_an_example(fault, listed):
     sentence = fault(OWN, listed)
-    assert sentence.startswith("submission.toml was not understood: expected [engine] on a line of its own")
+    assert sentence.startswith("submission.toml cannot be read: expected [engine] on one line")
     assert example_in(sentence) == ["Minimax/my_engine.cpp", "Minimax/search.cpp"]
 
 
@@ -199,7 +199,7 @@ def test_a_list_that_is_none_is_one_sentence_with_an_example(fault, listed):
 )
 def test_a_listed_source_that_the_submission_lacks_is_named(fault, name):
     sentence = fault(OWN, f'[engine]\nsources = ["Minimax/engine.cpp", "{name}"]'.encode())
-    assert sentence == f"submission.toml names {name}, which is no collected .cpp file of the submission."
+    assert sentence == f"submission.toml names {name}, but the submission has no such .cpp file that is collected."
 
 
 def test_a_listed_name_with_a_line_break_stays_one_sentence(fault):
@@ -218,11 +218,11 @@ BROKEN = {
     "a missing definition": ({"Minimax/a.cpp": "void init();\nint main() { init(); }\n"}, "undefined reference to `init()'"),
     "assembly of no machine": (
         {"Minimax/a.cpp": 'int main() {\n  asm("frobnicate %eax");\n}\n'},
-        "the assembler refuses inline assembly at Minimax/a.cpp:2: no such instruction: `frobnicate %eax'",
+        "the assembler rejects the inline assembly at Minimax/a.cpp:2: no such instruction: `frobnicate %eax'",
     ),
     "assembly that includes a file": (
         {"Minimax/a.cpp": 'asm(".incbin \\"/nowhere\\"");\n' + WHOLE},
-        "the assembler refuses inline assembly: file not found: /nowhere",
+        "the assembler rejects the inline assembly: file not found: /nowhere",
     ),
     "two mains": ({"Minimax/a.cpp": WHOLE, "Minimax/b.cpp": WHOLE}, "multiple definition of `main'"),
 }
@@ -281,7 +281,7 @@ with open(sys.argv[-1], "w") as made: made.write("an engine")
 def test_a_machine_that_is_too_busy_to_compile_is_nobodys_fault(build, monkeypatch):
     monkeypatch.setattr(engine_build, "cpu_allowance", lambda limit_s: Allowance(limit_s, 60.0, 0.5))
     with pytest.raises(
-        CouldNotGrade, match=r"^this machine was too busy to compile the engine: the compiler computed for 0 of"
+        CouldNotGrade, match=r"^this machine was too busy to compile the engine: the compiler got 0 s of CPU time in"
     ):
         build({"Minimax/a.cpp": WHOLE}, compile_command=("sh", "-c", "sleep 60"))
 

@@ -12,7 +12,7 @@ import pytest
 from course_tools import enter, nbgrader, resealed, rows
 
 from common.errors import UsageError
-from grader.instructor.gradebook import as_comment, find_results, read_result, read_roster
+from grader.instructor.gradebook_entries import as_comment, find_results, read_entry, read_roster
 from grader.pipeline.results import COULD_NOT_GRADE, FAILED
 
 # ------------------------------------------------------------------------------------------------------ results
@@ -35,7 +35,7 @@ def test_a_result_that_cannot_be_used_gives_one_sentence(tmp_path, graded_as, as
             data = resealed(data, path.parent)
         path.write_text(json.dumps(data) if text is None else text)
         with pytest.raises(UsageError, match=match) as caught:
-            read_result(path, assignment)
+            read_entry(path, assignment)
         assert "\n" not in str(caught.value)
 
     whole = graded_as("one").read_text()
@@ -45,7 +45,7 @@ def test_a_result_that_cannot_be_used_gives_one_sentence(tmp_path, graded_as, as
     refused("carries no checksum", text='{"assignment": "gomoku", "checks": 3}')
     refused("was altered after the grading", text=whole.replace('"points": 30', '"points": 29'))
     refused("lacks or misspells", lambda d: d.update(checks=3))
-    refused("assignment 'chess'", lambda d: d.update(assignment="chess"))
+    refused("belongs to 'chess'", lambda d: d.update(assignment="chess"))
     refused("other checks or points", lambda d: d["checks"].pop(0))
     refused("other checks or points", lambda d: d["checks"][0].update(max_points=5))
     refused("lacks or misspells", lambda d: d["checks"][0].update(points=1000))
@@ -53,9 +53,9 @@ def test_a_result_that_cannot_be_used_gives_one_sentence(tmp_path, graded_as, as
     refused("lacks or misspells", lambda d: d["checks"][0].update(status="excellent"))
     graded_as("one").unlink()
     with pytest.raises(UsageError, match="holds an unfinished run"):
-        read_result(tmp_path / "out" / "one" / "results.json", assignment)
+        read_entry(tmp_path / "out" / "one" / "results.json", assignment)
     with pytest.raises(UsageError, match=r"expected a results\.json at .*: No such file"):
-        read_result(tmp_path / "nothing.json", assignment)
+        read_entry(tmp_path / "nothing.json", assignment)
 
 
 def test_a_roster_is_a_csv_file_with_ids_that_differ_and_can_name_a_folder(tmp_path):
@@ -148,7 +148,7 @@ def test_a_second_run_changes_nothing_and_a_regrade_only_what_the_program_gave(g
     assert enter(course, path) == 0
     assert rows(opened) == before
     assert (course / "autograded/alice/gomoku/report.ipynb").read_bytes() == sheet
-    assert "marks by hand that stay: minimax.win_rate 25 (program 30)" in capsys.readouterr().out
+    assert "marks given by hand and kept: minimax.win_rate 25 (program 30)" in capsys.readouterr().out
 
     fell = {"status": FAILED, "points": 3.0, "message": "Lost.", "seen": ""}
     graded_as("alice", {"minimax.win_rate": fell, "network.load": {**fell, "points": 0.0}})
@@ -191,7 +191,7 @@ def test_a_roster_gives_ids_and_names_and_leaves_out_whom_it_does_not_name(tmp_p
     assert enter(course, tmp_path / "out", "--students", roster) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "names no student for the submission 'stranger'; nothing was written for it" in error
+    assert "lists no student for the submission 'stranger'; nothing was written for it" in error
     assert {student for student, _ in rows(opened)} == {"s1"}
     with opened() as gradebook:
         assert {(student.id, student.first_name) for student in gradebook.students} == {("s1", "Alice"), ("s2", "Bob")}
@@ -209,9 +209,9 @@ def test_who_is_without_a_result_is_named_and_an_unreadable_result_is_told_from_
     assert enter(course, tmp_path / "out", "--students", roster) == 2
     said = capsys.readouterr()
     assert "1 of 4 results were entered" in said.out
-    assert "3 of the 6 students of the roster whose result cannot be read: s2 (bob), s3 (carol), s4 (dave)\n" in said.out
-    assert "2 of the 6 students of the roster without any result: s5 (erin), frank\n" in said.out
-    assert "since the archive was refused: dave.zip is a RAR archive" in said.err and said.err.count("\n") == 3
+    assert "3 of the 6 students on the roster have a result that cannot be read: s2 (bob), s3 (carol), s4 (dave)\n" in said.out
+    assert "2 of the 6 students on the roster have no result: s5 (erin), frank\n" in said.out
+    assert "because the archive was refused: dave.zip is a RAR archive" in said.err and said.err.count("\n") == 3
 
 
 def test_a_result_of_an_earlier_archive_than_the_refused_one_is_entered_and_told(tmp_path, graded_as, course, api, capsys):
@@ -241,7 +241,9 @@ def test_reports_lie_beside_the_sheet_that_names_them(tmp_path, graded_as, cours
 
 def test_an_archives_name_that_is_html_is_no_student_id(graded_as, course, api, capsys):
     assert enter(course, graded_as("<svg onload=alert(1)>")) == 2
-    assert "expected a student id that can name a folder and is no HTML; got '<svg onload=alert(1)>'" in capsys.readouterr().err
+    assert (
+        "expected a student id that can name a folder and holds no HTML; got '<svg onload=alert(1)>'" in capsys.readouterr().err
+    )
     assert not (course / "autograded").exists()
 
 
@@ -256,7 +258,7 @@ def test_two_results_of_one_student_are_refused_before_anything_is_written(tmp_p
     one = graded_as("alice")
     again = shutil.copytree(one.parent, tmp_path / "again")
     assert enter(course, one, again) == 2
-    assert "more were given for alice, nothing was written" in capsys.readouterr().err
+    assert "got several for alice. Nothing was written" in capsys.readouterr().err
     assert not (course / "gradebook.db").exists()
 
 
@@ -279,7 +281,7 @@ def test_submissions_for_other_cells_are_never_overwritten(graded_as, course, op
     rubric = course / "rubric.toml"
     rubric.write_text(rubric.read_text().replace('id = "engine"', 'id = "motor"'))
     assert enter(course, path) == 2
-    assert "holds submissions for other cells" in capsys.readouterr().err
+    assert "holds submissions for cells that differ" in capsys.readouterr().err
     assert rows(opened) == before
 
 

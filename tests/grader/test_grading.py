@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,12 @@ def test_unfilled_stubs_get_nothing_and_one_sentence_each_and_no_engine_is_no_ze
 
 def test_what_breaks_at_import_is_named_and_the_rest_is_graded(submission, graded):
     broken = {"AlphaZero/mcts_pure.py": "def broken(:\n", "AlphaZero/policy_value_net_torch.py": "import sys\nsys.exit(0)\n"}
+    searches = [
+        (ROOT / "instructor/reference/AlphaZero" / f"{name}.py").read_text() for name in ("mcts_pure", "mcts_alphaZero")
+    ]
+    node = re.search(r"^class TreeNode:.*?(?=^class )", searches[0], re.MULTILINE | re.DOTALL)[0]
+    own_node = searches[1].replace("from AlphaZero.mcts_pure import TreeNode\n", f"\n\n{node}")
+    broken["AlphaZero/mcts_alphaZero.py"] = own_node  # does not lean on the broken file
     checks, results = graded(submission("broken", {**NO_ENGINE, **broken}))
     assert checks["mcts_pure.tree"]["message"] == "SyntaxError: invalid syntax (AlphaZero/mcts_pure.py, line 1)."
     assert checks["network.layers"]["message"].startswith("SystemExit: 0 (AlphaZero/policy_value_net_torch.py")

@@ -262,7 +262,7 @@ def test_a_kit_that_is_there_is_not_touched(tree, tmp_path, capsys):
 
 def test_a_pattern_that_finds_nothing_is_named(tree, tmp_path, capsys):
     (tree / "LICENSE").unlink()
-    assert sentence(tree, tmp_path / "out", capsys).endswith("none fits LICENSE")
+    assert sentence(tree, tmp_path / "out", capsys).endswith("no file matches LICENSE")
 
 
 def test_without_a_reference_there_is_no_release(tree, tmp_path, capsys):

@@ -14,7 +14,7 @@ from common.errors import UsageError
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import replay
-from grader.instructor.gradebook import read_result
+from grader.instructor.gradebook_entries import read_entry
 from grader.pipeline.grading import grade
 from grader.pipeline.order import Order
 from grader.pipeline.results import Verdict
@@ -60,7 +60,7 @@ def contents(folder):
 def test_verdicts_are_repeated_beside_the_recorded_ones_and_the_record_stays(run, tmp_path):
     before = contents(run)
     code, said, _ = call(run, "mcts_pure", "--out", tmp_path / "again")
-    assert code == 0 and "4 of 4 verdicts are the same" in said and "Not as it was then" not in said
+    assert code == 0 and "4 of 4 verdicts are the same" in said and "Changed since the grading" not in said
     tree = said[said.index("mcts_pure.tree: same") :]
     recorded, repeated = (next(line for line in tree.splitlines() if word in line) for word in ("recorded", "repeated"))
     assert "failed 0/2: " in recorded and recorded.replace("recorded", "repeated") == repeated
@@ -83,7 +83,7 @@ def test_a_verdict_that_differs_is_shown_with_what_differs_since(run, tmp_path, 
     path.write_text(json.dumps(resealed(results, run)))
     lines = []
     assert replay.main(path, ["mcts_pure.tree"], tmp_path / "again", lines.append, level=None) == 1
-    assert [line for line in lines if line.startswith("Not as it was then: torch 1.0, now ")]
+    assert [line for line in lines if line.startswith("Changed since the grading: torch 1.0, now ")]
     assert "mcts_pure.tree: DIFFERENT" in lines and lines[-1].startswith("0 of 1 verdicts are the same")
 
 
@@ -120,7 +120,7 @@ def test_what_was_altered_is_noticed_and_not_entered(run, tmp_path, alter):
     assert code == 2 and said == "" and ALTERATIONS[alter] in sentence and sentence.count("\n") == 1
     assert not (tmp_path / "again").exists()
     with pytest.raises(UsageError, match=ALTERATIONS[alter]):
-        read_result(run / "results.json", load_assignment())
+        read_entry(run / "results.json", load_assignment())
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_wrong_call_gets_one_sentence(run, arguments, sentence):
 def test_a_match_is_compared_by_counts_and_interval():
     told = "Won 5, lost 3, drew 0 of 8 games (8 distinct; score rate 0.62, 95 % interval 0.31 to 0.86)."
     match = Verdict("minimax.win_rate", "partial", 23.0, 30.0, told, "4.4", seen=told, evidence={"match": {"plays": 8}})
-    lines = replay.compare(match, replace(match, points=20.0, message=told.replace("5", "4", 1)))
+    lines = replay.comparison(match, replace(match, points=20.0, message=told.replace("5", "4", 1)))
     assert lines[0] == "minimax.win_rate: DIFFERENT" and any("compare the intervals" in line for line in lines)
     assert any("recorded  partial 23/30: Won 5" in line for line in lines)
     assert any("repeated  partial 20/30: Won 4" in line for line in lines)
@@ -169,13 +169,13 @@ def test_a_difference_in_games_of_a_busy_machine_is_told_with_its_likely_cause(b
         )
         for name, points in (("recorded", 23.0), ("repeated", 25.0))
     }
-    lines = replay.compare(verdicts["recorded"], verdicts["repeated"])
+    lines = replay.comparison(verdicts["recorded"], verdicts["repeated"])
     told = [line for line in lines if "busy machine" in line]
     assert len(told) == 1 and f"{busy} on a busy machine: Other programs withheld 50 % of the time in 1 of 1 games." in told[0]
-    assert "repeat it on a free machine" in told[0]
+    assert "repeat it on an idle machine" in told[0]
 
 
 @pytest.mark.parametrize("games", [[{"index": 3}], 150, ["x"], None])
 def test_games_of_an_earlier_version_tell_nothing_of_the_machine(games):
     verdict = Verdict("training.never_loses", "passed", 5.0, 5.0, "As expected.", "5.5", evidence={"games": games})
-    assert not any("busy" in line for line in replay.compare(verdict, verdict))
+    assert not any("busy" in line for line in replay.comparison(verdict, verdict))

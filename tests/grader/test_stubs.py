@@ -112,14 +112,14 @@ WRONG = {
     "over two functions": (
         f"def f():\n    a = 1\n{BEGIN}    return a\n\n\ndef g():\n    b = 1\n{END}    return b\n",
         7,
-        "of its block",
+        "outside its block",
     ),
     "over two methods": (
         f"class A:\n  def f(self):\n{BEGIN}    a = 1\n  def g(self):\n    b = 1\n{END}",
         5,
-        "of line 3 goes on",
+        "of line 3 continues",
     ),
-    "over an else": (f"def f():\n  if a:\n{BEGIN}    b = 1\n  else:\n{END}    b = 2\n", 5, "of line 3 goes on"),
+    "over an else": (f"def f():\n  if a:\n{BEGIN}    b = 1\n  else:\n{END}    b = 2\n", 5, "of line 3 continues"),
     "no Python": ("def f(:\n", 1, "invalid syntax"),
 }
 

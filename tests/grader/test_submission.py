@@ -60,7 +60,7 @@ def test_what_does_not_count_is_listed_with_its_reason(pack, read, kind):
         "Minimax/engine": "not collected by the assignment",
         "Minimax/baseline.cpp": handed_out,
         "Minimax/AIController.h": handed_out,
-        "arena/match/referee.py": handed_out,
+        "arena/match/referee.py": framework,
         "Board/game_board.py": framework,
         "train.py": framework,
     }
@@ -187,7 +187,9 @@ def test_reports_beyond_the_caps_are_named_and_the_work_counts(pack, read, monke
     monkeypatch.setattr(submission, "MAX_REPORT_BYTES", 100)
     seen = read(pack(".zip", {**WORK, "report.pdf": bytes(101), "report.md": b"short"}))
     assert seen.files == WORK and seen.report_files == {"report.md": b"short"}
-    assert seen.notes == ("The report report.pdf is not kept: with it the reports are larger or more than anybody reads.",)
+    assert seen.notes == (
+        "The report report.pdf is not kept: with it, the reports would be too large or too many for a person to read.",
+    )
 
 
 @pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
@@ -231,7 +233,7 @@ def test_a_name_that_leads_out_of_the_archive_is_listed_and_its_file_lands_nowhe
 ):
     name = UNSAFE[unsafe]
     seen = read(pack(kind, {**WORK, name: b"int evil;"}))
-    reason = "a name that leaves the archive's folder or is no plain path"
+    reason = "a name that leads out of the archive's folder or is not a plain path"
     assert seen.files == WORK and seen.ignored == ((repr(name), reason),)
     place = build_workspace(assignment, seen, tmp_path / "in" / "workspace")
     assert not list(tmp_path.rglob("*evil.cpp")) and place == tmp_path / "in" / "workspace"
@@ -247,7 +249,7 @@ def test_a_second_member_of_the_same_name_is_listed_or_refused(pack, read, refus
     seen = read(pack(kind, [*WORK.items(), (f"./{ENGINE}", WORK[ENGINE])]))
     assert seen.files == WORK and seen.ignored == ((ENGINE, "a second member of the same name"),)
     other = pack(kind, [*WORK.items(), (f"./{ENGINE}", b"int second;"), ("x.txt", b"1"), ("x.txt", b"2")])
-    assert f"{ENGINE} stands in it twice with different contents" in refusal(other)
+    assert f"{ENGINE} is in it twice with different contents" in refusal(other)
 
 
 @pytest.mark.parametrize("kind", ["folder", *ARCHIVES])

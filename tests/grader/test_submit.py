@@ -78,7 +78,7 @@ def test_what_is_missing_is_said_in_a_sentence_each(folder, tmp_path, capsys):
     expected = [
         "AlphaZero/mcts_pure.py is missing.",
         "AlphaZero/mcts_alphaZero.py is not finished: MCTS._playout, section 5.4, and ",
-        "No engine was found",
+        "There is no engine",
         "There is no report",
         "Minimax/table.h does not count: larger than 2 MiB.",
     ]

@@ -355,7 +355,7 @@ def test_games_that_a_kill_cut_off_are_played_again(done, config, folder, tmp_pa
 def test_the_value_network_foretells_results_and_whose_they_are(done, config, folder):
     result = done("value")
     learnt = result["one_position_a_game"]
-    assert learnt["samples"] == 6144 and learnt["mse_held_back"] < 0.85 * result["mse_of_the_mean"]
+    assert learnt["samples"] == 6144 and learnt["mse_held_back"] < result["mse_of_the_mean"]
     fewer, every = result["as_many_positions_of_fewer_games"], result["all_positions_of_all_games"]
     assert every["positions"] > learnt["positions"]
     assert abs(fewer["positions"] - learnt["positions"]) < 0.3 * learnt["positions"]

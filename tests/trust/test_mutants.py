@@ -73,13 +73,14 @@ def test_a_row_that_is_not_as_expected_is_told_and_ends_with_1(tmp_path, monkeyp
     assert faults({"a.one": None}, luck=("a.two",)) == {}
     assert faults({"a.one": None}) == {"a.two": "gave 50%"}
     assert faults({"a.one": None, "a.two": None, "a.three": None}) == {"a.three": "noticed nothing"}
-    assert faults({"a.one": None, "a.two": 0.25}) == {"a.two": "gave 50% in place of 25%"}
+    assert faults({"a.one": None, "a.two": 0.25}) == {"a.two": "gave 50% instead of 25%"}
     assert faults({"a.one": None, "a.two": None, "a.four": None}) == {"a.four": "did not run"}
     assert faults({"a.one": None, "a.two": None}, says="the sign") == {"a.one": "does not say 'the sign'"}
-    row = trust.Row("mutants", "m", 1, {}, ("a.three",), ("a.long",), {}, {"a.three": "noticed nothing"}, 1.0)
+    row = trust.SampleRow("mutants", "m", 1, {}, ("a.three",), ("a.long",), {}, {"a.three": "noticed nothing"}, 1.0)
     monkeypatch.setattr(trust, "run_sample", lambda *_, **__: row)
     lines = []
-    assert trust.main("wrong-view", ("mutants",), range(1, 3), tmp_path, lines.append, jobs=2) == 1
+    options = trust.TrustOptions("wrong-view", ("mutants",), range(1, 3), tmp_path, jobs=2)
+    assert trust.main(options, lines.append) == 1
     assert any(line.endswith("NO: a.three noticed nothing") for line in lines) and "a.long" in lines[-1]
     assert any(line.startswith("a.three  wrong in 2 of 2 runs") for line in lines)
     rows = json.loads((tmp_path / "rows.json").read_text())

@@ -24,7 +24,7 @@ from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
 from grader.judge.support.protocol_games import Side
 from grader.judge.support.ruling import Ruling
-from grader.pipeline.engine_build import MESSAGE_LETTERS, build_engine, build_opponent, engine_sources
+from grader.pipeline.engine_build import MESSAGE_CHARACTERS, build_engine, build_opponent, engine_sources
 from grader.pipeline.run import Run
 
 # An engine that plays one square in n outside the centre is found with probability 1 - (1 - 1 / n)^12.
@@ -97,7 +97,7 @@ def test_build(built: Built, ruling: Ruling) -> None:
     """
     ruling.expected = "The sources of one engine compile together without an error."
     built.require()
-    compiled = ", ".join(built.sources)[:MESSAGE_LETTERS]
+    compiled = ", ".join(built.sources)[:MESSAGE_CHARACTERS]
     ruling.seen = f"Compiled: {compiled}. {built.warnings[:2000] or 'There are no warnings.'}"
 
 

@@ -1,0 +1,174 @@
+"""What enters the gradebook: the program points and comments of each results.json, and the course's roster."""
+
+from __future__ import annotations
+
+import csv
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import UsageError
+from common.text import on_screen
+from grader.assignment import Assignment
+from grader.pipeline.results import COULD_NOT_GRADE, PASSED, RESULTS, RUN, Verdict, read_results
+from grader.pipeline.run_folder import REFUSAL_FILE
+
+COMMENT_LIMIT, COMMENT_WIDTH = 2000, 100
+NOTHING_TO_SAY = "As expected."  # the message of most checks that passed; a comment on each would bury the others
+
+
+@dataclass(frozen=True)
+class Student:
+    """A line of the roster; `submission` is the name of the archive or folder without its suffix."""
+
+    id: str
+    submission: str
+    names: dict[str, str]
+
+
+@dataclass(frozen=True)
+class CheckEntry:
+    """What the gradebook gets for one check; `points` is None if the check could not be graded."""
+
+    id: str
+    points: float | None
+    comment: str | None
+
+
+@dataclass(frozen=True)
+class GradebookEntry:
+    """What the gradebook gets from one results.json."""
+
+    path: Path
+    submission: str
+    profile: str
+    seed: int
+    checks: tuple[CheckEntry, ...]
+    reports: tuple[str, ...]
+
+    @property
+    def points(self) -> float:
+        return sum(check.points or 0.0 for check in self.checks)
+
+    @property
+    def could_not_grade(self) -> list[str]:
+        return [check.id for check in self.checks if check.points is None]
+
+
+def find_results(paths: Sequence[Path]) -> list[Path]:
+    """The results.json files that the paths stand for.
+
+    Unfinished runs and refused archives are listed too: reading one raises the sentence that says so.
+
+    Args:
+        paths: each a results.json, the folder of one, or a folder of such folders.
+    """
+    found: list[Path] = []
+    for path in paths:
+        inside = [path / RESULTS] if path.is_dir() else [path]
+        if path.is_dir() and not _holds_a_run(path):
+            folders = sorted(child for child in path.iterdir() if child.is_dir())
+            inside = [folder / RESULTS for folder in folders if _holds_a_run(folder)]
+            if not inside:
+                raise UsageError(f"expected results.json, or folders that hold one, in {path}; found neither")
+        found += [name for name in inside if name not in found]
+    return found
+
+
+def _holds_a_run(folder: Path) -> bool:
+    return any((folder / name).exists() for name in (RESULTS, RUN, REFUSAL_FILE))
+
+
+def read_entry(path: Path, assignment: Assignment) -> GradebookEntry:
+    """Read and check one results.json.
+
+    Raises:
+        UsageError: the file is missing, damaged or altered, the run is unfinished, or the result belongs to another
+            assignment or to other checks or points.
+    """
+    if not path.exists() and (refusal := refusal_of(path.parent)):
+        raise UsageError(f"{path.parent} holds no result, because the archive was refused: {refusal}")
+    if not path.exists() and (path.parent / RUN).exists():
+        raise UsageError(f"{path.parent} holds an unfinished run; give the same grade command again to finish it")
+    results = read_results(path)
+    if results.assignment != assignment.id:
+        raise UsageError(f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}")
+    program = {verdict.id: verdict for verdict in results.program}
+    points = {check.id: check.points for check in assignment.checks}
+    if {verdict.id: verdict.max_points for verdict in results.program} != points:
+        raise UsageError(f"{path} was graded with other checks or points than assignment.toml has now; grade it again")
+    return GradebookEntry(
+        path=path,
+        submission=results.submission,
+        profile=results.profile,
+        seed=results.seed,
+        checks=tuple(_check_entry(program[check.id]) for check in assignment.checks),
+        reports=results.reports,
+    )
+
+
+def refusal_of(folder: Path) -> str:
+    """Why the latest archive of this name was refused; empty if it was not."""
+    try:
+        return " ".join((folder / REFUSAL_FILE).read_text(encoding="utf-8", errors="replace").split())
+    except OSError:
+        return ""
+
+
+def _check_entry(verdict: Verdict) -> CheckEntry:
+    lines = [verdict.message]
+    if verdict.status == COULD_NOT_GRADE:
+        lines = ["This check could not be graded; a person has to look.", *lines]
+    if verdict.status != PASSED:
+        lines += [f"{word}: {text}" for word, text in (("Expected", verdict.expected), ("Seen", verdict.seen)) if text]
+        lines.append(f"Handout section {verdict.handout}.")
+    comment = None if lines == [NOTHING_TO_SAY] else as_comment("\n".join(lines))
+    return CheckEntry(verdict.id, None if verdict.status == COULD_NOT_GRADE else verdict.points, comment)
+
+
+def as_comment(text: str) -> str:
+    """The text as an indented block, which nbgrader's Markdown shows literally: it may quote output of a student's program."""
+    clean = on_screen(text, keep="\n")[:COMMENT_LIMIT]
+    lines = [part for line in clean.split("\n") for part in textwrap.wrap(line, COMMENT_WIDTH)]
+    return "\n".join(f"    {line}" for line in lines)
+
+
+def read_roster(path: Path) -> tuple[Student, ...]:
+    """Read the roster: a CSV file with the column `id` and optionally `submission` (default: the id), `first_name`,
+    `last_name` and `email`.
+
+    Raises:
+        UsageError: the file cannot be read, lacks the column, lists a student or submission twice, or has an unusable id or
+            name.
+    """
+    students: list[Student] = []
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            if "id" not in (rows.fieldnames or []):
+                raise UsageError(f"{path}: expected a column id in the first line; got {', '.join(rows.fieldnames or [])!r}")
+            for row in rows:
+                fields = {key: (value or "").strip() for key, value in row.items() if isinstance(key, str)}
+                names = {key: fields[key] for key in ("first_name", "last_name", "email") if fields.get(key)}
+                student = Student(fields["id"], fields.get("submission") or fields["id"], names)
+                require_student_id(student.id, f"{path}, line {rows.line_num}")
+                if strange := [name for key, name in names.items() if key != "email" and ("<" in name or ">" in name)]:
+                    raise UsageError(
+                        f"{path}, line {rows.line_num}: expected names without < and >, which formgrader shows as HTML; "
+                        f"got {strange[0]!r}"
+                    )
+                for known in students:
+                    if student.id == known.id or student.submission == known.submission:
+                        raise UsageError(f"{path}, line {rows.line_num}: {student.id} or {student.submission} is listed twice")
+                students.append(student)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"expected a roster (CSV, UTF-8) at {path}: {error}") from error
+    return tuple(students)
+
+
+def require_student_id(student_id: str, where: str) -> None:
+    """UsageError for an id that is unsafe: nbgrader names a folder after it, and formgrader shows it as HTML."""
+    plain = student_id.isprintable() and student_id == student_id.strip() and len(student_id.encode()) <= 128
+    if not student_id or not plain or student_id.startswith(".") or any(c in student_id for c in '/\\*?[]{}"<>'):
+        raise UsageError(f"{where}: expected a student id that can name a folder and holds no HTML; got {student_id!r}")

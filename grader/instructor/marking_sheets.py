@@ -1,0 +1,105 @@
+"""The notebooks of `autograded/`, where formgrader and feedback look for them.
+
+Each student gets a marking sheet with the program's report beside it. A student's own notebook is never overwritten; it is
+made harmless (`grader.instructor.harmless`).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from common.errors import UsageError
+from common.files import write_whole
+from common.text import on_screen
+from grader.assignment import Assignment
+from grader.instructor.gradebook_entries import GradebookEntry, Student
+from grader.instructor.notebook import (
+    ANSWER,
+    INSTALL,
+    NOTEBOOK,
+    READ,
+    REPORT_NAME,
+    Cell,
+    notebook_text,
+    require_nbformat,
+    to_notebook,
+)
+from grader.pipeline.kept_reports import REPORTS, copy_reports
+from grader.pipeline.results import MALFORMED
+
+SHEET = "grader_marking_sheet"  # key in the metadata of a sheet written here, which tells it from a student's own notebook
+MAX_NOTEBOOK_BYTES = 64 << 20
+
+
+def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], student: Student, entry: GradebookEntry) -> None:
+    """Put a marking sheet and the program's report where formgrader and feedback look.
+
+    A notebook that is already there and is not a sheet is the student's, brought in by `nbgrader autograde`. It is kept.
+    """
+    folder = course / "autograded" / student.id / assignment.id
+    folder.mkdir(parents=True, exist_ok=True)
+    report = entry.path.with_name("report.html")
+    (folder / REPORT_NAME).unlink(missing_ok=True)  # a student may have handed it in with the notebook
+    if report.is_file():
+        shutil.copyfile(report, folder / REPORT_NAME)
+    copied = copy_reports(entry.path.parent, folder)
+    path = folder / f"{NOTEBOOK}.ipynb"
+    if path.exists() and not _is_sheet(path):
+        return
+    handed_in = " ".join(_literal(f"{REPORTS}/{name}") for name in copied) or "none"
+    if (left := len(entry.reports) - len(copied)) > 0:
+        handed_in += f" ({left} more only in the archive, among {' '.join(_literal(name) for name in entry.reports)})"
+    about = (
+        f"Submission {_literal(entry.submission)}, graded with profile {_literal(entry.profile)}, seed {entry.seed}: "
+        f"{entry.points:g} of {sum(check.points for check in assignment.checks):g} program points"
+        f"{f' ([report]({REPORT_NAME}))' if report.is_file() else ''}. Reports to read: {handed_in}."
+    )
+    sheet = [
+        cell if cell.kind != ANSWER else Cell(cell.id, ANSWER, "The student wrote nothing in this notebook.", cell.points)
+        for cell in cells
+    ]
+    sheet.insert(1, Cell("submission", READ, about))
+    write_whole(path, notebook_text(to_notebook(tuple(sheet), {SHEET: 1})))
+
+
+def make_harmless(path: Path) -> int:
+    """Rewrite a notebook of `autograded/` so that a marker can read all of it and nothing in it is active.
+
+    Returns:
+        How many links and pictures were removed.
+
+    Raises:
+        UsageError: the file is not a notebook, or a package that makes it harmless is not installed.
+    """
+    nbformat = require_nbformat()
+    try:
+        from grader.instructor.harmless import harmless_notebook
+    except ImportError as error:
+        raise UsageError(f"{error.name} is needed for students' notebooks and is not installed: {INSTALL}") from error
+    try:
+        if path.stat().st_size > MAX_NOTEBOOK_BYTES:
+            raise ValueError(f"it has more than {MAX_NOTEBOOK_BYTES >> 20} MiB")
+        given = nbformat.read(path, as_version=4)
+        nbformat.validate(given)
+    except (OSError, *MALFORMED, nbformat.ValidationError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"expected a notebook at {path}: {reason}; remove the file and run this command again") from error
+    notebook, removed = harmless_notebook(given)
+    if SHEET in given.metadata:
+        notebook.metadata[SHEET] = 1
+    write_whole(path, notebook_text(notebook))
+    return removed
+
+
+def _is_sheet(path: Path) -> bool:
+    try:
+        return SHEET in json.loads(path.read_text(encoding="utf-8"))["metadata"]
+    except MALFORMED:
+        return False
+
+
+def _literal(name: str) -> str:
+    """A student's text inside a line of Markdown, as a code span that no character in it can end."""
+    return "`" + on_screen(name).replace("`", "'") + "`"
