@@ -10,7 +10,7 @@ FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def on_screen(text: str, keep: str = "") -> str:
-    """Return the text on one line, with terminal control and text-direction characters replaced by spaces.
+    """Return the text on one line; control characters, text direction marks and the like become spaces.
 
     Args:
         keep: control characters to leave unchanged, such as a newline.

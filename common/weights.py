@@ -25,7 +25,7 @@ Network = TypeVar("Network")
 
 
 class WeightsError(ValueError):
-    """The file does not contain weights of this network for this board; the message is one sentence."""
+    """Raised when a file does not contain weights of this network for this board; the message is one sentence."""
 
 
 def expected_layout(width: int, height: int, block: int) -> dict[str, tuple[int, ...]]:

@@ -3,10 +3,10 @@
 A game is worth 1 (win), 1/2 (draw) or 0 (loss) to the agent; the mean of these values is the score rate. The true rate is the
 expected score rate of further games of the same kind, with openings and moves not seen yet. For this rate, games can depend on
 each other in two ways: the two games of a colour-reversed pair share their opening, and a game that repeats another move by
-move says nothing new. Clusters are the connected components under both relations. To compute the interval, the variance of the mean is
-estimated over clusters and converted into an effective number of games, which replaces the number of games in Wilson's interval
-(Wilson 1927). This is usual in survey statistics (Korn and Graubard 1998, with Student's t for few clusters; Kish 1965 for the
-bound). `effective_games` describes the steps.
+move says nothing new. Clusters are the connected components under both relations. To compute the interval, the variance of the
+mean is estimated over clusters and converted into an effective number of games, which replaces the number of games in Wilson's
+interval (Wilson 1927). This is usual in survey statistics (Korn and Graubard 1998, with Student's t for few clusters; Kish 1965
+for the bound). `effective_games` describes the steps.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ Both rest on one fact. The result of a game is x in [0, 1]: 1, 1/2 or 0. For a m
 convex in x, so its expectation is at most 1 for every distribution of x on [0, 1] with mean p: a draw is half a win and half a
 loss. Its products over games, and mixtures of these over q, are nonnegative supermartingales that start at 1. The probability
 that such a process ever reaches 1/alpha is at most alpha (Ville 1939; the method of mixtures: Robbins 1970, Howard et al.
-2021). The mixture here is over Beta(a, a), so after n games with sum S it equals B(S + a, n - S + a) / (B(a, a) p^S (1-p)^(n-S)). In a match of N games
-with final sum T, the p of the next game is the mean of the remaining games, (T - S) / (N - n): this is sampling without
-replacement (Waudby-Smith and Ramdas 2020, 2024).
+2021). The mixture here is over Beta(a, a), so after n games with sum S it equals B(S + a, n - S + a) / (B(a, a) p^S
+(1-p)^(n-S)). In a match of N games with final sum T, the p of the next game is the mean of the remaining games, (T - S) / (N -
+n): this is sampling without replacement (Waudby-Smith and Ramdas 2020, 2024).
 
 Assumptions about games:
 

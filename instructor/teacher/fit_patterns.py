@@ -7,8 +7,8 @@ each pattern occurs on the board, and a logistic regression predicts from these 
 
 The term in parentheses is the evaluation in evaluate.cpp, where v is PATTERN_VALUE, t is 1/6, r contains the four weights of
 double threats that can be played, and tempo is TEMPO. The scale a is arbitrary; it is set to the scale of the weights in use,
-so that scores keep their size. Every fifth game is held out and used to compare the fitted weights with those in use. The output is rounded
-and entered into patterns.h and evaluate.cpp by hand.
+so that scores keep their size. Every fifth game is held out and used to compare the fitted weights with those in use. The
+output is rounded and entered into patterns.h and evaluate.cpp by hand.
 """
 
 from __future__ import annotations
