@@ -1,4 +1,4 @@
-"""Gomocup engines at either seat, and course engines under a Gomocup manager."""
+"""Gomocup engines in either seat, and course engines under a Gomocup manager."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ INFORMATION = [
 
 @pytest.fixture
 def windows(pbrain, tmp_path):
-    """Makes specs of the Gomocup engine; what one is told goes to its log."""
+    """Return a function that makes specs of the Gomocup engine, which logs every line that it receives."""
 
     def make(fault="none", at=2, log=None):
         env = {} if log is None else {"PBRAIN_LOG": str(tmp_path / log)}
@@ -148,7 +148,7 @@ def test_games_at_either_seat_end_by_the_rules(pbrain, engines, opponent, plays)
 
 
 def converse(text, *engine, **env):
-    """The adapter's lines and exit code for a manager's commands."""
+    """Return the adapter's output lines and exit code for a manager's commands."""
     command = [sys.executable, "-m", "arena.engine.gomocup", *map(str, engine)]
     done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=ROOT, timeout=30, env={**os.environ, **env})
     assert "Traceback" not in done.stderr
@@ -272,7 +272,7 @@ def test_an_adapter_that_is_killed_leaves_no_engine(engines, number):
     assert eventually(lambda: all(is_dead(int(child)) for child in children))
 
 
-# ------------------------------------------------------------------- the whole way: course engine, adapter, arena
+# ------------------------------------------------------------------- end to end: course engine, adapter, arena
 
 
 def test_a_course_engine_behind_the_adapter_plays_in_the_arena(engines):

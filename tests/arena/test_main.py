@@ -1,4 +1,4 @@
-"""`python -m arena`: a recorded game is played again, and the machine is timed."""
+"""`python -m arena` replays recorded games and times the machine."""
 
 import json
 import sys
