@@ -316,15 +316,17 @@ class EngineProcess:
             return f"gave no answer within {allowance.wall_s:g} s"
         if doubtful:
             return (
-                f"gave no answer within {allowance.longest_s:g} s of wall clock, of which it computed for "
+                f"gave no answer within {allowance.longest_s:g} s of wall-clock time, during which it computed for "
                 f"{spent.cpu_s:.2f} s and waited {spent.withheld_s:.1f} s for a core that other programs had: too long to tell "
                 "whether it would have been in time"
             )
         if spent.cpu_s > allowance.cpu_s:
-            return f"gave no answer within {allowance.cpu_s:g} s of CPU time ({spent.wall_s:.1f} s of wall clock had passed)"
+            return (
+                f"gave no answer within {allowance.cpu_s:g} s of CPU time ({spent.wall_s:.1f} s of wall-clock time had passed)"
+            )
         busy = f", not counting {spent.withheld_s:.1f} s in which other programs had the core"
         return (
-            f"gave no answer within {allowance.wall_s:g} s of wall clock, of which it computed for {spent.cpu_s:.2f} s"
+            f"gave no answer within {allowance.wall_s:g} s of wall-clock time, during which it computed for {spent.cpu_s:.2f} s"
             + busy * (spent.withheld_s > WITHHELD_WORTH_TELLING_S)
         )
 

@@ -92,7 +92,7 @@ class OutOfTime(Exception):
     """
 
     def __init__(self, spent: Spent, doubtful: bool) -> None:
-        super().__init__(f"no answer after {spent.wall_s:.1f} s of wall clock and {spent.cpu_s:.2f} s of CPU time")
+        super().__init__(f"no answer after {spent.wall_s:.1f} s of wall-clock time and {spent.cpu_s:.2f} s of CPU time")
         self.spent, self.doubtful = spent, doubtful
 
 

@@ -54,7 +54,7 @@ class Load:
 
     @property
     def sentence(self) -> str:
-        """The load in words; empty if the machine was free."""
+        """The load as a sentence; empty if no game was played on a busy machine."""
         if not self.busy_games:
             return ""
         share = f"{100 * self.withheld_share:.0f} %"

@@ -130,8 +130,8 @@ def attempt(spec: EngineSpec, position: SuitePosition, limits: Limits) -> Attemp
             raise UsageError(f"expected an engine that starts; {spec.path} {failure}") from failure
         if not engine.took_position:
             raise UsageError(
-                f"{spec.path} does not take positions, and the protocol of a game cannot put it into one, so it cannot be "
-                f"tested: assign ai_set_stone in init() (section 4.4 of docs/handout.md) and rebuild it"
+                f"expected an engine that can set up positions; {spec.path} cannot, and the protocol of a game offers no other "
+                f"way, so it cannot be tested: assign ai_set_stone in init() (section 4.4 of docs/handout.md) and rebuild it"
             )
         answer, fault = None, ""
         try:

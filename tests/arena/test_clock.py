@@ -64,7 +64,7 @@ def test_a_busy_core_makes_no_answer_late_by_either_clock(busy_core):
 def test_one_that_sleeps_on_a_busy_core_is_late_all_the_same(busy_core, fault):
     with process(fault, move_s=0.6, wall_cap_s=1.0) as playing, pytest.raises(EngineFailure) as failure:
         playing.ask(SWAP)
-    assert failure.value.termination == "timeout" and "1 s of wall clock" in str(failure.value)
+    assert failure.value.termination == "timeout" and "1 s of wall-clock time" in str(failure.value)
     assert playing.spent.wall_s - playing.spent.withheld_s > 0.95
 
 
@@ -111,7 +111,7 @@ def test_one_that_sleeps_ends_at_the_cap_of_wall_clock_time():
     with process("late", move_s=0.2) as playing, pytest.raises(EngineFailure) as failure:
         playing.ask(SWAP)
     assert 1.3 < playing.spent.wall_s < 30  # without the cap it would have slept for a minute
-    assert "1.4 s of wall clock, of which it computed for 0.0" in str(failure.value)
+    assert "1.4 s of wall-clock time, during which it computed for 0.0" in str(failure.value)
 
 
 @pytest.mark.parametrize(("fault", "at_least"), [("ponder", 0.03), ("daemon", 0.03), ("wiped", 0.03), ("none", 0.0)])

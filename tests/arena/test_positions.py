@@ -142,7 +142,11 @@ def judge(*arguments):
 def test_an_engine_that_takes_no_positions_is_refused(plain):
     done = judge("--suite", plain)
     assert done.returncode == 2 and done.stdout == ""
-    assert "does not take positions" in done.stderr and "ai_set_stone" in done.stderr and done.stderr.count("\n") == 1
+    assert (
+        "expected an engine that can set up positions" in done.stderr
+        and "ai_set_stone" in done.stderr
+        and done.stderr.count("\n") == 1
+    )
 
 
 def script(tmp_path, body, name="engine"):

@@ -12,7 +12,7 @@ from arena.engine.process import ProcessTree, has_cpu_clock, is_dead
 
 pytestmark = pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show other programs' processes")
 
-# For each line that it reads, it starts a child in a session of its own, without environment, and then says so.
+# For each line of input, start a child in a session of its own, without any environment, and print its process id.
 FORKS = 'while read line; do setsid env -i sleep 60 </dev/null >/dev/null 2>&1 & echo "$!"; done'
 
 

@@ -99,7 +99,7 @@ def starved(monkeypatch):
 def test_a_doubtful_answer_is_nobodys_loss_after_the_game_was_played_again(starved):
     game = play_game(GameTask(misbehaving("win"), misbehaving("late", 2), seed=3))
     assert (game.termination, game.winner, game.faulty, game.is_decided) == ("undecided", None, None, False)
-    assert game.repeats == REPEATS and game.detail.startswith("white gave no answer within 0.3 s of wall clock")
+    assert game.repeats == REPEATS and game.detail.startswith("white gave no answer within 0.3 s of wall-clock time")
     assert len(game.moves) == 3 and len(game.move_s) == len(game.withheld_s) == 4
     assert GameRecord.from_json(json.loads(json.dumps(game.to_json()))) == game
 
