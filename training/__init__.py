@@ -1,23 +1,23 @@
-"""Training beyond the loop of train.py. It knows a board and a network by their methods, and no grader.
+"""Training beyond the loop of train.py. This package uses boards and networks through their methods and knows no grader.
 
-A student's kit has two of these modules, since the others contain correct searches: `exact` plays an agent against every line
-of replies, and `losing_lines` does so with the weights of a file.
+A student's kit contains only two of these modules, since the others contain correct searches: `exact` plays an agent against
+every line of replies, and `losing_lines` does so with weights loaded from a file.
 
-The others play many games side by side. Their searches run in lockstep, so that the leaves of all games form one batch of the
-network. From the rules upwards:
+The other modules play many games side by side. Their searches run in lockstep, so that the leaves of all games form one batch
+for the network. From the rules upwards:
 
     boards                      games as arrays
-    inference, rollouts         evaluators: a fast copy of the network, a cache of positions; random games instead of a network
+    inference, rollouts         evaluators: a fast copy of the network, a cache of positions; random games in place of a network
     tree, puct, gumbel          search trees as arrays; PUCT (Silver et al. 2017); Gumbel AlphaZero (Danihelka et al. 2022)
-    selfplay, samples, fast     games without end; their compact form; train.py --fast
-    matches, ratings            games between two agents; Elo of several
-    selfplay_run                the command for long runs, over presets, learner, replay_buffer, workers (on this machine) or
-                                ray_workers (on a cluster), run_report; old_settings reads the folders of earlier runs
+    selfplay, samples, fast     an endless stream of games; their compact form; train.py --fast
+    matches, ratings            games between two agents; Elo ratings of several players
+    selfplay_run                the command for long runs, built on presets, learner, replay_buffer, run_report, and workers (on
+                                this machine) or ray_workers (on a cluster); old_settings reads the folders of earlier runs
     dataset, supervised         supervised training on the games of an engine
     export, export_run          weights with a manifest
     alphago                     the stages of AlphaGo (Silver et al. 2016)
 
-Of the student's modules they use only the network.
+Of the student's modules, they use only the network.
 """
 
 import sys
@@ -25,10 +25,10 @@ from importlib.util import find_spec
 
 
 def _expect_program(arguments: list[str]) -> None:
-    """End `python -m training.NAME` with a sentence if a student's kit lacks that program.
+    """End `python -m training.NAME` with a clear message if a student's kit lacks that program.
 
     Args:
-        arguments: of the interpreter, which imports this package before it looks for the program.
+        arguments: the interpreter's command line. The interpreter imports this package before it looks for the program.
     """
     if "-m" not in arguments[:-1]:
         return

@@ -1,7 +1,8 @@
 """Many games of one m,n,k-game side by side as arrays, with the rules of `Board.game_board.Board`.
 
-Players are 1 and 2, player 1 moves first and the two alternate (there is no swap); `move = h * width + w`, h counted from the
-bottom row. G is the number of games, A = width * height the number of points. Feature planes are seen by the side to move.
+The players are 1 and 2. Player 1 moves first and the two alternate; there is no swap. A move is `h * width + w`, where h counts
+rows from the bottom. G is the number of games and A = width * height the number of points. Feature planes are seen by the side
+to move.
 """
 
 from __future__ import annotations
@@ -13,20 +14,21 @@ import numpy as np
 PLANES = 9
 NO_MOVE = -1
 NOBODY = -1
-# Planes leave out up to 3 last moves of each player, and the players alternate.
+# The planes leave out up to 3 of each player's latest moves, and the players alternate.
 RECENT = 6
-# (plane, number of moves ago) of the stones that a plane leaves out. Move 0 is the last one, the opponent's.
+# (plane, number of moves ago) for each stone that a plane leaves out. Move 0 is the latest one, made by the opponent.
 MISSING = tuple((2 * back + ago % 2, ago) for ago in range(RECENT) for back in range(1, 4) if ago // 2 < back)
 
 
 class Geometry:
-    """Tables of one board, shared by all its games.
+    """Tables for one board size, shared by all games on it.
 
     Attributes:
-        width, height, n_in_row, points: of the board; points is A.
-        rays: [A, 8, n_in_row - 1] the points in line with each point, nearest first, in eight directions; direction d + 4 is
-            opposite to d; A stands for points off the board.
-        picture: [A + 1] the place of each move in a plane, where row 0 is the top row; A for A.
+        width, height, n_in_row: the board's size and the length of a winning row.
+        points: A, the number of points.
+        rays: [A, 8, n_in_row - 1] the points in line with each point, nearest first, in eight directions. Direction d + 4 is
+            opposite to d. The number A stands for points off the board.
+        picture: [A + 1] the index of each move in a flattened plane, where row 0 is the top row; A maps to A.
     """
 
     def __init__(self, width: int, height: int, n_in_row: int) -> None:
@@ -51,16 +53,16 @@ class Boards:
     """G games side by side, all at the start.
 
     Args:
-        games: G.
-        width, height, n_in_row: of the board.
+        games: G, the number of games.
+        width, height, n_in_row: the board's size and the length of a winning row.
 
     Attributes:
         geometry: the board's tables.
-        stones: [G, A + 1] int8, 0 for an empty point, else the player; the last column stands for points off the board and
-            stays 0.
-        recent: [G, 6] the last moves, newest first, NO_MOVE where there are fewer.
-        length: [G] stones on the board.
-        winner: [G] int8, the player who has won, else NOBODY.
+        stones: [G, A + 1] int8, 0 for an empty point, otherwise the player. The last column stands for points off the board
+            and stays 0.
+        recent: [G, 6] the latest moves, newest first, padded with NO_MOVE.
+        length: [G] the number of stones on the board.
+        winner: [G] int8, the player who has won, or NOBODY.
         over: [G] bool, whether a player has won or the board is full.
     """
 
@@ -77,17 +79,17 @@ class Boards:
 
     @property
     def side_to_move(self) -> np.ndarray:
-        """[G] int8, 1 or 2."""
+        """The player to move in each game, [G] int8, 1 or 2."""
         return (1 + self.length % 2).astype(np.int8)
 
     @property
     def legal(self) -> np.ndarray:
-        """[G, A] bool, the empty points, also after the end of a game."""
+        """The empty points, [G, A] bool, even in games that are over."""
         return self.stones[:, :-1] == 0
 
     @classmethod
     def from_feature_planes(cls, states: np.ndarray, n_in_row: int) -> Boards:
-        """Games in the positions of these states [G, 9, H, W], none of which is over: the inverse of `feature_planes`."""
+        """Return games in the positions of these states [G, 9, H, W]: the inverse of `feature_planes`. No game may be over."""
         games, _, height, width = states.shape
         boards = cls(games, width, height, n_in_row)
         picture = boards.geometry.picture[:-1]
@@ -95,14 +97,14 @@ class Boards:
         boards.length = planes[:, :2].sum(axis=(1, 2))
         own = boards.side_to_move[:, None]
         boards.stones[:, :-1] = np.where(planes[:, 1], own, np.where(planes[:, 0], 3 - own, 0))
-        for ago in range(RECENT):  # this stone is missing from the next plane of its colour
+        for ago in range(RECENT):  # the next plane of the same colour lacks this stone
             with_it, without = planes[:, ago // 2 * 2 + ago % 2], planes[:, ago // 2 * 2 + ago % 2 + 2]
             missing = with_it & ~without
             boards.recent[:, ago] = np.where(missing.any(axis=1), missing.argmax(axis=1), NO_MOVE)
         return boards
 
     def take(self, games: Any) -> Boards:
-        """An independent copy of some games, given by indices or a mask."""
+        """Return an independent copy of some games, given by indices or a mask."""
         some = Boards.__new__(Boards)
         some.geometry = self.geometry
         for name in ("stones", "recent", "length", "winner", "over"):
@@ -124,7 +126,7 @@ class Boards:
             moves: [G] empty points.
 
         Raises:
-            ValueError: a game is over, or a move is not an empty point; in that case nothing is changed.
+            ValueError: a game is over, or a move is not an empty point; no game is changed.
         """
         moves = np.asarray(moves)
         for wrong, what in (
@@ -141,8 +143,8 @@ class Boards:
         """Play several moves in every game without checking them; only the last move of a line may end its game.
 
         Args:
-            lines: [G, D] moves in order; those after the first `lengths[g]` are ignored.
-            lengths: [G], from 1 to D.
+            lines: [G, D] moves in order; all after the first `lengths[g]` are ignored.
+            lengths: [G] the number of moves to play in each game, from 1 to D.
         """
         games, depth = np.arange(len(self)), np.arange(lines.shape[1])
         off_board = self.geometry.points
@@ -161,7 +163,7 @@ class Boards:
         self.over = won | (self.length == off_board)
 
     def _completes_a_row(self, moves: np.ndarray, players: np.ndarray) -> np.ndarray:
-        """[G] bool: whether the player's stone at `moves` [G] stands in a row of n_in_row or more."""
+        """Return [G] bool, whether the player's stone at `moves` [G] is part of a row of n_in_row or more."""
         if self.geometry.n_in_row == 1:
             return np.ones(len(self), dtype=bool)
         rays = self.geometry.rays[moves]
@@ -170,7 +172,7 @@ class Boards:
         return (1 + run[:, :4] + run[:, 4:] >= self.geometry.n_in_row).any(axis=1)
 
     def feature_planes(self) -> np.ndarray:
-        """[G, 9, H, W] float32: `Board.current_state` of each game, seen by the side to move, top row first."""
+        """Return `Board.current_state` of each game, [G, 9, H, W] float32, seen by the side to move, top row first."""
         geometry, games = self.geometry, np.arange(len(self))
         own = self.side_to_move[:, None]
         stones = np.empty_like(self.stones)

@@ -1,13 +1,13 @@
 """Positions from games that an engine played against itself, for supervised training.
 
-The games are JSON lines (docs/training.md, Supervised weights). They are stored as moves and numbers, some 30 bytes per
-position; the feature planes of a batch are computed together and equal Board.current_state. The network learns from the
-positions that have a best move; a game may have best moves for its first positions only. Values are seen by the side to move.
+The games are JSON lines (docs/training.md, Supervised weights). In memory they are kept as moves and numbers, about 30 bytes
+per position. The feature planes of a batch are computed in one go and equal Board.current_state. The network learns from the
+positions that have a best move; a game may have best moves only for its first positions. Values are seen by the side to move.
 
 The value of a position mixes the engine's scores with the result of the game by TD(lambda) (Sutton 1988):
 
-    v_t = s_t                                   if the move was drawn at random: the game after it says nothing about t
-    v_t = (1 - lambda) s_t - lambda v_{t+1}     otherwise; after the last move v is the result, -1 for the loser
+    v_t = s_t                                   if the move was drawn at random: the rest of the game says nothing about t
+    v_t = (1 - lambda) s_t - lambda v_{t+1}     otherwise; after the last move, v is the result: -1 for the loser
     s_t = tanh(score_t / score_scale), or 1 or -1 if the engine has proven a win
 """
 
@@ -30,7 +30,7 @@ HASH_SEED = 1
 
 
 class GamesError(ValueError):
-    """Files of games that cannot be used; the message is one sentence for the caller."""
+    """Raised when files of games cannot be used; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Positions:
     """Positions with the engine's moves and values.
 
     Attributes:
-        size: of the square board.
-        moves: [games, size * size] uint8, the moves of each game; 0 after its end.
+        size: the side length of the square board.
+        moves: [games, size * size] uint8, the moves of each game, padded with 0.
         game: [N] int32, the row of the position's game in `moves`.
-        ply: [N] int32, the number of stones in the position, which are the first moves of its game.
+        ply: [N] int32, the number of stones in the position. They are the first moves of its game.
         best: [N] uint8, the engine's move.
-        value: [N] float32 in [-1, 1], see the module.
-        key: [N] uint64, equal for positions whose stones are equal up to a symmetry.
+        value: [N] float32 in [-1, 1], by the formula in the module's docstring.
+        key: [N] uint64, the same for positions whose stones are the same up to a symmetry.
     """
 
     size: int
@@ -59,19 +59,19 @@ class Positions:
         return len(self.game)
 
     def where(self, chosen: np.ndarray) -> Positions:
-        """Some of the positions, chosen by a mask or an array of indices."""
+        """Return some of the positions, chosen by a mask or an array of indices."""
         kept = {name: getattr(self, name)[chosen] for name in ("game", "ply", "best", "value", "key")}
         return replace(self, **kept)
 
     def batch(self, indices: np.ndarray, symmetries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A batch for training: inputs and targets.
+        """Return a batch for training: inputs and targets.
 
         Args:
-            indices: [B] of positions.
-            symmetries: [B] in 0..7, the symmetry under which each position is seen.
+            indices: [B] the positions.
+            symmetries: [B] in 0..7, the symmetry to apply to each position.
 
         Returns:
-            states [B, 9, size, size] uint8 as Board.current_state, moves [B] int64, values [B] float32.
+            states [B, 9, size, size] uint8 in the format of Board.current_state, moves [B] int64, values [B] float32.
         """
         size, points = self.size, self.size**2
         turned = Symmetries(size, size).turned_moves[symmetries]
@@ -80,7 +80,7 @@ class Positions:
         cell = np.take_along_axis(turned, self.moves[self.game[indices], : stone.size], axis=1)
         row_from_top = size - 1 - cell // size
         own = (ply - stone) % 2 == 0
-        age = (ply - 1 - stone) // 2  # 0 for the last move of either colour, 1 for the one before ...
+        age = (ply - 1 - stone) // 2  # 0 for the last move of either colour, 1 for the one before, ...
         planes = np.zeros((len(indices), PLANES, points), dtype=np.uint8)
         for missing in range(PLANES_OF_COLOUR):
             at, which = np.nonzero((stone < ply) & (age >= missing))
@@ -91,7 +91,7 @@ class Positions:
 
 
 def position_keys(size: int, moves: np.ndarray) -> np.ndarray:
-    """[plies + 1] uint64, a key for each position of a game; positions that are equal up to a symmetry have equal keys."""
+    """Return a key for each position of a game, [plies + 1] uint64; positions that are equal up to a symmetry share a key."""
     random = np.random.default_rng(HASH_SEED).integers(1, 2**63, size=(2, size**2), dtype=np.uint64)
     turned = Symmetries(size, size).turned_moves[:, moves]
     stones = random[np.arange(len(moves)) % 2, turned]
@@ -101,7 +101,7 @@ def position_keys(size: int, moves: np.ndarray) -> np.ndarray:
 
 
 def td_values(game: dict[str, Any], td_lambda: float, score_scale: float) -> np.ndarray:
-    """[labelled positions] float32, the values of a game's positions, see the module."""
+    """Return the values of a game's scored positions, [positions] float32, by the formula in the module's docstring."""
     scores = np.asarray(game["scores"], dtype=np.float64)
     squashed = np.where(np.abs(scores) > SURE_WIN, np.sign(scores), np.tanh(scores / score_scale))
     plies = len(game["moves"])
@@ -115,10 +115,10 @@ def td_values(game: dict[str, Any], td_lambda: float, score_scale: float) -> np.
 
 
 def read_games(path: str) -> Iterator[dict[str, Any]]:
-    """The settings of a file and then its games; an incomplete line at the end, which is being written, is skipped.
+    """Yield the settings of a file and then its games; skip an incomplete last line, which is still being written.
 
     Raises:
-        GamesError: the file cannot be read or holds something else.
+        GamesError: the file cannot be read or contains something else.
     """
     try:
         with open(path, encoding="utf-8") as file:
@@ -134,14 +134,14 @@ def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scal
     Args:
         paths: the files.
         size: the board size that the games must have.
-        td_lambda, score_scale: see the module.
+        td_lambda, score_scale: parameters of the values, see the module's docstring.
 
     Returns:
-        (training part, held-back part). The parts have no game in common. Up to symmetries, no stones occur twice in a part,
-        and no stones of the held-back part occur in the training part.
+        (training part, held-back part). The parts share no game. Up to symmetry, no arrangement of stones occurs twice in one
+        part, and none from the held-back part occurs in the training part.
 
     Raises:
-        GamesError: a file cannot be read or has another board size, or one of the parts is still empty.
+        GamesError: a file cannot be read or has another board size, or one of the parts would be empty.
     """
     games = list(_games(paths, size))
     moves = np.zeros((len(games), size**2), dtype=np.uint8)
@@ -158,7 +158,8 @@ def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scal
     is_held_back = np.array([game["seed"] % HELD_BACK_EVERY == 0 for game in games], dtype=bool)
     if not 0 < is_held_back.sum() < len(games):
         raise GamesError(
-            f"expected games with seeds that are multiples of {HELD_BACK_EVERY} and others in {', '.join(paths) or 'no file'}; "
+            f"expected some games with seeds that are multiples of {HELD_BACK_EVERY} and some with other seeds "
+            f"in {', '.join(paths) or 'no file'}; "
             f"got {len(games)} games"
         )
     everything = Positions(size, moves, **{name: np.concatenate(arrays) for name, arrays in parts.items()})
@@ -171,13 +172,13 @@ def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scal
 def _games(paths: Iterable[str], size: int) -> Iterator[dict[str, Any]]:
     for path in paths:
         lines = read_games(path)
-        settings = next(lines, {"size": size})  # the file is still empty: the teacher has only just created it
+        settings = next(lines, {"size": size})  # the file is still empty if the teacher has only just created it
         if settings.get("size") != size:
             raise GamesError(f"expected games on {size}x{size} in {path}; its size is {settings.get('size')}")
         yield from lines
 
 
 def _unique(positions: Positions) -> Positions:
-    """Keep the first of several equal positions."""
+    """Keep only the first of any positions with equal keys."""
     _, first = np.unique(positions.key, return_index=True)
     return positions.where(np.sort(first))

@@ -1,9 +1,9 @@
 """Does an agent ever lose? It plays, as first and as second player, against EVERY line of replies on a small board.
 
-A losing line is a game, from the first move to the last, that the agent loses. The agent answers a line always alike, so
-their number is exact and needs no statistics. `play_all_replies` asks any agent; `searching_player_agent` makes one of an
-AlphaZero player, and spares it what cannot change the number: positions in which the opponent cannot win any more, whatever
-both play, and evaluations, decisions and boards that it has made before.
+A losing line is a game, from the first move to the last, that the agent loses. The agent always answers the same line in the
+same way, so the number of losing lines is exact and needs no statistics. `play_all_replies` works with any agent.
+`searching_player_agent` turns an AlphaZero player into one, and skips work that cannot change the number: positions in which
+the opponent can no longer win, whatever both sides play, and evaluations, decisions and boards that were computed before.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Size = tuple[int, int, int]
 ChooseMoves = Callable[[Sequence[Line]], Sequence[int]]
 """Games so far -> the agent's move in each."""
 ChooseAmong = Callable[[Sequence[Line]], Sequence[Collection[int]]]
-"""Games so far -> in each all the moves that the agent may play, where it draws among several."""
+"""Games so far -> for each, all moves that the agent may play, if it draws among several."""
 PolicyValueFunction = Callable[..., tuple[Iterable[tuple[int, float]], Any]]
 """(board, action_fc, evaluation_fc) -> (moves with priors, value), as a search calls it."""
 EXAMPLES = 5
-LEAST_PROBABILITY = 0.01  # of a move that a player may play: at temperature 1e-3 equal and nearly equal visits share
+LEAST_PROBABILITY = 0.01  # of a move that counts as playable: at temperature 1e-3, moves with (nearly) equal visits share
 
 
 @dataclass
 class LineCounts:
-    """Games of an agent in one seat, by result; a game that the agent breaks off by an illegal move is lost.
+    """Numbers of an agent's games in one seat, by result; an illegal move by the agent loses the game.
 
     Attributes:
-        losing_lines: some of the lost games, the illegal move included.
-        illegal_choices: how many of the lost games ended by an illegal move.
+        losing_lines: the first few lost games, including an illegal last move.
+        illegal_choices: the number of lost games that ended with an illegal move.
     """
 
     wins: int = 0
@@ -51,7 +51,7 @@ class LineCounts:
         return self.wins + self.draws + self.losses
 
     def lose(self, line: Line) -> None:
-        """Count a lost game, and keep it if it is among the first."""
+        """Count a lost game, and keep it if it is among the first few."""
         self.losses += 1
         if len(self.losing_lines) < EXAMPLES:
             self.losing_lines.append(line)
@@ -72,24 +72,24 @@ class ExactResult:
 def play_all_replies(choose_moves: ChooseMoves, width: int = 3, height: int = 3, n_in_row: int = 3) -> ExactResult:
     """Play the agent against every reply, in both seats, breadth first so that its decisions come in batches.
 
-    Games that reach the same position by other moves are kept apart: a network sees the last moves too.
+    Games that reach the same position by different moves are kept apart, because a network sees the latest moves too.
 
     Args:
-        choose_moves: asked for all open games of the same length at once.
+        choose_moves: the agent, called with all open games of the same length at once.
 
     Raises:
-        ValueError: the agent gave more or fewer moves than it was asked for.
+        ValueError: the agent returned more or fewer moves than there were games.
     """
     return play_all_games(lambda lines: [[int(move)] for move in choose_moves(lines)], (width, height, n_in_row))
 
 
 def play_all_games(choose_among: ChooseAmong, size: Size = (3, 3, 3)) -> ExactResult:
-    """As `play_all_replies`, for an agent that may draw among several moves: the games by each of them count."""
+    """Do the same as `play_all_replies` for an agent that may draw among several moves; the games after each of them count."""
     return ExactResult(_play_seat(choose_among, 0, size), _play_seat(choose_among, 1, size))
 
 
 def board_after(line: Line, size: Size) -> Board:
-    """The position after the moves."""
+    """Return the position after these moves."""
     board = Board(width=size[0], height=size[1], n_in_row=size[2])
     board.init_board()
     for move in line:
@@ -131,14 +131,14 @@ def _play_seat(choose_among: ChooseAmong, seat: int, size: Size) -> LineCounts:
 
 
 def remembered(policy_value_fn: PolicyValueFunction) -> PolicyValueFunction:
-    """The same function, asked once for each line of moves: what it said first, it says again.
+    """Return the same function with a memory: it is called once for each line of moves, and its first result is repeated.
 
-    So a randomised function becomes a fixed one, drawn once. Make it again when the network has learnt.
+    A randomised function thus becomes a fixed one. Wrap it again after the network has learnt.
     """
     known: dict[Line, tuple[list[tuple[int, float]], Any]] = {}
 
     def recall(board: Board, *handles: Any) -> tuple[Iterable[tuple[int, float]], Any]:
-        line = tuple(board.states)  # a board's stones are kept in the order they were placed
+        line = tuple(board.states)  # a board keeps its stones in the order in which they were placed
         if line not in known:
             priors, value = policy_value_fn(board, *handles)
             known[line] = list(priors), value
@@ -149,8 +149,9 @@ def remembered(policy_value_fn: PolicyValueFunction) -> PolicyValueFunction:
 
 
 class RememberedBoard(Board):
-    """A board that works each position out once and then only points at it: a search of a small game comes back thousands
-    of times. Boards share what they know of a position, so a player must change it by `do_move` alone, as Board asks.
+    """A board that computes each position once and then only refers to it, since a search of a small game returns to the same
+    position thousands of times. Boards share their positions, so a player must change a board only through `do_move`, as
+    Board requires.
     """
 
     def init_board(self, start_player: int = 0) -> None:
@@ -170,7 +171,7 @@ class RememberedBoard(Board):
         return twin
 
     def after(self, line: Line) -> RememberedBoard:
-        """A board these moves later."""
+        """Return the board after these further moves."""
         board = self.copy()
         for move in line:
             board.do_move(move)
@@ -178,15 +179,15 @@ class RememberedBoard(Board):
 
 
 def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3, 3), alike: bool = False) -> ChooseAmong:
-    """An agent for `play_all_games` of an AlphaZero player in play: every move that it plays with at least 1 % probability.
+    """Turn an AlphaZero player into an agent for `play_all_games`: it may play any move of at least 1 % probability.
 
-    Where the opponent can no longer win it is not asked, since its move there changes no result into a loss; wins and draws
-    counted are then not the player's own.
+    Where the opponent can no longer win, the player is not called and the first legal move is played, since no move there can
+    lead to a loss. The numbers of wins and draws are therefore not those of the player itself.
 
     Args:
-        new_player: makes a fresh player for each decision, so that no tree passes from one line to another.
-        alike: decide lines that are one another's mirror image or rotation together, once. That is right for an evaluation
-            through a random symmetry, under which they are one and the same.
+        new_player: makes a new player for each decision, so that no tree is carried over from one line to another.
+        alike: decide only once for all lines that are mirror images or rotations of one another. This is correct if positions
+            are evaluated under a random symmetry, which makes such lines equivalent.
     """
     symmetries = board_symmetries(size[0], size[1]) if alike else [tuple(range(size[0] * size[1]))]
     beginning = RememberedBoard(*size)
@@ -216,7 +217,7 @@ def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3,
 
 @cache
 def can_be_lost(line: Line, seat: int, size: Size) -> bool:
-    """Whether a game that has come so far can still be lost by `seat` (0 or 1), if both help."""
+    """Return whether `seat` (0 or 1) can still lose the game after this line, if both players cooperate."""
     board = board_after(line, size)
     ended, winner = board.game_end()
     if ended:
@@ -225,14 +226,14 @@ def can_be_lost(line: Line, seat: int, size: Size) -> bool:
 
 
 def in_order(line: Line) -> Line:
-    """One line for all those that lead to the same stones with the same side to move."""
+    """Return one representative of all lines that lead to the same stones with the same side to move."""
     ordered = list(line)
     ordered[::2], ordered[1::2] = sorted(line[::2]), sorted(line[1::2])
     return tuple(ordered)
 
 
 def board_symmetries(width: int, height: int) -> list[Line]:
-    """For each symmetry of the board (eight if it is square, else four) the point to which it takes each point."""
+    """Return each symmetry of the board (eight if it is square, otherwise four) as a permutation of its points."""
     points = np.arange(width * height).reshape(height, width)
     turned = [np.rot90(points, turn) for turn in (range(4) if width == height else (0, 2))]
     return [tuple(map(int, image.flatten())) for picture in turned for image in (picture, picture[:, ::-1])]

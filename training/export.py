@@ -1,10 +1,10 @@
-"""Export the weights of a training by training.supervised, with a manifest:
+"""Export the weights of a training.supervised run, with a manifest:
 
     python -m training.export RUN WEIGHTS --games FILE... --engine REVISION
 
 WEIGHTS, such as model/15_15_5.pt, is a bare float32 state_dict of the student's network. The manifest beside it, with the
-suffix .json, says what the weights are and how they were trained. Results of matches are added to it by hand as `strength`;
-they are dropped when the weights change.
+suffix .json, says what the weights are and how they were trained. Match results are added to it by hand as `strength`; they
+are dropped when the weights change.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ ORIGIN = "supervised on games of the reference engine against itself; no self-pl
 
 
 def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: str, blocks: int = BLOCKS) -> dict[str, Any]:
-    """Write weights and manifest; the network is deepened by residual blocks that change nothing.
+    """Write the weights and the manifest; the network is deepened with residual blocks that change nothing.
 
     Args:
-        run: the folder of a training by training.supervised.
+        run: the folder of a training.supervised run.
         weights: the file to write.
         games: files of the games that the network learnt from.
         engine: the git revision of the engine that played them.
-        blocks: residual blocks of the exported weights.
+        blocks: the number of residual blocks in the exported weights.
 
     Returns:
         The manifest.
 
     Raises:
-        CallError: there is no checkpoint, or its network has more blocks.
+        CallError: there is no checkpoint, or its network has more blocks than that.
         GamesError: the games cannot be read.
     """
     state = load_checkpoint(run / "checkpoint.pt")
@@ -50,7 +50,7 @@ def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: st
     model = model_of(state["model"], size)
     trained = read_sizes(state["model"])[2]
     if trained > blocks:
-        raise CallError(f"expected --blocks of at least {trained}, which the network in {run} has; got {blocks}")
+        raise CallError(f"expected --blocks of at least {trained}, the number in the network in {run}; got {blocks}")
     teacher = [_summary(path) for path in games]
     manifest = {
         "file": weights.name,
@@ -90,17 +90,17 @@ def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
 
 
 def _summary(path: str) -> dict[str, Any]:
-    """The teacher's settings in a file of games, and the numbers of games and positions."""
+    """Return the teacher's settings from a file of games, with the numbers of games and positions."""
     settings, *games = read_games(path)
     return {**settings, "games": len(games), "positions": sum(len(game["best"]) for game in games)}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and export."""
-    parser = argparse.ArgumentParser(prog="training.export", description="Weights with a manifest (docs/training.md).")
-    parser.add_argument("run", type=Path, help="folder of a run of training.supervised")
-    parser.add_argument("weights", type=Path, help="such as model/15_15_5.pt")
-    parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="games of the teacher, for the manifest")
+    parser = argparse.ArgumentParser(prog="training.export", description="Export weights with a manifest (docs/training.md).")
+    parser.add_argument("run", type=Path, help="folder of a training.supervised run")
+    parser.add_argument("weights", type=Path, help="file to write, such as model/15_15_5.pt")
+    parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="the teacher's games, for the manifest")
     parser.add_argument("--engine", required=True, metavar="REVISION", help="git revision that the teacher was built from")
     parser.add_argument("--blocks", type=int, default=BLOCKS, metavar="N", help=f"residual blocks (default {BLOCKS})")
     options = parser.parse_args(arguments)

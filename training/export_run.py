@@ -1,9 +1,9 @@
 """Export the best network of a self-play run, with a manifest: python -m training.export_run RUN WEIGHTS
 
 WEIGHTS, such as model/5_5_4.model, is a bare float32 state_dict of the student's network. The manifest beside it is like that
-of `training.export`; `started_from` is the manifest of the weights that the run started from. Results of matches are added by
-hand as `strength`. --blocks deepens the network by residual blocks that change nothing, for example to the 19 blocks of
-published weights.
+of `training.export`; `started_from` is the manifest of the weights that the run started from. Match results are added by hand
+as `strength`. --blocks deepens the network with residual blocks that change nothing, for example to the 19 blocks of published
+weights.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from training.supervised import deepened, model_of
 
 
 def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any]:
-    """Write weights and manifest.
+    """Write the weights and the manifest.
 
     Args:
         run: the folder of the run.
         weights: the file to write.
-        blocks: residual blocks of the exported weights; None for as many as the run's network has.
+        blocks: the number of residual blocks in the exported weights; None for as many as the run's network has.
 
     Returns:
         The manifest.
 
     Raises:
-        UsageError: there is no run, it has not evaluated a network yet, or its network cannot have this number of blocks.
+        UsageError: there is no run, it has not evaluated a network yet, or its network cannot be given this number of blocks.
     """
     try:
         config = json.loads((run / "config.json").read_text(encoding="utf-8"))
@@ -75,9 +75,11 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and export."""
-    parser = argparse.ArgumentParser(prog="training.export_run", description="Weights with a manifest (docs/training.md).")
-    parser.add_argument("run", type=Path, help="folder of a run of training.selfplay_run")
-    parser.add_argument("weights", type=Path, help="such as model/5_5_4.model")
+    parser = argparse.ArgumentParser(
+        prog="training.export_run", description="Export weights with a manifest (docs/training.md)."
+    )
+    parser.add_argument("run", type=Path, help="folder of a training.selfplay_run run")
+    parser.add_argument("weights", type=Path, help="file to write, such as model/5_5_4.model")
     parser.add_argument("--blocks", type=int, metavar="N", help="residual blocks (default: the run's)")
     options = parser.parse_args(arguments)
     try:

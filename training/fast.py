@@ -1,8 +1,8 @@
-"""Self-play for train.py --fast: games as its serial loop plays them, but several side by side.
+"""Self-play for train.py --fast: the games are played as in its serial loop, but several side by side.
 
-The search is PUCT with the noise and temperature of the handout. In each game it builds the same tree as a right student's
-search (tests/training/test_fast.py). The network is the student's, in float32 so that a seed repeats a training; each move uses
-its latest weights.
+The search is PUCT with the noise and temperature of the handout. In each game it builds the same tree as a correct student
+search (tests/training/test_fast.py). The network is the student's, in float32 so that a seed reproduces a training run; each
+move uses its latest weights.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from training.selfplay import SelfPlay, SelfPlaySettings
 
 GAMES_AT_ONCE = 16
 SelfPlaySample = tuple[np.ndarray, np.ndarray, float]
-"""(state [9, H, W], move probabilities [A], z), as Game.start_self_play gives them."""
+"""(state [9, H, W], move probabilities [A], z), as Game.start_self_play returns them."""
 
 
 def fast_games(
     net: Any, width: int, height: int, n_in_row: int, search: PuctSettings, rng: np.random.Generator
 ) -> Iterator[list[SelfPlaySample]]:
-    """Play games without end, and yield the samples of each.
+    """Play games endlessly, and yield the samples of each.
 
     Args:
         net: the student's PolicyValueNet, which may learn between two games.
-        width, height, n_in_row: of the board.
-        search: settings of the search.
-        rng: draws noise, moves and symmetries.
+        width, height, n_in_row: the board's size and the length of a winning row.
+        search: the search settings.
+        rng: draws the noise, moves and symmetries.
     """
     evaluate: RandomSymmetry
 

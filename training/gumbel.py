@@ -1,5 +1,5 @@
 """Gumbel AlphaZero (Danihelka et al. 2022, "Policy improvement by planning with Gumbel") for many games in lockstep: a search
-that improves the policy with few playouts.
+that improves the policy even with few playouts.
 
 At the root (section 3 and Algorithm 2) one Gumbel number g is drawn for each legal move. The m moves with the largest g + logit
 are considered, and sequential halving divides the n playouts (the paper's simulations) among them. After each phase the half
@@ -7,14 +7,14 @@ with the larger
 
     g + logit + sigma(q)
 
-goes on. The search plays the best of the most visited moves by the same score. There is no Dirichlet noise, since g explores;
-outside of self-play g = 0. Below the root (section 5) a playout takes the move with the largest
+stays in. The search plays the best of the most visited moves by the same score. There is no Dirichlet noise, since g explores;
+outside self-play g = 0. Below the root (section 5) a playout takes the move with the largest
 
     pi'(a) - N(a) / (1 + sum_b N(b)),        pi' = softmax(logit + sigma(completed q))
 
 and the network learns pi' of the root (section 4). The completed q of a visited move is its mean value. For all other moves it
 is the mixed value of equation 33, which combines the network's value of the node with the values of the visited moves, weighted
-by their priors. With q scaled to [0, 1] between the smallest and the largest of a node,
+by their priors. With q scaled to [0, 1] between the smallest and the largest q at a node,
 
     sigma(q) = (50 + max_b N(b)) * 0.1 * q
 
@@ -37,15 +37,16 @@ from training.tree import Trees
 
 VISIT_OFFSET = 50
 VALUE_SCALE = 0.1
-SMALLEST = np.finfo(np.float32).tiny  # replaces a prior of 0 in float32: the logit of a legal move must be finite
+SMALLEST = np.finfo(np.float32).tiny  # replaces a float32 prior of 0, since the logit of a legal move must be finite
 
 
 @dataclass(frozen=True)
 class GumbelSettings:
-    """
+    """Settings of Gumbel search.
+
     Attributes:
-        playouts: n, for each move, in addition to the evaluation of the position itself.
-        considered: m, the moves considered at the root; all legal moves if there are fewer.
+        playouts: n, the number of playouts for each move, in addition to the evaluation of the position itself.
+        considered: m, the number of moves considered at the root; all legal moves if there are fewer.
     """
 
     playouts: int = 32
@@ -54,9 +55,9 @@ class GumbelSettings:
 
 @cache
 def halving_schedule(considered: int, playouts: int) -> tuple[tuple[int, int], ...]:
-    """For each playout: (number of moves that are still considered, visits so far of the move to visit next).
+    """Return for each playout: (number of moves still considered, visits so far of the move to visit next).
 
-    Each of the ceil(log2 m) phases gives every remaining move the same number of visits, at least one. Playouts that are left
+    Each of the ceil(log2 m) phases gives every remaining move the same number of visits, at least one. Playouts left
     over after the last phase go to the last two moves.
     """
     phases = max(1, ceil(log2(considered)))
@@ -78,8 +79,8 @@ class Nodes:
         legal: [K, A] bool.
         prior: [K, A] float64, positive on legal moves and 0 elsewhere.
         visits: [K, A].
-        mean_value: [K, A] 0 where there are no visits; seen by the side to move.
-        value: [K] the network's value, for the side to move.
+        mean_value: [K, A] 0 for moves without visits; seen by the side to move.
+        value: [K] the network's value, seen by the side to move.
     """
 
     legal: np.ndarray
@@ -89,7 +90,7 @@ class Nodes:
     value: np.ndarray
 
     def sigma(self) -> np.ndarray:
-        """[K, A] sigma(completed q), 0 on moves that are not legal."""
+        """Return sigma(completed q), [K, A], 0 for illegal moves."""
         visited = self.visits > 0
         total = self.visits.sum(axis=1)
         weight = np.where(visited, self.prior, 0.0)
@@ -103,7 +104,7 @@ class Nodes:
         return np.where(self.legal, scale * scaled, 0.0)
 
     def improved_policy(self) -> np.ndarray:
-        """[K, A] pi', 0 on moves that are not legal."""
+        """Return pi', [K, A], 0 for illegal moves."""
         sigma = self.sigma()
         policy = self.prior * np.exp(sigma - sigma.max(axis=1, keepdims=True))
         return policy / policy.sum(axis=1, keepdims=True)
@@ -113,10 +114,10 @@ class GumbelSearch:
     """Gumbel AlphaZero search of G games in lockstep.
 
     Args:
-        games: G.
-        points: A, the moves of a board.
+        games: G, the number of games.
+        points: A, the number of points on the board.
         evaluate: the network.
-        settings: of the search.
+        settings: the search settings.
         rng: draws the Gumbel numbers.
     """
 
@@ -130,7 +131,7 @@ class GumbelSearch:
         self._games = np.arange(games)
 
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
-        """See LockstepSearch. In self-play g is drawn for every position, otherwise it is 0."""
+        """See LockstepSearch. In self-play, g is drawn for every position; otherwise it is 0."""
         trees, games, legal = self.trees, self._games, boards.legal
         trees.clear(games)
         trees.expand_roots(games, boards, self._evaluate)
@@ -160,7 +161,7 @@ class GumbelSearch:
         return Nodes(legal, prior, visits, np.where(visits > 0, mean_value, 0.0), trees.node_value[rows])
 
     def _choose(self, rows: np.ndarray) -> np.ndarray:
-        """The move to take from each node below the root."""
+        """Return the move to take from each node below the root."""
         nodes = self._nodes(rows)
         share = nodes.visits / (1 + nodes.visits.sum(axis=1, keepdims=True))
         return np.where(nodes.legal, nodes.improved_policy() - share, -np.inf).argmax(axis=1)
@@ -173,12 +174,12 @@ class GumbelSearch:
 
 
 class _Halving:
-    """Sequential halving at K roots; the number of considered moves may differ.
+    """Sequential halving at K roots, which may differ in their number of considered moves.
 
     Args:
         gumbel: [K, A] g.
         nodes: the roots, without visits.
-        settings: n and m.
+        settings: provides n and m.
     """
 
     def __init__(self, gumbel: np.ndarray, nodes: Nodes, settings: GumbelSettings) -> None:
@@ -190,7 +191,7 @@ class _Halving:
         self._considered = _largest(self._fixed, considered)
 
     def choose(self, number: int, nodes: Nodes) -> np.ndarray:
-        """The move of playout `number` from each root: the best of those that are still to be visited in this round."""
+        """Return the move of playout `number` from each root: the best of the moves still to be visited in this round."""
         left, visits = self._schedule[:, number].T
         scores = self._fixed + nodes.sigma()
         if (left < self._left).any():
@@ -199,13 +200,13 @@ class _Halving:
         return np.where(self._considered & (nodes.visits == visits[:, None]), scores, -np.inf).argmax(axis=1)
 
     def best(self, nodes: Nodes) -> np.ndarray:
-        """[K] the best of the most visited moves of each root."""
+        """Return the best of the most visited moves of each root, [K]."""
         most = nodes.visits == nodes.visits.max(axis=1, keepdims=True)
         return np.where(most, self._fixed + nodes.sigma(), -np.inf).argmax(axis=1)
 
 
 def _largest(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """[K, A] bool: marks the `counts` [K] largest scores [K, A] of each row; ties go to the first."""
+    """Return [K, A] bool, which marks the `counts` [K] largest of the scores [K, A] in each row; ties go to the first."""
     order = np.argsort(-scores, axis=1, kind="stable")
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(scores.shape[1])[None, :], axis=1)

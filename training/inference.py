@@ -23,11 +23,11 @@ from Board.symmetries import Symmetries
 StateEvaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """states [N, 9, H, W] -> (probs [N, A], values [N]) for the side to move."""
 
-# Each convolution and the batch norm after it, by the names in the weights, which every right network has.
+# Each convolution of the heads and the batch norm after it, by their names in the weights, which every correct network uses.
 HEADS = (("conv2d_2", "bn_1"), ("conv2d_3", "bn_2"))
 DENSE = ("dense_layer_1", "dense_layer_2", "flatten_layer_3")
 TIMED_CALLS = 3
-# The largest change of a probability or value that folding may cause; rounding causes about 1e-6.
+# The largest change in a probability or value that folding may cause; rounding causes about 1e-6.
 FOLDED_TOLERANCE = 1e-3
 
 
@@ -35,7 +35,7 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
     """Copy a model in eval mode and fold each batch norm into the convolution before it; the outputs stay the same.
 
     Args:
-        model: a PolicyValueNetModel; its own forward is kept, and only the layers that it calls are replaced.
+        model: a PolicyValueNetModel; the copy keeps its forward method, and only the layers that this calls are replaced.
     """
     folded = copy.deepcopy(model).eval()
     blocks = len(list(folded.get_submodule("resnet").children()))
@@ -48,24 +48,24 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
 
 
 class InferenceNetwork:
-    """A network for evaluation only: batch norm folded, channels last, in bfloat16 where that is faster.
+    """A copy of a network for evaluation only: batch norm folded, channels last, optionally in bfloat16.
 
     The dense layers, a small part of the work, stay in float32: probabilities in bfloat16 would have steps of several per cent.
 
     Args:
         model: a PolicyValueNetModel; later changes to it do not affect this copy.
-        board_width, board_height: of its board.
-        dtype: of the convolutions: torch.float32, torch.bfloat16, or None for the faster one, timed at batch_size.
+        board_width, board_height: the size of its board.
+        dtype: the type of the convolutions: torch.float32, torch.bfloat16, or None for the faster one, timed at batch_size.
         device: where to compute; None for the GPU if there is one.
         batch_size: the expected number of states in a batch.
 
     Raises:
-        ValueError: the copy has other outputs than the network, because the network's layers are in another order.
+        ValueError: the copy's outputs differ from the network's, because the network has its layers in another order.
 
     Attributes:
         dtype, device: the ones in use.
-        model: the copy; it takes the result of `to_input`.
-        evaluations: states evaluated so far.
+        model: the copy; its input is the result of `to_input`.
+        evaluations: the number of states evaluated so far.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class InferenceNetwork:
         self._use(dtype)
 
     def _check(self, original: nn.Module, shape: tuple[int, ...]) -> None:
-        """Check that the folded network has the outputs of the network."""
+        """Check that the folded network has the same outputs as the original."""
         states = np.random.default_rng(0).integers(0, 2, (8, *shape)).astype(np.float32)
         self._use(torch.float32)
         with torch.inference_mode():
@@ -97,8 +97,8 @@ class InferenceNetwork:
         off = max((log_probs.exp() - folded_log_probs.exp()).abs().max().item(), (values - folded_values).abs().max().item())
         if off > FOLDED_TOLERANCE:
             raise ValueError(
-                f"expected each batch norm right after its convolution, as in the published networks; with it folded into that "
-                f"convolution the network's outputs differ by {off:.2g}"
+                f"expected each batch norm right after its convolution, as in the published networks; folding it into that "
+                f"convolution changes the network's outputs by {off:.2g}"
             )
 
     def _use(self, dtype: torch.dtype) -> None:
@@ -109,7 +109,7 @@ class InferenceNetwork:
             layer.register_forward_pre_hook(lambda _, inputs: (inputs[0].float(),))
 
     def _seconds(self, dtype: torch.dtype, states: np.ndarray) -> float:
-        """The shortest time of a few evaluations, in seconds."""
+        """Return the shortest time of a few evaluations, in seconds."""
         self._use(dtype)
         times = []
         for _ in range(TIMED_CALLS + 1):  # the first call also prepares the computation
@@ -120,7 +120,7 @@ class InferenceNetwork:
         return min(times)
 
     def to_input(self, states: np.ndarray) -> torch.Tensor:
-        """States as input of the copy."""
+        """Convert states to input for the copy."""
         return torch.from_numpy(states).to(self.device, self.dtype, memory_format=torch.channels_last)
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -131,15 +131,15 @@ class InferenceNetwork:
 
 
 class PositionCache:
-    """An evaluator that remembers the latest states and passes only unknown ones on to another evaluator.
+    """An evaluator that remembers recent states and passes only unknown ones on to another evaluator.
 
     Args:
         evaluate: the other evaluator.
         capacity: the number of states to remember; the oldest is forgotten first.
 
     Attributes:
-        requests: states that were requested so far.
-        hits: how many of them were remembered.
+        requests: the number of states requested so far.
+        hits: the number of those that were remembered.
     """
 
     def __init__(self, evaluate: StateEvaluator, capacity: int = 1 << 16) -> None:
@@ -158,7 +158,7 @@ class PositionCache:
         packed = np.packbits(states.reshape(len(states), -1) != 0, axis=1)
         size, text = packed.shape[1], packed.tobytes()
         keys = [text[at : at + size] for at in range(0, len(text), size)]
-        # Evaluate an unknown state once even if it occurs several times, as it does while all games begin alike.
+        # Evaluate an unknown state once even if it occurs several times, as happens while all games begin alike.
         unknown = {key: place for place, key in enumerate(keys) if key not in self._known}
         known = {key: self._known[key] for key in keys if key not in unknown}
         if unknown:
@@ -174,11 +174,11 @@ class PositionCache:
 
 
 class RandomSymmetry:
-    """An evaluator that passes each state on under a random symmetry of the board, which it undoes on the moves.
+    """An evaluator that applies a random symmetry of the board to each state, and undoes it in the move probabilities.
 
     Args:
         evaluate: the other evaluator.
-        board_width, board_height: of the board.
+        board_width, board_height: the size of the board.
         rng: draws the symmetries.
     """
 

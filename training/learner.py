@@ -1,9 +1,9 @@
 """The learner of a self-play run; `selfplay_run.py` is the command.
 
-This is the parallel scheme of AlphaGo Zero (Silver et al. 2017, Methods): workers play games of a network against itself, a
+This is the parallel scheme of AlphaGo Zero (Silver et al. 2017, Methods): workers play games of a network against itself, the
 learner draws a fixed number of samples for each new position, and an evaluator compares the latest network with the best one.
 
-The state of a run lies in two places. Every game is written when it ends (`replay_buffer.py`). The learner's own state is
+The state of a run is kept in two places. Every game is written when it ends (`replay_buffer.py`). The learner's own state is in
 checkpoint.pt, which is always replaced as a whole. The random numbers of a training step depend only on the seed and the
 number of the step, and the number of steps that are due depends only on the number of positions. So after a kill the steps
 since the checkpoint are repeated on the games that were written, and only the games in flight are lost. Workers seed their
@@ -40,12 +40,12 @@ from training.samples import FinishedGame
 from training.workers import CandidateResult, Crew, Played, Score, to_bytes
 
 TIMED_STEPS, TIMED_SAMPLES = 3, 64
-PUBLISH_STEPS = 32  # without a gate, workers get a new network after so many training steps
+PUBLISH_STEPS = 32  # without a gate, workers get a new network after this many training steps
 SHOW_EVERY_S = 0.5 if sys.stderr.isatty() else 60.0
 
 
 class Interrupts:
-    """Lets Ctrl-C interrupt a wait at once, and anything else only when it is finished."""
+    """Lets Ctrl-C interrupt a wait at once, but lets all other work finish first."""
 
     def __init__(self) -> None:
         self.pressed = False
@@ -53,7 +53,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def handled(self) -> Iterator[None]:
-        """Handle Ctrl-C this way within the block."""
+        """Handle Ctrl-C like this within the block."""
         before = signal.signal(signal.SIGINT, self._take)
         try:
             yield
@@ -62,7 +62,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def allowed(self) -> Iterator[None]:
-        """Raise KeyboardInterrupt at once within the block, also for a Ctrl-C that came before it."""
+        """Raise KeyboardInterrupt at once within the block, even for a Ctrl-C that was pressed before it."""
         self._waiting = True
         try:
             if self.pressed:
@@ -78,10 +78,10 @@ class Interrupts:
 
 
 def learns_faster_in_bfloat16(net: Any, batch_size: int) -> bool:
-    """Whether the network's own train_step is faster under torch's autocast to bfloat16, timed by a few steps of a copy.
+    """Return whether the network's train_step is faster under torch's autocast to bfloat16, timed on a few steps of a copy.
 
-    The weights stay in float32. A train_step that fails under autocast, for example because it converts tensors to numpy
-    arrays, keeps float32 throughout.
+    The weights stay in float32. If train_step fails under autocast, for example because it converts tensors to numpy arrays,
+    the result is False, and training uses float32 throughout.
     """
     net, count = copy.deepcopy(net), min(batch_size, TIMED_SAMPLES)
     points = net.board_width * net.board_height
@@ -108,19 +108,19 @@ class Learner:
     """The learner and the state of its run.
 
     Args:
-        config: settings of the run.
+        config: the settings of the run.
         folder: the run's folder.
         weights: a state_dict for the network to start from; None for new random weights.
 
     Attributes:
         net: the student's network with its optimiser.
-        history: the settings at the start, and each later change with the number of games before it.
+        history: the settings at the start, and each later change with the number of games played before it.
         replay: all games.
-        steps: training steps so far.
-        evaluations: the result of each evaluation, as plain values; `other` is the index of the network that it was
-            compared with.
-        best: the index in `evaluations` of the network to play with (with a gate) or to compare with.
-        seconds: time that the run has taken, over all its starts.
+        steps: the number of training steps so far.
+        evaluations: the result of each evaluation, as plain values; `other` is the index of the network with which the
+            evaluated network was compared.
+        best: the index in `evaluations` of the network that plays (with a gate) or serves for comparison.
+        seconds: the time that the run has taken, over all its starts.
     """
 
     def __init__(self, config: RunConfig, folder: Path, weights: dict[str, torch.Tensor] | None = None) -> None:
@@ -141,10 +141,10 @@ class Learner:
         self._report: RunReport
         self._start = 0
         self._interrupts = Interrupts()
-        self._candidate: tuple[int, int, bytes] | None = None  # games, steps and weights of the network that is being evaluated
+        self._candidate: tuple[int, int, bytes] | None = None  # games, steps and weights of the network under evaluation
         self._best_weights = b""
         self._published, self._published_at = b"", -1
-        self._given: dict[int, int] = {}  # worker -> training steps of the network that it plays with
+        self._given: dict[int, int] = {}  # worker -> training steps of the network with which it plays
         self._losses: list[tuple[float, float]] = []
         self._busy: set[int] = set()
         self._network_evaluations = 0
@@ -163,7 +163,7 @@ class Learner:
         """Continue from the files of the run.
 
         Raises:
-            UsageError: the files are damaged.
+            UsageError: a file is missing, is damaged or belongs to another network.
         """
         path = self.folder / "checkpoint.pt"
         try:
@@ -203,7 +203,7 @@ class Learner:
         return self.folder / "networks" / f"{self.evaluations[evaluation]['games']:07}.model"
 
     def _save(self) -> None:
-        """Write a row of metrics, and then the checkpoint: rows that are later than the checkpoint can be removed again."""
+        """Write a row of metrics and then the checkpoint: on resuming, rows later than the checkpoint can be removed."""
         self.replay.flush()
         now, games = time.monotonic(), self.replay.games
         passed = now - self._saved_at
@@ -241,10 +241,10 @@ class Learner:
     # ------------------------------------------------------------------------------------------------- the run
 
     def go(self, crew: Crew) -> None:
-        """Play, learn and evaluate to the end; Ctrl-C saves everything and raises KeyboardInterrupt."""
+        """Play, learn and evaluate until the run ends; on Ctrl-C, save everything and raise KeyboardInterrupt."""
         with self._interrupts.handled():
             try:
-                self._learn()  # the steps that a kill has undone
+                self._learn()  # repeat the steps that were lost in a kill
                 for worker in range(crew.workers):
                     self._start_games(crew, worker)
                 while self._start_evaluation(crew) or self._busy:
@@ -299,7 +299,7 @@ class Learner:
                 self._save()
 
     def _start_evaluation(self, crew: Crew) -> bool:
-        """Start the next evaluation if one is due; returns whether one is running."""
+        """Start the next evaluation if one is due, and return whether one is running."""
         if self._candidate is None:
             games, every = self.replay.games, self.config.check_every
             latest = self.evaluations[-1]["games"] if self.evaluations else None
@@ -330,7 +330,7 @@ class Learner:
         self._say(self._describe(table[-1], result))
 
     def elo(self) -> list[dict[str, Any]]:
-        """A row for each evaluation, with Elo above pure MCTS computed from all matches."""
+        """Return a row for each evaluation, with the Elo above pure MCTS, computed from all matches."""
         pairs = []
         for place, evaluation in enumerate(self.evaluations, 1):
             for name, opponent in (("against_mcts", 0), ("against_other", (evaluation["other"] or 0) + 1)):
@@ -365,7 +365,7 @@ class Learner:
         self._report.sgf(f"{games:07}_mcts", sample_to_sgf(sample, width, height))
 
     def _describe(self, row: dict[str, Any], result: CandidateResult) -> str:
-        """One line on an evaluation."""
+        """Describe an evaluation in one line."""
         parts = [f"against pure MCTS {_counts(result.against_mcts)}"]
         if result.against_other is not None:
             other, verdict = "the one before", ""
@@ -392,7 +392,7 @@ class Learner:
 
     @staticmethod
     def _say(line: str, passing: bool = False) -> None:
-        """Print a line on stderr; on a terminal the next line overwrites a passing one."""
+        """Print a line on stderr; on a terminal, a passing line is overwritten by the next one."""
         terminal = sys.stderr.isatty()
         start, end = ("\r\x1b[K", "" if passing else "\n") if terminal else ("", "\n")
         print(f"{start}{line}", end=end, file=sys.stderr, flush=True)

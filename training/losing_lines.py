@@ -1,9 +1,9 @@
 """Does a trained network lose under your own search? `python -m training.losing_lines WEIGHTS` plays every line of replies.
 
-It makes the check at the end of train.py (handout 5.5) for any 3x3 network: your AlphaZero player plays with the weights of a
-file, as first and as second player. One number of playouts proves little, since more playouts do not always lose fewer lines,
-so several are tried.
-Exit codes: 0 no losing line, 1 some, 2 the call was wrong.
+It repeats the check at the end of train.py (handout 5.5) for any 3x3 network: your AlphaZero player plays with weights loaded
+from a file, as first and as second player. One number of playouts proves little, since more playouts do not always lose fewer
+lines, so several are tried.
+Exit codes: 0 no losing line, 1 at least one, 2 the call was wrong.
 """
 
 from __future__ import annotations

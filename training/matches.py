@@ -2,13 +2,13 @@
 
     alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`puct.py`)
     gumbel:model/11_11_5.pt?playouts=32         Gumbel search with these weights (`gumbel.py`)
-    policy:model/11_11_5.pt                     the move with the network's largest probability, without a search
+    policy:model/11_11_5.pt                     the network's most probable move, without a search
     mcts:playouts=1000                          pure Monte Carlo tree search with random rollouts (handout section 5.1)
 
 The rules are those of `Board`, without a swap. Games come in pairs that begin with the same stones, placed at random near the
-centre; the agents change seats between the two games. Every move is searched with a new tree and without noise, as `get_action`
-does outside of self-play. All games run in lockstep, so that their leaves form one batch of the network; its idle residual
-blocks are left out.
+centre; the agents swap seats between the two games. Every move is searched with a new tree and without noise, as in
+`get_action` outside self-play. All games run in lockstep, so that their leaves form one batch for the network. Its idle
+residual blocks are left out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
 from training.selfplay import SelfPlaySettings, make_search
 
-OPENING_REACH = 2  # largest distance of an opening's stones from the middle point, in rows and columns
+OPENING_REACH = 2  # largest distance of opening stones from the middle point, in rows and in columns
 REPORT_EVERY_S = 30.0
 DEFAULTS = {"playouts": "400", "considered": "16"}
 
@@ -46,7 +46,7 @@ class Agent(Protocol):
     """Chooses moves in many games at once."""
 
     def choose(self, boards: Boards) -> np.ndarray:
-        """[G] an empty point for each of these positions, none of which is over; `boards` is not changed."""
+        """Return an empty point for each of these positions, [G]; no game is over, and `boards` is not changed."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class SearchAgent:
 
     Attributes:
         evaluate: the network, or random rollouts.
-        settings: of the search.
+        settings: the search settings.
         rng: breaks ties.
     """
 
@@ -90,9 +90,9 @@ class PlayedGame:
     """A game of a match.
 
     Attributes:
-        number: of the game; 2k and 2k + 1 have the same opening, and in 2k the first agent moves first.
+        number: the number of the game. Games 2k and 2k + 1 have the same opening, and in game 2k the first agent moves first.
         moves: all moves, including the opening.
-        winner: 1, the player who moved first, 2, or -1 for a draw.
+        winner: 1 for the player who moved first, 2 for the other one, or -1 for a draw.
     """
 
     number: int
@@ -101,7 +101,7 @@ class PlayedGame:
 
     @property
     def result(self) -> GameResult:
-        """The result for the first agent."""
+        """The game's result for the first agent."""
         first_is = 1 + self.number % 2
         value = 0.5 if self.winner == NOBODY else float(self.winner == first_is)
         return GameResult(value, pair=self.number // 2, identity=(first_is, self.moves))
@@ -109,10 +109,11 @@ class PlayedGame:
 
 @dataclass(frozen=True)
 class PlayedMatch:
-    """
+    """A match that has been played.
+
     Attributes:
-        games: in order of their numbers.
-        verdict: the verdict of the rule that ended the match early, None if none did.
+        games: the games in order of their numbers.
+        verdict: the verdict of the stopping rule that ended the match early, or None.
     """
 
     games: tuple[PlayedGame, ...]
@@ -126,12 +127,13 @@ class PlayedMatch:
 
 @dataclass(frozen=True)
 class MatchSettings:
-    """
+    """Settings of a match.
+
     Attributes:
         board: (width, height, n_in_row).
-        games: to play, an even number.
-        opening_stones: placed at random before the agents take over.
-        side_by_side: games that are played at once, an even number.
+        games: the number of games to play; it must be even.
+        opening_stones: the number of stones placed at random before the agents take over.
+        side_by_side: the number of games played at once; it must be even.
     """
 
     board: tuple[int, int, int]
@@ -140,7 +142,7 @@ class MatchSettings:
     side_by_side: int = 64
 
     def check(self) -> None:
-        """Raises UsageError unless games come in pairs."""
+        """Raise UsageError unless games come in pairs."""
         for name, number in (("games", self.games), ("games side by side", self.side_by_side)):
             if number < 2 or number % 2:
                 raise UsageError(
@@ -152,7 +154,7 @@ def draw_opening(board: tuple[int, int, int], stones: int, rng: np.random.Genera
     """Draw the moves of an opening, near the middle of a board (width, height, n_in_row).
 
     Raises:
-        UsageError: there are fewer points near the middle, or so many stones could already make a row.
+        UsageError: there are too few points near the middle, or so many stones could already form a row.
     """
     width, height, n_in_row = board
     h, w = np.divmod(np.arange(width * height), width)
@@ -174,12 +176,13 @@ def play_lockstep_match(
     """Play a match between two agents.
 
     Args:
-        agents: the result is the first one's.
-        settings: of the match.
+        agents: the two agents; the result is given for the first.
+        settings: the settings of the match.
         rng: draws the openings.
-        stop: sees the results in order of the games' numbers, once all games side by side have ended: short games end first,
-            and whoever wins those may not win the long ones. If it ends the match, the games after that do not count.
-        progress: called after each move with the number of games that have ended and of those that are still being played.
+        stop: an optional rule that may end the match early. It gets the results in order of the games' numbers, and only
+            once all games side by side have ended: short games end first, and whoever wins those may not win the long ones.
+            If the rule ends the match, later games do not count.
+        progress: called after each move with the number of games that have ended and the number still being played.
 
     Raises:
         UsageError: a setting is out of its range.
@@ -208,13 +211,13 @@ def _play(
     """Play games to their ends.
 
     Args:
-        boards: [G] empty.
+        boards: [G] empty boards.
         numbers: [G] the numbers of the games.
-        openings: [G, S] their first moves.
-        agents: the first one has the first seat in games with an even number.
+        openings: [G, S] the first moves of each game.
+        agents: the two agents; the first has the first seat in games with an even number.
 
     Yields:
-        After each move (number of games still being played, the games that have just ended).
+        After each move, (the number of games still being played, the games that have just ended).
     """
     history = list(openings.T)
     for moves in openings.T:
@@ -241,10 +244,10 @@ def _play(
 
 
 def load_evaluator(path: str, width: int, height: int, batch_size: int) -> StateEvaluator:
-    """A fast copy of the network of AlphaZero/ with the weights of a file, behind a cache of positions.
+    """Load a fast copy of the network in AlphaZero/ with the weights in a file, behind a cache of positions.
 
     Raises:
-        UsageError: the file holds no weights, or those of another board.
+        UsageError: the file holds no weights, or weights for another board.
         NotImplementedError: the network is not written yet.
     """
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
@@ -262,17 +265,17 @@ def load_evaluator(path: str, width: int, height: int, batch_size: int) -> State
 
 
 def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.random.Generator) -> Agent:
-    """Make an agent from its description, see the module.
+    """Make an agent from its description; the module's docstring lists the forms.
 
     Args:
-        text: such as mcts:playouts=1000.
+        text: the description, such as mcts:playouts=1000.
         board: (width, height, n_in_row).
-        batch_size: the number of games in which it chooses moves at once.
-        rng: draws all its random numbers.
+        batch_size: the number of games in which the agent chooses moves at once.
+        rng: draws all random numbers of the agent.
 
     Raises:
         UsageError: the text describes no agent.
-        NotImplementedError: it needs a network that is not written yet.
+        NotImplementedError: the agent needs a network that is not written yet.
     """
     width, height, n_in_row = board
     kind, _, rest = text.partition(":")
@@ -303,9 +306,9 @@ def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.
 
 
 def describe_match(result: PlayedMatch) -> str:
-    """The result of a match of at least one game for the first agent, in two lines."""
+    """Describe the first agent's result in a match of at least one game, in two lines."""
     seen = result.statistics
-    assert seen.elo is not None  # it is None only without a game
+    assert seen.elo is not None  # it is None only if no game was played
     low, high = seen.interval_95
     return (
         f"{seen.games} games, {seen.distinct_games} distinct: {seen.wins} won, {seen.draws} drawn, {seen.losses} lost\n"
@@ -338,17 +341,25 @@ def board_size(text: str) -> tuple[int, int, int]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and play."""
-    parser = argparse.ArgumentParser(prog="training.matches", description="Games side by side (docs/training.md, Matches).")
-    parser.add_argument("first", metavar="FIRST", help="such as alphazero:model/11_11_5.pt?playouts=400")
-    parser.add_argument("second", metavar="SECOND", help="such as mcts:playouts=1000")
-    parser.add_argument("--board", type=board_size, default=(11, 11, 5), metavar="WxHxN", help="N in a row (default 11x11x5)")
-    parser.add_argument("--games", type=int, default=40, metavar="N", help="an even number (default 40)")
+    parser = argparse.ArgumentParser(
+        prog="training.matches", description="Play games side by side (docs/training.md, Matches)."
+    )
+    parser.add_argument("first", metavar="FIRST", help="an agent, such as alphazero:model/11_11_5.pt?playouts=400")
+    parser.add_argument("second", metavar="SECOND", help="another agent, such as mcts:playouts=1000")
     parser.add_argument(
-        "--opening-stones", type=int, default=2, metavar="N", help="placed at random before the agents play (default 2)"
+        "--board", type=board_size, default=(11, 11, 5), metavar="WxHxN", help="board size and N in a row (default 11x11x5)"
+    )
+    parser.add_argument("--games", type=int, default=40, metavar="N", help="number of games, even (default 40)")
+    parser.add_argument(
+        "--opening-stones",
+        type=int,
+        default=2,
+        metavar="N",
+        help="number of stones placed at random before the agents play (default 2)",
     )
     parser.add_argument("--side-by-side", type=int, default=64, metavar="N", help="games at once (default 64)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of openings and agents (default 1)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write games and statistics there as JSON")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the openings and the agents (default 1)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write games and statistics to FILE as JSON")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     try:
@@ -376,7 +387,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def match_json(options: argparse.Namespace, result: PlayedMatch) -> dict[str, Any]:
-    """The call, the statistics and the games as plain values."""
+    """Return the call, the statistics and the games as plain values."""
     return {
         "first": options.first,
         "second": options.second,

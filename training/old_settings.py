@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# Old name -> the name that it has now.
+# Old name -> current name.
 RENAMED = {"learn_rate": "learning_rate"}
 
 
 def with_current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Recorded settings under the names that they have now.
+    """Return recorded settings under their current names.
 
     Args:
-        settings: name -> value, as an earlier version may have written them.
+        settings: name -> value, possibly written by an earlier version.
     """
     return {RENAMED.get(name, name): value for name, value in settings.items()}

@@ -1,4 +1,4 @@
-"""Settings of self-play runs, with presets for several boards. The command line is derived from them."""
+"""Settings of self-play runs, with presets for several boards. The command-line options are derived from the settings."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ class RunConfig:
     """Settings of a self-play run (docs/training.md, Self-play runs).
 
     Attributes:
-        board_width, board_height, n_in_row: of the board.
-        blocks: residual blocks of the network.
+        board_width, board_height, n_in_row: the board's size and the length of a winning row.
+        blocks: the number of residual blocks in the network.
         search: the search that chooses moves, in self-play and in matches.
-        playouts: of a move in self-play.
-        considered: moves that Gumbel search considers at the root.
-        c_puct: exploration constant of PUCT.
-        first_n_moves: moves at the start of a self-play game that PUCT draws at temperature 1.
-        games_at_once: games side by side in each worker.
-        games: number of games in the whole run.
-        buffer_positions: the number of latest positions to learn from.
-        start_positions: positions before the first training step.
-        batch_size: samples per training step.
-        reuse: average number of samples drawn for each new position.
-        learning_rate: at the start; it falls linearly to a tenth over `games`.
+        playouts: the number of playouts per move in self-play.
+        considered: the number of moves that Gumbel search considers at the root.
+        c_puct: the exploration constant of PUCT.
+        first_n_moves: the number of moves at the start of a self-play game that PUCT draws at temperature 1.
+        games_at_once: the number of games that each worker plays side by side.
+        games: the number of games in the whole run.
+        buffer_positions: the number of most recent positions to learn from.
+        start_positions: the number of positions to collect before the first training step.
+        batch_size: the number of samples per training step.
+        reuse: the average number of samples drawn for each new position.
+        learning_rate: the initial learning rate; it falls linearly to a tenth over `games`.
         gate: whether self-play only changes to networks that beat the best one so far; otherwise it always uses the latest.
         gate_games: the largest number of games in such a match.
-        gate_score: the score rate that accepts a network if the sequential test has not decided the match.
-        check_every: self-play games between two evaluations.
-        rating_games: in each evaluation, games of the latest network against pure MCTS and, without a gate, against the
-            network before it.
-        mcts_playouts: of a move of pure MCTS.
-        match_playouts: of a move of the networks in matches.
+        gate_score: the score rate at which a network is accepted if the sequential test has not decided the match.
+        check_every: the number of self-play games between two evaluations.
+        rating_games: the number of games that the latest network plays in each evaluation against pure MCTS and, without a
+            gate, against the network evaluated before it.
+        mcts_playouts: the number of playouts per move of pure MCTS.
+        match_playouts: the number of playouts per move of the networks in matches.
         save_every_s: seconds between two checkpoints.
-        seed: of all random numbers.
+        seed: the seed of all random numbers.
         init_model: weights to start from, without their idle blocks if they have more blocks than `blocks`; an empty string
             for new random weights.
     """
@@ -73,18 +73,18 @@ class RunConfig:
     init_model: str = ""
 
     def search_settings(self, playouts: int) -> PuctSettings | GumbelSettings:
-        """The settings of a search with this number of playouts."""
+        """Return the settings of a search with this number of playouts."""
         if self.search == "gumbel":
             return GumbelSettings(playouts, self.considered)
         return PuctSettings(playouts, self.c_puct, self.first_n_moves)
 
     def selfplay_settings(self) -> SelfPlaySettings:
-        """The settings of a worker."""
+        """Return the settings of a worker."""
         search = self.search_settings(self.playouts)
         return SelfPlaySettings(self.board_width, self.board_height, self.n_in_row, self.games_at_once, search)
 
     def check(self) -> None:
-        """Raises UsageError for settings that cannot work."""
+        """Raise UsageError if the settings cannot work."""
         for name, value in asdict(self).items():
             least = {"seed": 0, "playouts": 2, "match_playouts": 2, "mcts_playouts": 2}.get(name, 1)
             if isinstance(value, bool | str):
@@ -109,7 +109,7 @@ class RunConfig:
             )
 
 
-# Tic-tac-toe has no gate: two good networks draw nearly every game of it, so no match could tell them apart.
+# Tic-tac-toe has no gate: two good networks draw nearly every game, so no match could tell them apart.
 RUN_PRESETS = {
     "tictactoe": RunConfig(
         3, 3, 3, 1, playouts=16, considered=9, first_n_moves=4, games_at_once=32, games=1500, buffer_positions=5000,
@@ -133,7 +133,7 @@ LASTING = ("board_width", "board_height", "n_in_row", "blocks", "buffer_position
 
 
 def option(name: str) -> str:
-    """The command-line option of a setting."""
+    """Return the command-line option of a setting."""
     return "--" + name.replace("_", "-")
 
 
@@ -152,10 +152,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def changed(config: RunConfig, options: argparse.Namespace) -> RunConfig:
-    """The settings, overridden by those that the command line gives.
+    """Return the settings, overridden by those given on the command line.
 
     Raises:
-        UsageError: together they cannot work.
+        UsageError: the resulting settings cannot work.
     """
     given = {field.name: getattr(options, field.name) for field in fields(RunConfig) if hasattr(options, field.name)}
     config = replace(config, **given)

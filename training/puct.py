@@ -1,11 +1,11 @@
-"""PUCT search of many games in lockstep, after AlphaZero (Silver et al. 2017, Methods; Silver et al. 2018).
+"""PUCT search for many games in lockstep, after AlphaZero (Silver et al. 2017, Methods; Silver et al. 2018).
 
 At each node a playout takes the move with the largest
 
     Q + c_puct * P * sqrt(N_parent) / (1 + N)
 
 where N_parent is the number of visits of the node itself, including the visit that expanded it. Ties go to the lowest move
-number. Q is seen by the player who chooses. In self-play the tree is kept from move to move, Dirichlet noise is mixed into the
+number. Q is seen by the player who chooses. In self-play, the tree is kept from move to move, Dirichlet noise is mixed into the
 priors of the root's legal moves, and the first moves of a game are drawn in proportion to their visits.
 """
 
@@ -27,13 +27,13 @@ LOW_TEMPERATURE = 1e-3
 
 @dataclass(frozen=True)
 class Decisions:
-    """The result of a search of G positions.
+    """The result of searching G positions.
 
     Attributes:
         moves: [G] the move to play.
-        policies: [G, A] float64, the policy for the network to learn; 0 on taken points, sums to 1.
-        visits: [G, A] playouts through each move of the root.
-        values: [G] the value of the position by the search, for the side to move.
+        policies: [G, A] float64, the policy for the network to learn; 0 on taken points; each row sums to 1.
+        visits: [G, A] the number of playouts through each move of the root.
+        values: [G] the value that the search gives the position, seen by the side to move.
     """
 
     moves: np.ndarray
@@ -43,25 +43,26 @@ class Decisions:
 
 
 class LockstepSearch(Protocol):
-    """A search of G games in lockstep; the games may be at different moves."""
+    """A search for G games in lockstep; the games may be at different moves."""
 
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
-        """Search these positions, none of which is over; `boards` is not changed."""
+        """Search these positions; no game is over, and `boards` is not changed."""
 
     def advance(self, moves: np.ndarray) -> None:
         """Follow the move that was played in each game, `moves` [G]."""
 
     def restart(self, games: np.ndarray) -> None:
-        """Forget these games, because they have started again or a move was played without `advance`."""
+        """Forget these games, because they have been restarted or a move was played without `advance`."""
 
 
 @dataclass(frozen=True)
 class PuctSettings:
-    """
+    """Settings of PUCT search.
+
     Attributes:
-        playouts: for each move, in addition to those of the tree that was kept.
-        c_puct: weight of the exploration bonus.
-        first_n_moves: moves of a self-play game that are drawn at temperature 1.
+        playouts: the number of playouts for each move, in addition to those already in a tree that was kept.
+        c_puct: the weight of the exploration bonus.
+        first_n_moves: the number of moves at the start of a self-play game that are drawn at temperature 1.
     """
 
     playouts: int = 400
@@ -70,14 +71,14 @@ class PuctSettings:
 
 
 class PuctSearch:
-    """PUCT search of G games in lockstep.
+    """PUCT search for G games in lockstep.
 
     Args:
-        games: G.
-        points: A, the moves of a board.
+        games: G, the number of games.
+        points: A, the number of points on the board.
         evaluate: the network.
-        settings: of the search.
-        rng: draws noise and moves.
+        settings: the search settings.
+        rng: draws the noise and the moves.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class PuctSearch:
     def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
         """See LockstepSearch. Self-play adds noise at the roots, and draws the first moves at temperature 1.
 
-        The policies are always the visit shares, whatever the temperature at which the moves are drawn.
+        The policies are always the visit shares, regardless of the temperature at which the moves are drawn.
         """
         self.run(boards, is_selfplay)
         visits = self.root_visits()
@@ -105,7 +106,7 @@ class PuctSearch:
         return Decisions(draw_moves(chances, self._rng), policies, visits, values)
 
     def run(self, boards: Boards, is_selfplay: bool) -> None:
-        """Run the playouts in every tree; in an empty tree the expansion of the root counts as the first of them."""
+        """Run the playouts in every tree; in an empty tree, the expansion of the root counts as the first."""
         trees, playouts = self.trees, self._settings.playouts
         trees.make_room(playouts)
         empty = trees.size == 0
@@ -119,7 +120,7 @@ class PuctSearch:
                 trees.playout(games, boards, self._evaluate, self._choose)
 
     def _choose(self, rows: np.ndarray) -> np.ndarray:
-        """The move with the largest selection value from each node."""
+        """Return the move with the largest selection value at each node."""
         trees = self.trees
         # The same order of operations and the same precision as in the handout's search, so that the trees are identical.
         bonus = np.multiply(trees.prior[rows], self._settings.c_puct, dtype=np.float64)
@@ -129,7 +130,7 @@ class PuctSearch:
         return bonus.argmax(axis=1)
 
     def _add_noise(self, legal: np.ndarray) -> None:
-        """P = 0.75 p + 0.25 eta at the roots, eta ~ Dirichlet(0.3) over the legal moves."""
+        """Set P = 0.75 p + 0.25 eta at the roots, with eta ~ Dirichlet(0.3) over the legal moves."""
         noise = np.zeros(legal.shape)
         noise[legal] = self._rng.standard_gamma(DIRICHLET_ALPHA, size=int(legal.sum()))
         noise /= noise.sum(axis=1, keepdims=True)
@@ -138,7 +139,7 @@ class PuctSearch:
         self.trees.prior[rows] = np.where(legal, prior, self.trees.prior[rows])
 
     def root_visits(self) -> np.ndarray:
-        """[G, A] visits of each root's moves."""
+        """Return the visit counts of each root's moves, [G, A]."""
         return self.trees.edge_visits[self.trees.root_rows(self._games)]
 
     def advance(self, moves: np.ndarray) -> None:
@@ -151,14 +152,14 @@ class PuctSearch:
 
 
 def visit_policies(visits: np.ndarray, legal: np.ndarray, temperature: np.ndarray) -> np.ndarray:
-    """softmax(log(visits + 1e-10) / temperature) over the legal moves.
+    """Return softmax(log(visits + 1e-10) / temperature) over the legal moves.
 
     Args:
         visits, legal: [G, A].
         temperature: [G].
 
     Returns:
-        [G, A] float64, 0 where a move is not legal.
+        [G, A] float64, 0 for illegal moves.
     """
     logits = np.where(legal, np.log(visits + 1e-10), -np.inf) / temperature[:, None]
     policies = np.exp(logits - logits.max(axis=1, keepdims=True))

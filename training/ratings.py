@@ -1,8 +1,8 @@
 """Elo ratings of several players from their matches, by maximum likelihood (Bradley and Terry 1952).
 
-Each match is weighted by its effective games (arena.statistics.estimates). One drawn game is added to each pair, so that a
-player who has lost no point gets a finite rating. Errors come from the inverse of the observed information matrix. Player 0
-has rating 0.
+Each match is weighted by its number of effective games (arena.statistics.estimates). One drawn game is added to each match, so
+that a player who has never dropped a point still gets a finite rating. Errors come from the inverse of the observed information
+matrix. Player 0 has rating 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ELO_PER_NAT = 400 / log(10)
 
 @dataclass(frozen=True)
 class RatedPair:
-    """The result of a match: the points of the player `stronger` in the effective games. The names need not be right."""
+    """A match in which player `stronger` scored `points` in `games` effective games; it need not be the stronger player."""
 
     weaker: int
     stronger: int
@@ -30,11 +30,11 @@ def elo_ratings(count: int, pairs: Sequence[RatedPair]) -> tuple[np.ndarray, np.
     """Compute the ratings by Newton's method.
 
     Args:
-        count: number of players.
-        pairs: matches, which must connect all players.
+        count: the number of players.
+        pairs: the matches, which must connect all players.
 
     Returns:
-        Elo [count] with player 0 at 0, and its covariance [count, count].
+        Elo ratings [count] with player 0 at 0, and their covariance [count, count].
     """
     strength = np.zeros(count)
     for _ in range(100):

@@ -1,6 +1,6 @@
 """The members of a run as Ray actors on the machines of a cluster; the learner stays where the run was started.
 
-The framework with the student's network must lie under the same paths on every node. An actor that is lost with its node is
+The framework and the student's network must be under the same paths on every node. An actor that is lost with its node is
 replaced by a new one with a new number. Its games in flight are lost, and no game is played twice.
 """
 
@@ -15,16 +15,16 @@ from common.errors import UsageError
 from training.presets import RunConfig
 from training.workers import Seeds, make_member
 
-LOSSES = 3  # a run ends if it loses more actors than this without any result in between
+LOSSES = 3  # a run ends if it loses more actors than this with no result in between
 
 
 class RayCrew:
     """See Crew.
 
     Args:
-        config: settings of the run.
-        seeds: seeds of the run.
-        workers: the number of workers for self-play; the evaluator is one more actor.
+        config: the settings of the run.
+        seeds: the seeds of the run.
+        workers: the number of workers for self-play; the evaluator is an additional actor.
         address: HOST:PORT of the cluster's head, or "auto" for a cluster that was started on this machine.
 
     Raises:
@@ -86,12 +86,12 @@ class RayCrew:
 
 
 class _Member:
-    """An actor, which imports the student's network from the same path as the learner."""
+    """An actor that imports the student's network from the same path as the learner."""
 
     def __init__(self, path: list[str], config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> None:
         sys.path[:0] = path  # Ray puts the folder of the learner's process before PYTHONPATH
         self._member = make_member(config, seeds, number, is_worker)
 
     def call(self, method: str, arguments: tuple[Any, ...]) -> Any:
-        """Do a task."""
+        """Carry out a task and return its result."""
         return getattr(self._member, method)(*arguments)

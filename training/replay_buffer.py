@@ -1,11 +1,11 @@
-"""The games of a run on disk: the moves of every game, and the latest positions to learn from in a memory-mapped ring.
+"""The games of a run on disk: the moves of every game, and the latest positions to learn from, in a memory-mapped ring.
 
-    games.jsonl     one line per game, in order; an incomplete line does not count
+    games.jsonl     one line per game, in order; an incomplete last line does not count
     positions.bin   records (packed state, policy float16, result int8); position n of the run has index n modulo the ring size
 
-The positions of a game are written before its line, and the ring has room for one more game than is learnt from. So whenever
-the process is killed, all games that have a line also have their positions, and a game without a line has overwritten none of
-them.
+The positions of a game are written before its line, and the ring has room for one more game than the learner uses. So whenever
+the process is killed, every game that has a line also has its positions, and a game without a line has overwritten none of
+those to learn from.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Origin:
     """Where a game comes from; no two games of a run have the same origin.
 
     Attributes:
-        start: how many times the run had been started or resumed before.
-        worker: number of the worker.
-        number: games that the worker had finished before this one, since that start.
-        steps: training steps of the worker's network at the end of the game.
+        start: how many earlier starts of the run had finished a game.
+        worker: the number of the worker.
+        number: the number of games that the worker had finished before this one, since the run was last started.
+        steps: the number of training steps behind the worker's network at the end of the game.
     """
 
     start: int
@@ -45,15 +45,15 @@ class ReplayBuffer:
 
     Args:
         folder: the run's folder; files that are already there are continued.
-        width, height: of the board.
+        width, height: the size of the board.
         capacity: the largest number of positions to learn from.
 
     Raises:
         UsageError: the files there belong to another board or capacity, or are damaged.
 
     Attributes:
-        games, positions: their numbers in the run so far.
-        starts: how many starts of the run have finished a game.
+        games, positions: the numbers of games and positions in the run so far.
+        starts: how many earlier starts of the run finished a game; this is the number of the present start.
     """
 
     def __init__(self, folder: Path, width: int, height: int, capacity: int) -> None:
@@ -69,13 +69,13 @@ class ReplayBuffer:
         path = folder / "positions.bin"
         if self.positions and (not path.exists() or path.stat().st_size != self._ring_size * record.itemsize):
             raise UsageError(
-                f"expected {self._ring_size} positions of {width}x{height} in {path}; the size of the file does not fit"
+                f"expected {self._ring_size} positions of {width}x{height} in {path}; the file has a different size"
             )
         self._ring = np.memmap(path, record, "r+" if self.positions else "w+", shape=self._ring_size)
-        self._file = open(self._lines, "a", encoding="utf-8")  # noqa: SIM115 - stays open during the run
+        self._file = open(self._lines, "a", encoding="utf-8")  # noqa: SIM115 - it stays open during the run
 
     def _read_games(self) -> None:
-        """Count the games, and remove an incomplete line at the end, since the next game would be appended to it."""
+        """Count the games, and remove an incomplete last line, since the next game would be appended to it."""
         content = self._lines.read_bytes()
         whole = content.rfind(b"\n") + 1
         for line in content[:whole].splitlines():
@@ -92,7 +92,7 @@ class ReplayBuffer:
         os.truncate(self._lines, whole)
 
     def append(self, game: FinishedGame, origin: Origin) -> None:
-        """Add a game, which gets the number `games`."""
+        """Add a game; its number is `games`."""
         at = (self.positions + np.arange(len(game.moves))) % self._ring_size
         self._ring["state"][at] = game.states
         self._ring["policy"][at] = game.policies
@@ -110,14 +110,14 @@ class ReplayBuffer:
         self.positions += len(game.moves)
 
     def __len__(self) -> int:
-        """The number of positions to learn from."""
+        """Return the number of positions to learn from."""
         return min(self.positions, self._capacity)
 
     def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw random positions, each under a random symmetry.
 
         Returns:
-            states [count, 9, H, W], policies [count, A], results [count], all float32, for the side to move.
+            states [count, 9, H, W], policies [count, A] and results [count], all float32, seen by the side to move.
         """
         chosen = self._ring[(self.positions - 1 - rng.integers(len(self), size=count)) % self._ring_size]
         which = rng.integers(self._symmetries.count, size=count)
@@ -126,7 +126,7 @@ class ReplayBuffer:
         return states, policies, chosen["result"].astype(np.float32)
 
     def flush(self) -> None:
-        """Write everything to the disk, so that it survives a crash of the machine."""
+        """Force everything onto the disk, so that it survives a crash of the machine."""
         self._ring.flush()
         os.fsync(self._file.fileno())
 

@@ -1,6 +1,6 @@
 """The files in which a self-play run shows its progress: metrics.csv, elo.csv, curves.png, TensorBoard events, games as SGF.
 
-matplotlib and tensorboardX are optional (requirements-runs.txt); without one of them its files are not written.
+matplotlib and tensorboardX are optional (requirements-runs.txt); the files of a package that is missing are not written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPTIONAL = ("matplotlib", "tensorboardX")
 
 
 def missing_packages() -> list[str]:
-    """The packages of OPTIONAL that are not installed."""
+    """Return the packages in OPTIONAL that are not installed."""
     return [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
 
 
@@ -29,11 +29,11 @@ class SampleGame:
     """A game to be written as SGF.
 
     Attributes:
-        number: of the game.
-        moves: h * width + w, in order.
-        winner: 1, the player who moved first and is shown as black, 2, or -1 for a draw.
-        names: of the player who moved first and of the other one.
-        comment: on the game.
+        number: the number of the game.
+        moves: h * width + w for each move, in order.
+        winner: 1 for the player who moved first (shown as black), 2 for the other one, or -1 for a draw.
+        names: the names of the player who moved first and of the other one.
+        comment: a comment on the game.
     """
 
     number: int
@@ -44,11 +44,11 @@ class SampleGame:
 
 
 def sample_to_sgf(game: SampleGame, width: int, height: int) -> str:
-    """One game as an SGF tree.
+    """Return one game as an SGF tree.
 
     Args:
         game: the game.
-        width, height: of its board.
+        width, height: the size of its board.
     """
     result = "0" if game.winner == NOBODY else "BW"[game.winner - 1] + "+"
     size = width if width == height else f"{width}:{height}"
@@ -60,11 +60,11 @@ def sample_to_sgf(game: SampleGame, width: int, height: int) -> str:
 
 
 class RunReport:
-    """The files of a run that people look at.
+    """The files of a run that are meant for people to read.
 
     Args:
         folder: the run's folder.
-        games: number of games at the checkpoint that the run continues from; rows with more games are removed.
+        games: the number of games at the checkpoint from which the run continues; rows with more games are removed.
     """
 
     def __init__(self, folder: Path, games: int) -> None:
@@ -91,7 +91,7 @@ class RunReport:
         self._show("run", row)
 
     def rate(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write elo.csv as a whole, since each match changes all ratings, and draw the curves."""
+        """Rewrite elo.csv, since each match changes all ratings, and draw the curves."""
         path = self._folder / "elo.csv"
         with replacing(path) as unfinished, open(unfinished, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")

@@ -1,6 +1,6 @@
-"""Games of self-play in a compact form for learning: bit-packed states, policies in half precision, results.
+"""Self-play games in a compact form for learning: bit-packed states, policies in half precision, results.
 
-A position of a 9x9 board takes 92 + 162 + 1 bytes. The first axis of the arrays is T, the positions of a game in order.
+A position on a 9x9 board takes 92 + 162 + 1 bytes. The first axis of the arrays is T, the positions of a game in order.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def unpack_states(packed: np.ndarray, width: int, height: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FinishedGame:
-    """A game of self-play.
+    """A self-play game.
 
     Attributes:
-        moves: [T] int16.
+        moves: [T] int16, the moves in order.
         states: [T, ceil(9A / 8)] uint8, the packed position before each move.
-        policies: [T, A] float16, the policy of the search, which the network learns.
-        winner: 1 (the player who moved first), 2, or -1 for a draw.
-        resigned: whether the loser resigned in the last of these positions instead of playing its move.
+        policies: [T, A] float16, the policy from the search, which the network learns.
+        winner: 1 for the player who moved first, 2 for the other one, or -1 for a draw.
+        resigned: whether the loser resigned in the last of these positions instead of playing the recorded move.
     """
 
     moves: np.ndarray
@@ -43,7 +43,7 @@ class FinishedGame:
 
     @property
     def results(self) -> np.ndarray:
-        """[T] int8: the result z of the game for the side to move in each position, 1, 0 or -1."""
+        """The result z of the game for the side to move in each position, [T] int8: 1, 0 or -1."""
         if self.winner == NOBODY:
             return np.zeros(len(self.moves), dtype=np.int8)
         mover = 1 + np.arange(len(self.moves)) % 2
@@ -51,5 +51,5 @@ class FinishedGame:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the samples: states, policies and results."""
+        """The size of the samples in bytes: states, policies and results."""
         return self.states.nbytes + self.policies.nbytes + self.results.nbytes

@@ -1,9 +1,9 @@
-"""Games of a network against itself, many side by side; a new game starts as soon as one has ended.
+"""Games of a network against itself, many side by side; whenever one ends, a new one starts.
 
     boards, search -> decide -> record -> play -> finished games
 
-So the games in flight are at different moves, and no game waits for a longer one. Short games end first: the share of wins
-among the first few games says little.
+The games in flight are therefore at different moves, and no game waits for a longer one. Short games end first, so the share
+of wins among the first few games means little.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from training.samples import FinishedGame, pack_states
 
 @dataclass(frozen=True)
 class SelfPlaySettings:
-    """
+    """Settings of self-play.
+
     Attributes:
-        board_width, board_height, n_in_row: of the board.
-        games: G, the games side by side, and so the states in a batch of the network.
-        search: settings of PUCT or Gumbel search.
-        resign_below: a side resigns if its value by the search is lower; None to play all games to their end.
-        play_on_share: the share of games in which nobody resigns, which shows how many resignations would be mistakes.
+        board_width, board_height, n_in_row: the board's size and the length of a winning row.
+        games: G, the number of games side by side, and so of states in a batch for the network.
+        search: the settings of PUCT or Gumbel search.
+        resign_below: a side resigns if the search gives it a lower value than this; None to play all games to the end.
+        play_on_share: the share of games in which nobody may resign; they show how many resignations would be mistakes.
     """
 
     board_width: int = 3
@@ -41,7 +42,7 @@ class SelfPlaySettings:
 
 
 def make_search(settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.random.Generator) -> LockstepSearch:
-    """The search of the settings, for all games side by side."""
+    """Make the search that the settings describe, for all games side by side."""
     points = settings.board_width * settings.board_height
     if isinstance(settings.search, GumbelSettings):
         return GumbelSearch(settings.games, points, evaluate, settings.search, rng)
@@ -49,16 +50,16 @@ def make_search(settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.ra
 
 
 class SelfPlay:
-    """G games in flight.
+    """Self-play with G games in flight.
 
     Args:
-        settings: of board, games and search.
+        settings: the settings of board, games and search.
         evaluate: the network, with or without `RandomSymmetry`.
-        rng: draws all random numbers of the search, and the games in which nobody resigns.
+        rng: draws all random numbers of the search, and chooses the games in which nobody may resign.
 
     Attributes:
         boards: the games in flight.
-        moves_played: in all games so far.
+        moves_played: the number of moves in all games so far.
     """
 
     def __init__(self, settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.random.Generator) -> None:
@@ -105,12 +106,12 @@ class SelfPlay:
             moves=self._moves[game, :length].copy(),
             states=self._states[game, :length].copy(),
             policies=self._policies[game, :length].copy(),
-            # The side that resigned was to move before the last move, so the other side is to move now.
+            # The side that resigned was to move before the last move, so it is now the winner's turn.
             winner=int(boards.winner[game] if over else boards.side_to_move[game]),
             resigned=not over,
         )
 
     def finished_games(self) -> Iterator[FinishedGame]:
-        """Play without end, and yield each game when it has ended."""
+        """Play endlessly, and yield each game when it ends."""
         while True:
             yield from self.step()

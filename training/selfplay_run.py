@@ -5,12 +5,12 @@ The command writes to FOLDER:
     config.json                 the settings
     checkpoint.pt               network, optimiser, counters, evaluations; always replaced as a whole
     games.jsonl, positions.bin  every game, and the latest positions to learn from
-    networks/, best.model       the evaluated networks, and the best of them (without a gate the latest)
-    metrics.csv, elo.csv, sgf/  progress of the training, Elo of the networks above pure MCTS, sample games
-    curves.png, tensorboard/    if matplotlib and tensorboardX are installed (requirements-runs.txt)
+    networks/, best.model       the evaluated networks, and the best of them (without a gate, the latest)
+    metrics.csv, elo.csv, sgf/  training progress, Elo of the networks above pure MCTS, sample games
+    curves.png, tensorboard/    written only if matplotlib and tensorboardX are installed (requirements-runs.txt)
 
-After Ctrl-C or a kill, --resume continues the run; only games in flight are lost. It also accepts new settings, except for
-those that the files depend on.
+After Ctrl-C or a kill, --resume continues the run; only games in flight are lost. Settings may be changed on resuming, except
+for those on which the files depend.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ SEED_LIMIT = 2**31
 
 @contextlib.contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """Lock the folder within the block; the system releases the lock of a killed process.
+    """Lock the folder within the block; the operating system releases the lock of a killed process.
 
     Raises:
-        UsageError: another process has locked it.
+        UsageError: another process holds the lock.
     """
-    import fcntl  # Linux and macOS
+    import fcntl  # exists on Linux and macOS
 
     with open(folder / "lock", "a", encoding="utf-8") as file:
         try:
@@ -57,10 +57,10 @@ def only_one(folder: Path) -> Iterator[None]:
 
 
 def settings(options: argparse.Namespace) -> RunConfig:
-    """The settings of the run, from a preset or config.json and the command line.
+    """Return the settings of the run, from the command line and either a preset or config.json.
 
     Raises:
-        UsageError: they contradict each other.
+        UsageError: the settings contradict each other or cannot be read, or --resume does not match the folder.
     """
     path = options.run / "config.json"
     if not options.resume:
@@ -83,10 +83,10 @@ def settings(options: argparse.Namespace) -> RunConfig:
 
 
 def first_weights(config: RunConfig) -> dict[str, Any]:
-    """The weights to start from.
+    """Read the weights to start from.
 
     Raises:
-        UsageError, WeightsError: the file holds no weights, or those of another board or depth.
+        UsageError, WeightsError: the file holds no weights, or weights for another board or depth.
     """
     weights = read_weights(config.init_model)
     width, height, blocks = read_sizes(weights)
@@ -102,7 +102,7 @@ def first_weights(config: RunConfig) -> dict[str, Any]:
 
 
 def make_run(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] | None) -> Learner:
-    """Start a run (from weights or from nothing), or continue one.
+    """Start a run (from weights or from scratch), or continue one.
 
     Raises:
         UsageError: the weights to start from do not fit, or the files of the run are damaged.
@@ -110,7 +110,7 @@ def make_run(config: RunConfig, options: argparse.Namespace, weights: dict[str, 
     try:
         run = Learner(config, options.run, weights)
     except NotImplementedError:
-        raise  # this is a RuntimeError as well
+        raise  # caught here because it is a subclass of RuntimeError
     except RuntimeError as error:
         if weights is None:
             raise
@@ -125,7 +125,7 @@ def make_run(config: RunConfig, options: argparse.Namespace, weights: dict[str, 
 
 
 def make_crew(run: Learner, options: argparse.Namespace) -> Crew:
-    """The members that play, as the command line says."""
+    """Make the members that play, as the command line specifies."""
     seeds = (run.config.seed, run.replay.starts)
     if options.ray_address:
         from training.ray_workers import RayCrew
@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="training.selfplay_run", description="Self-play runs (docs/training.md).")
     parser.add_argument("preset", nargs="?", choices=RUN_PRESETS, help="settings of a new run")
     parser.add_argument(
-        "--run", type=Path, required=True, metavar="FOLDER", help="folder of the run's files, such as runs/NAME"
+        "--run", type=Path, required=True, metavar="FOLDER", help="folder for the run's files, such as runs/NAME"
     )
     parser.add_argument("--resume", action="store_true", help="continue the run in FOLDER")
     parser.add_argument(
@@ -149,8 +149,8 @@ def main(arguments: list[str] | None = None) -> int:
         type=int,
         default=available_cores() - 1,
         metavar="N",
-        help="processes for self-play, in addition to one for evaluation and this one for learning; 0: everything in this "
-        "process (default: the number of cores minus one)",
+        help="number of self-play processes, in addition to one for evaluation and this one for learning; 0 does everything in "
+        "this process (default: the number of cores minus one)",
     )
     parser.add_argument(
         "--ray-address",
@@ -185,7 +185,7 @@ def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] |
     run = make_run(config, options, weights)
     if missing := missing_packages():
         print(
-            f"Not installed: {' and '.join(missing)} (for curves and TensorBoard events). To install: "
+            f"Not installed: {' and '.join(missing)} (for curves and TensorBoard events). Install with: "
             f"{sys.executable} -m pip install -r requirements-runs.txt",
             file=sys.stderr,
         )

@@ -1,19 +1,19 @@
 """Supervised training of the policy-value network: python -m training.supervised CONFIG --games FILE... --run FOLDER [--resume]
 
-With --evaluate WEIGHTS instead of --run, it measures any weights on the games that a training would hold back.
+With --evaluate WEIGHTS instead of --run, it measures any weights on the games that training would hold back.
 
-The method follows Silver et al. 2016, section "Supervised learning of policy networks", but trains both heads at once. On
-random positions, each under a random symmetry, a step descends the gradient of
+The method follows Silver et al. 2016, section "Supervised learning of policy networks", but trains both heads at once. A
+step takes random positions, each under a random symmetry, and descends the gradient of
 
-    mean (-log p(engine's move))  +  value_weight * mean (v - value)^2  +  weight_decay / 2 * ||w||^2      w: all but biases
+    mean (-log p(engine's move))  +  value_weight * mean (v - value)^2  +  weight_decay / 2 * ||w||^2      w: all but the biases
 
 by SGD with Nesterov momentum, where `value` comes from training.dataset and is seen by the side to move. The learning rate
-falls along a cosine. A network may start with few residual blocks and be deepened by blocks that change nothing at first
+falls along a cosine. A network may start with few residual blocks and be deepened with blocks that change nothing at first
 (Net2Net, Chen et al. 2016): the last batch norm of a new block has scale 0, and relu(x + 0) = x if x is the output of a relu.
 
 The command writes checkpoint.pt and metrics.csv to FOLDER. The checkpoint determines the rest of the training, since random
-numbers depend only on the seed and the number of the step. Ctrl-C saves and ends; after a kill the last minutes are trained
-again. The files of games may grow during the training: they are read again at every evaluation.
+numbers depend only on the seed and the number of the step. Ctrl-C saves and exits; after a kill, the last few minutes of
+training are repeated. The files of games may grow during training: they are read again at every evaluation.
 """
 
 from __future__ import annotations
@@ -43,31 +43,31 @@ from training.old_settings import with_current_names
 
 SAVE_EVERY_S = 180.0
 REPORT_EVERY_S = 60.0
-EVALUATED = 2048  # positions of the held-back part in an evaluation
+EVALUATED = 2048  # the most held-back positions that an evaluation uses
 TOP = 5
 MOMENTUM = 0.9
-WARM_UP_STEPS = 100  # from the start, and from each deepening
+WARM_UP_STEPS = 100  # counted from the start, and again from each deepening
 TIMED_STEPS = 2
-PADDING = 2  # zero padding of the network's planes on each side
+PADDING = 2  # rows and columns of zero padding on each side of the network's planes
 
 
 class CallError(ValueError):
-    """The call was wrong; the message is one sentence for the caller."""
+    """Raised when the call was wrong; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True)
 class SupervisedConfig:
-    """Settings of a training, as in the files of training/configs.
+    """Settings of a training run, as in the files of training/configs.
 
     Attributes:
-        size: of the square board.
-        depths: pairs (samples, blocks): after this number of samples the network has this number of residual blocks.
-        samples: of the whole training.
-        batch_size: samples per step.
+        size: the side length of the square board.
+        depths: pairs (samples, blocks): from this number of samples on, the network has this number of residual blocks.
+        samples: the number of samples in the whole run.
+        batch_size: the number of samples per step.
         learning_rate: the highest value of the schedule.
-        weight_decay, value_weight, td_lambda, score_scale: see this module and training.dataset.
-        check_every: samples between two evaluations on the held-back part.
-        seed: of the initial weights and of all random numbers.
+        weight_decay, value_weight, td_lambda, score_scale: see the docstrings of this module and of training.dataset.
+        check_every: the number of samples between two evaluations on the held-back part.
+        seed: the seed of the initial weights and of all random numbers.
     """
 
     size: int
@@ -83,12 +83,12 @@ class SupervisedConfig:
     seed: int
 
     def blocks_at(self, samples: int) -> int:
-        """The number of residual blocks after this number of samples."""
+        """Return the number of residual blocks after this number of samples."""
         return [blocks for start, blocks in self.depths if start <= samples][-1]
 
     @staticmethod
     def read(path: str) -> SupervisedConfig:
-        """Read a file of settings; raises CallError if it cannot be used."""
+        """Read a file of settings; raise CallError if it cannot be used."""
         try:
             table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -101,15 +101,15 @@ class SupervisedConfig:
         config = SupervisedConfig(**table)
         blocks = [depth[1] for depth in config.depths]
         if config.depths[0][0] != 0 or blocks != sorted(blocks) or config.depths != sorted(config.depths):
-            raise CallError(f"expected depths from 0 samples on, growing, in {path}; got {config.depths}")
+            raise CallError(f"expected depths that start at 0 samples and grow in {path}; got {config.depths}")
         return config
 
 
 def make_model(size: int, blocks: int, seed: int) -> nn.Module:
-    """Make an initial network: its residual blocks change nothing yet, and its policy treats all points alike.
+    """Make the initial network: its residual blocks change nothing yet, and its policy treats all points alike.
 
     With ordinary random initialisation the dense layer of the policy head would have to learn separately for each point how to
-    read the tower's output there. Instead it starts as the difference of the head's two planes at the point of the move.
+    read the tower's output there. Instead, it starts as the difference of the head's two planes at the point of the move.
     """
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
 
@@ -145,20 +145,21 @@ def model_of(weights: dict[str, torch.Tensor], size: int) -> nn.Module:
 
 
 class Training:
-    """A supervised training and its state.
+    """A supervised training run and its state.
 
     Args:
-        config: settings of the training.
-        games: files of games.
-        run: the folder of the training.
-        policy_weight: of the cross entropy in the loss; 0 for a network of which only the value is needed.
+        config: the settings of the run.
+        games: the files of games.
+        run: the folder of the run.
+        policy_weight: the weight of the cross entropy in the loss; 0 for a network that only needs to predict values.
 
     Attributes:
-        model, optimizer: of the present depth.
-        samples, steps: trained so far; deepened_at: the step of the last change of depth.
-        cpu_s: processor time so far, including earlier runs of the same training.
-        latest: the latest evaluation.
-        history: the settings that were used, each with the number of samples before it.
+        model, optimizer: the network at its present depth, and its optimiser.
+        samples, steps: the numbers of samples and steps trained so far.
+        deepened_at: the step at which the depth last changed.
+        cpu_s: the processor time so far, in seconds, including the time before each resumption.
+        latest: the result of the latest evaluation.
+        history: the settings that were used, each with the number of samples trained before them.
 
     Raises:
         GamesError: the games cannot be used.
@@ -179,7 +180,7 @@ class Training:
         self.dtype = self.faster_dtype()
 
     def read_games(self) -> None:
-        """Read the files of games as they are now."""
+        """Read the current contents of the files of games."""
         config = self.config
         self.train, self.held_back = load_positions(self.games, config.size, config.td_lambda, config.score_scale)
 
@@ -200,7 +201,7 @@ class Training:
     # --------------------------------------------------------------------------------------------- learning
 
     def faster_dtype(self) -> torch.dtype:
-        """bfloat16 if it makes steps faster than float32, timed by a few steps of each."""
+        """Return bfloat16 if it makes steps faster than float32, timed on a few steps of each, and otherwise float32."""
         rng = np.random.default_rng(0)
         states, moves, values = self._tensors(self.train, rng.integers(len(self.train), size=self.config.batch_size), rng)
         seconds = {}
@@ -218,7 +219,7 @@ class Training:
         return min(seconds, key=lambda dtype: seconds[dtype])
 
     def _tensors(self, part: Positions, indices: np.ndarray, rng: np.random.Generator | None) -> list[torch.Tensor]:
-        """States, moves and values of positions, under random symmetries or, without `rng`, unchanged."""
+        """Return states, moves and values of positions, under random symmetries or, without `rng`, unchanged."""
         symmetries = np.zeros(len(indices), dtype=int) if rng is None else rng.integers(8, size=len(indices))
         states, moves, values = (torch.from_numpy(array).to(self.device) for array in part.batch(indices, symmetries))
         return [states.float().contiguous(memory_format=torch.channels_last), moves, values]
@@ -226,19 +227,19 @@ class Training:
     def _losses(
         self, model: nn.Module, dtype: torch.dtype, states: torch.Tensor, moves: torch.Tensor, values: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Cross entropy of the moves and mean squared error of the values."""
+        """Return the cross entropy of the moves and the mean squared error of the values."""
         with torch.autocast(self.device.type, torch.bfloat16, enabled=dtype is torch.bfloat16):
             log_probs, predicted = model(states)
         return functional.nll_loss(log_probs.float(), moves), functional.mse_loss(predicted.float().reshape(-1), values)
 
     def learning_rate(self) -> float:
-        """The learning rate of the next step."""
+        """Return the learning rate of the next step."""
         done = min(1.0, self.samples / self.config.samples)
         warm = min(1.0, (self.steps - self.deepened_at + 1) / WARM_UP_STEPS)
         return self.config.learning_rate * warm * (1 + math.cos(math.pi * done)) / 2
 
     def step(self) -> tuple[float, float]:
-        """One step on a random batch; returns the cross entropy and the squared error."""
+        """Take one step on a random batch, and return the cross entropy and the mean squared error."""
         config = self.config
         blocks = config.blocks_at(self.samples)
         if blocks != len(self.model.get_submodule("resnet")):
@@ -259,7 +260,7 @@ class Training:
         return policy_loss.item(), value_loss.item()
 
     def evaluate(self) -> dict[str, float]:
-        """Measure the network on the first of the held-back positions, without symmetries."""
+        """Measure the network on the first held-back positions, without symmetries."""
         self.model.eval()
         count = min(EVALUATED, len(self.held_back))
         sums = np.zeros(4)
@@ -280,7 +281,7 @@ class Training:
 
     @property
     def checkpoint(self) -> Path:
-        """The file from which a training continues."""
+        """The file from which a run continues."""
         return self.run_folder / "checkpoint.pt"
 
     def save(self) -> None:
@@ -307,7 +308,7 @@ class Training:
         state = load_checkpoint(self.checkpoint)
         self.history = [with_current_names(settings) for settings in state["history"]]
         if self.history[-1]["size"] != self.config.size:
-            raise CallError(f"expected a training on {self.config.size}x{self.config.size} in {self.checkpoint}")
+            raise CallError(f"expected a training run on {self.config.size}x{self.config.size} in {self.checkpoint}")
         self._use(model_of(state["model"], self.config.size))
         self.optimizer.load_state_dict(state["optimizer"])
         for name in ("samples", "steps", "deepened_at", "cpu_s"):
@@ -332,7 +333,7 @@ class Training:
             writer.writerow(row)
 
     def run(self) -> None:
-        """Train to the end, with evaluations, checkpoints and a line of progress from time to time."""
+        """Train to the end, with evaluations, checkpoints and an occasional line of progress."""
         config = self.config
         losses: list[tuple[float, float]] = []
         start, first = time.monotonic(), self.samples
@@ -390,10 +391,10 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict[str, float]:
-    """Measure weights of any origin on the games held back.
+    """Measure any weights on the held-back games.
 
     Raises:
-        CallError, WeightsError: the file holds no weights for this board.
+        CallError, WeightsError: the file does not hold weights for this board.
         GamesError: the games cannot be used.
     """
     weights = without_idle_blocks(read_weights(path))
@@ -410,11 +411,11 @@ def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and train."""
     parser = argparse.ArgumentParser(prog="training.supervised", description="Supervised training (docs/training.md).")
-    parser.add_argument("config", help="such as training/configs/sl_15.toml")
-    parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="games of the teacher")
+    parser.add_argument("config", help="file of settings, such as training/configs/sl_15.toml")
+    parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="the teacher's games")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--run", type=Path, metavar="FOLDER", help="train, and write checkpoint.pt and metrics.csv there")
-    what.add_argument("--evaluate", metavar="WEIGHTS", help="do not train, but measure these weights on the games held back")
+    what.add_argument("--run", type=Path, metavar="FOLDER", help="train, and write checkpoint.pt and metrics.csv to FOLDER")
+    what.add_argument("--evaluate", metavar="WEIGHTS", help="do not train, but measure these weights on the held-back games")
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     options = parser.parse_args(arguments)
     try:

@@ -1,20 +1,20 @@
-"""The search trees of G games as arrays, all of which take their playouts together (as mctx does on an accelerator).
+"""The search trees of G games as arrays; the playouts of all games run in lockstep (as in mctx on an accelerator).
 
-A playout (Silver et al. 2017, Methods) has four steps, each done for all games at once (`Trees.playout`):
+A playout (Silver et al. 2017, Methods) has four steps, each performed for all games at once (`Trees.playout`):
 
     select      walk from the root to an edge that has not been taken yet
     expand      add a node at its end
-    evaluate    the position there, by the network; the new positions of all games make one batch
+    evaluate    let the network evaluate the position there; the new positions of all games form one batch
     backup      average the value into the edges of the walk
 
-Which edge is taken at a node is decided by the search (`puct.py`, `gumbel.py`).
+The search (`puct.py`, `gumbel.py`) decides which edge to take at a node.
 
-Whose view a value has. A node's own value is seen by the side to move there. The mean value of an edge is seen by the player
-who chooses it, the side to move at the node that it leaves. The sign changes between the two in `backup` alone. A finished
-game has the value of its result, and no network evaluates it: the side to move has lost, unless it is a draw.
+Views of values. A node's own value is seen by the side to move there. The mean value of an edge is seen by the player who
+chooses it, the side to move at the node that the edge leaves. Signs are flipped between the two only in `backup`. The value of
+a finished game is its result, without a call of the network: the side to move has lost, unless the game is a draw.
 
 The arrays hold the edges of a node side by side, in order of moves, so that choosing among them reads one row of each array.
-The rows of all games form one table: node n of game g is in row g * capacity + n. The root of every game is its node 0, and a
+The rows of all games form one table: node n of game g is in row g * capacity + n. The root of every game is node 0, and every
 node has a larger number than its parent.
 """
 
@@ -49,20 +49,20 @@ class Trees:
     """G search trees, all empty.
 
     Args:
-        games: G.
-        points: A, the moves of a board.
-        capacity: the number of nodes that each tree has room for; `make_room` lets it grow.
+        games: G, the number of games.
+        points: A, the number of points on the board.
+        capacity: the number of nodes for which each tree has room; `make_room` increases it.
 
     Attributes (R = G * capacity rows):
         child: [R, A] the node that a move leads to, NO_NODE where it has not been taken.
         prior: [R, A] the network's probability of each move, not normalised over the legal moves.
-        edge_visits, mean_value: [R, A] playouts through an edge and the mean of their values, seen by the side to move at
-            this node; the mean value of an illegal move is -inf, so that it is never the largest.
-        parent: [R] the number of the node above; NO_NODE for the root.
-        node_visits: [R] playouts that pass through a node or end there.
-        node_value: [R] the network's value or the result of a finished game, for the side to move.
+        edge_visits, mean_value: [R, A] the number of playouts through an edge and the mean of their values, seen by the side
+            to move at this node; the mean value of an illegal move is -inf, so that it is never the largest.
+        parent: [R] the number of the parent node; NO_NODE for the root.
+        node_visits: [R] the number of playouts that pass through a node or end there.
+        node_value: [R] the network's value or the result of a finished game, seen by the side to move.
         finished: [R] whether the game is over.
-        size: [G] nodes of each tree.
+        size: [G] the number of nodes in each tree.
     """
 
     child: np.ndarray
@@ -86,11 +86,11 @@ class Trees:
         return len(self.size)
 
     def root_rows(self, games: np.ndarray) -> np.ndarray:
-        """[K] the rows of the roots of these games [K]."""
+        """Return the rows [K] of the roots of these games [K]."""
         return games * self.capacity + ROOT
 
     def nbytes(self) -> int:
-        """Bytes of all arrays, including the room that is not used yet."""
+        """Return the size of all arrays in bytes, including room that is not used yet."""
         return sum(getattr(self, name).nbytes for name in FIELDS)
 
     def clear(self, games: np.ndarray) -> None:
@@ -116,14 +116,14 @@ class Trees:
     def playout(
         self, games: np.ndarray, boards: Boards, network: StateEvaluator, choose: Choose, choose_at_root: Choose | None = None
     ) -> None:
-        """One playout in each of K trees whose roots are expanded: select, expand, evaluate, backup.
+        """Run one playout in each of K trees whose roots are expanded: select, expand, evaluate, backup.
 
         Args:
             games: [K] the trees.
             boards: the positions at the roots of all G games; they are not changed.
             network: evaluates the new positions of all K games in one batch.
-            choose: the move to take from each node, below the root; `choose_at_root` is the same for the roots, where None
-                means that they are treated like every other node.
+            choose: chooses the move to take from each node below the root.
+            choose_at_root: the same for the roots; None to treat them like every other node.
         """
         paths = self.select(games, choose, choose_at_root or choose)
         rows, positions = self.expand(games, paths, boards)
@@ -134,7 +134,7 @@ class Trees:
         """Walk from the roots of K games down to edges that lead to no node yet, or to a finished game.
 
         Returns:
-            The K paths; their `ends` are not known yet.
+            The K paths; their `ends` are not filled in yet.
         """
         paths = Paths(len(games))
         rows, walking = self.root_rows(games), np.arange(len(games))
@@ -148,10 +148,10 @@ class Trees:
         return paths
 
     def expand(self, games: np.ndarray, paths: Paths, boards: Boards) -> tuple[np.ndarray, Boards]:
-        """Add a node at the end of each of the K paths that leads to none yet, and fill in the `ends` of all paths.
+        """Add a node at the end of each path that leads to no node yet, and fill in the `ends` of all K paths.
 
         Returns:
-            rows [M] of the new nodes and their M positions, M <= K.
+            The rows [M] of the new nodes and their M positions, M <= K.
         """
         rows, moves = paths.last_rows, paths.last_moves
         new = np.flatnonzero(self.child[rows, moves] == NO_NODE)
@@ -163,12 +163,12 @@ class Trees:
         return new_rows, positions
 
     def evaluate(self, rows: np.ndarray, positions: Boards, network: StateEvaluator) -> None:
-        """Give new nodes their values and priors: from the rules where the game is over, else from the network.
+        """Give new nodes their values and priors: from the rules where the game is over, otherwise from the network.
 
         Args:
             rows: [M] the nodes.
-            positions: their M positions.
-            network: evaluates those positions that are not over, all in one batch.
+            positions: the M positions of these nodes.
+            network: evaluates the positions of games that are not over, all in one batch.
         """
         values = np.where(positions.winner > 0, -1.0, 0.0)  # [M]: whoever is to move after a winning move has lost
         open_games = ~positions.over
@@ -183,8 +183,8 @@ class Trees:
     def backup(self, paths: Paths) -> None:
         """Average the value at the end of each path into every edge of that path.
 
-        The last edge was chosen by the opponent of the side to move at the end, so its value has the opposite sign; the
-        edge before it has the same sign, and so on. All edges are updated at once, since no two of them are the same.
+        The last edge was chosen by the opponent of the side to move at the end, so its value has the opposite sign. The
+        value of the edge before it has the same sign, and so on. All edges can be updated at once, since no two are the same.
         """
         values = self.node_value[paths.ends].astype(np.float64)  # [K], for the side to move at each end
         path, depth, rows, moves = paths.edges()  # [E] each
@@ -198,7 +198,7 @@ class Trees:
         self.node_visits[paths.ends] += 1
 
     def expand_roots(self, games: np.ndarray, boards: Boards, network: StateEvaluator) -> None:
-        """Expand and evaluate the roots of empty trees; this counts as each root's first visit.
+        """Expand and evaluate the roots of empty trees; this counts as the first visit to each root.
 
         Args:
             games: [K] the empty trees.
@@ -223,7 +223,7 @@ class Trees:
     def keep_subtrees(self, games: np.ndarray, moves: np.ndarray) -> None:
         """Make the child below each game's move the new root, and drop every node that is not below it.
 
-        A tree in which the move has never been taken is empty afterwards.
+        A tree in which the move has never been taken becomes empty.
 
         Args:
             games: [K] trees with a root.
@@ -261,10 +261,10 @@ class Paths:
     """The paths from the roots to the ends of one playout in K trees.
 
     Attributes:
-        depth: moves of the longest path so far.
-        lengths: [K] moves of each path.
-        last_rows, last_moves: [K] the last edge of each path, as the row that it leaves and its move.
-        ends: [K] the row of the node at the end of each path, known once `Trees.expand` has filled it in.
+        depth: the number of moves in the longest path so far.
+        lengths: [K] the number of moves in each path.
+        last_rows, last_moves: [K] the last edge of each path, given by the row that it leaves and its move.
+        ends: [K] the row of the node at the end of each path, filled in by `Trees.expand`.
     """
 
     ends: np.ndarray
@@ -277,7 +277,7 @@ class Paths:
         self._steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     def extend(self, walking: np.ndarray, rows: np.ndarray, moves: np.ndarray) -> None:
-        """Let the paths `walking` [W] go on from `rows` [W] by `moves` [W]."""
+        """Extend the paths `walking` [W] from `rows` [W] by `moves` [W]."""
         self._steps.append((walking, rows, moves))
         self.depth += 1
         self.lengths[walking] += 1
@@ -285,13 +285,13 @@ class Paths:
         self.last_moves[walking] = moves
 
     def lines(self) -> np.ndarray:
-        """[K, depth] the moves of each path, followed by zeros where a path is shorter than the longest."""
+        """Return the moves of each path, [K, depth], padded with zeros to the length of the longest path."""
         lines = np.zeros((len(self.lengths), self.depth), dtype=np.int64)
         for depth, (walking, _, moves) in enumerate(self._steps):
             lines[walking, depth] = moves
         return lines
 
     def edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """All E edges of all paths, four arrays [E]: number of the path, moves from the root, row, move."""
+        """Return all E edges of all paths as four arrays [E]: number of the path, moves from the root, row, move."""
         path, rows, moves = (np.concatenate(parts) for parts in zip(*self._steps, strict=True))
         return path, np.repeat(np.arange(self.depth), [len(step[0]) for step in self._steps]), rows, moves

@@ -1,8 +1,8 @@
 """The members of a run that play games: workers for self-play and one evaluator, in this process or in their own processes.
 
 A crew starts tasks (`start`) and returns their results later, in any order (`next_result`). A member does one task at a time
-and keeps its state between tasks; a worker keeps its games in flight. Weights are sent as the bytes of a state_dict, so that a
-member can run on any machine (`ray_workers.py`).
+and keeps its state between tasks; a worker, for example, keeps its games in flight. Weights are sent as the bytes of a
+state_dict, so that a member can run on any machine (`ray_workers.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from training.rollouts import RandomRollouts
 from training.samples import FinishedGame
 from training.selfplay import SelfPlay
 
-END_S = 10.0  # time that a killed process gets to end
+END_S = 10.0  # time allowed for a killed process to end
 SIDE_BY_SIDE = 64  # games of a match at once
 
 Seeds = tuple[int, int]
@@ -41,14 +41,14 @@ Seeds = tuple[int, int]
 
 
 def to_bytes(model: nn.Module) -> bytes:
-    """The weights as bytes, to be sent to a member."""
+    """Return the weights as bytes that can be sent to a member."""
     file = io.BytesIO()
     torch.save({name: tensor.cpu() for name, tensor in model.state_dict().items()}, file)
     return file.getvalue()
 
 
 def to_model(config: RunConfig, weights: bytes) -> nn.Module:
-    """The student's network with the weights that `to_bytes` wrote."""
+    """Make the student's network with weights packed by `to_bytes`."""
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
 
     model: nn.Module = PolicyValueNetModel(config.board_width, config.board_height, config.blocks, PLANES)
@@ -62,9 +62,9 @@ class Played:
 
     Attributes:
         worker: the number of the worker.
-        games: the games that have ended.
-        first: the number of the first of them, in the worker's own count.
-        evaluations: positions that the network evaluated, in all games of the worker.
+        games: the games that ended.
+        first: the number of the first of these games, counted by the worker.
+        evaluations: the number of positions that the network evaluated during the task, in all games of the worker.
     """
 
     worker: int
@@ -77,9 +77,9 @@ class SelfPlayWorker:
     """Plays games of a network against itself, many side by side.
 
     Args:
-        config: settings of the run.
-        seeds: seeds of the run.
-        number: of the worker; each worker has its own random generator.
+        config: the settings of the run.
+        seeds: the seeds of the run.
+        number: the number of the worker; each worker has its own random generator.
     """
 
     def __init__(self, config: RunConfig, seeds: Seeds, number: int) -> None:
@@ -101,14 +101,14 @@ class SelfPlayWorker:
         self._evaluator = RandomSymmetry(PositionCache(self._network), config.board_width, config.board_height, self._rng)
 
     def _evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """By the latest network: games in flight change to it at once."""
+        """Evaluate states with the latest network; games in flight switch to it at once."""
         return self._evaluator(states)
 
     def play(self, weights: bytes | None) -> Played:
         """Play until at least one game has ended.
 
         Args:
-            weights: of a new network; None to keep the present one.
+            weights: the weights of a new network; None to keep the present one.
         """
         if weights is not None:
             self._use(weights)
@@ -130,8 +130,8 @@ class Score:
     """The score of the evaluated network in a match.
 
     Attributes:
-        wins, draws, losses: numbers of games.
-        effective_games: the number of independent games with as much information (arena.statistics.estimates).
+        wins, draws, losses: the numbers of games won, drawn and lost.
+        effective_games: the number of independent games that would carry as much information (arena.statistics.estimates).
     """
 
     wins: int
@@ -141,7 +141,7 @@ class Score:
 
     @property
     def games(self) -> int:
-        """The number of all games."""
+        """The total number of games."""
         return self.wins + self.draws + self.losses
 
     @property
@@ -155,10 +155,10 @@ class CandidateResult:
     """The result of an evaluation.
 
     Attributes:
-        accepted: whether the network replaces the one that it was compared with.
-        against_other: the match against that network, None if there was none.
-        against_mcts: the match against pure MCTS.
-        sample: a game of the match against pure MCTS.
+        accepted: whether the network replaces the one with which it was compared.
+        against_other: the score against that network; None if there was none.
+        against_mcts: the score against pure MCTS.
+        sample: one game of the match against pure MCTS.
     """
 
     accepted: bool
@@ -170,8 +170,8 @@ class CandidateResult:
 class Gate:
     """Decides whether a network replaces the best one (Silver et al. 2017: it must score more than 55 % in 400 games).
 
-    Wald's sequential test compares equal strength with a score rate twice as far above one half as `score`. It ends a match as
-    soon as one of the two is clear; a match that it does not end is decided by the score rate.
+    Wald's sequential test compares two hypotheses: equal strength, and a score rate twice as far above one half as `score`. It
+    ends a match as soon as one of them is accepted; otherwise the score rate decides the match.
     """
 
     def __init__(self, score: float) -> None:
@@ -183,7 +183,7 @@ class Gate:
         return self._sprt.add(game)
 
     def accepts(self, rate: float) -> bool:
-        """Whether the network is accepted, once the match is over."""
+        """Return whether the network is accepted, once the match is over."""
         return self._sprt.verdict == "accept_h1" or (self._sprt.verdict == "undecided" and rate >= self.score)
 
 
@@ -191,8 +191,8 @@ class CandidateEvaluator:
     """Plays matches between networks, with games side by side.
 
     Args:
-        config: settings of the run.
-        seeds, number: seeds of its random generator.
+        config: the settings of the run.
+        seeds, number: the seeds of the evaluator's random generator.
     """
 
     def __init__(self, config: RunConfig, seeds: Seeds, number: int) -> None:
@@ -204,7 +204,7 @@ class CandidateEvaluator:
 
         Args:
             candidate: the weights of the network.
-            other: the weights of the best network (with a gate) or of the one evaluated before; None if there is none.
+            other: the weights of the best network (with a gate) or of the previously evaluated one; None if there is none.
         """
         config = self._config
         agent, gate = self._agent(candidate), Gate(config.gate_score) if config.gate else None
@@ -246,13 +246,13 @@ class Crew(Protocol):
     workers: int
 
     def start(self, member: int, method: str, *arguments: Any) -> None:
-        """Start a task of a member, which must be idle: one of its methods with these arguments."""
+        """Start a task of an idle member: call one of its methods with these arguments."""
 
     def next_result(self) -> tuple[int, Any]:
-        """Wait until a task is done; returns the member and the result."""
+        """Wait until a task is done, and return the member and the result."""
 
     def close(self) -> None:
-        """End all members, also those that are at work."""
+        """End all members, even those at work."""
 
 
 def make_member(config: RunConfig, seeds: Seeds, number: int, is_worker: bool) -> SelfPlayWorker | CandidateEvaluator:
@@ -293,7 +293,7 @@ class ProcessCrew:
         self._processes, self._connections = [], []
         before = signal.signal(
             signal.SIGINT, signal.SIG_IGN
-        )  # inherited by the members: Ctrl-C reaches all processes, and the learner handles it
+        )  # the members inherit this: Ctrl-C reaches all processes, and the learner handles it
         for number in range(workers + 1):
             here, there = context.Pipe()
             process = context.Process(target=_serve, args=(there, config, seeds, number, number < workers), daemon=True)

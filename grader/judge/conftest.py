@@ -149,5 +149,5 @@ def worker(run: Run) -> Iterator[Worker]:
 def worker_seeds(run: Run, request: pytest.FixtureRequest) -> None:
     """Seed the student's code by the check alone, so that it draws the same numbers whichever checks ran before."""
     if "worker" in request.fixturenames:
-        # The label stays "dice": another one would give other seeds, and recorded runs could not be replayed.  # codespell:ignore dice
+        # The label stays: with another one recorded runs could not be replayed.
         request.getfixturevalue("worker").seed_rng = run.random(f"{_check_id(request.node)}:dice")  # codespell:ignore dice

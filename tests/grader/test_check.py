@@ -39,7 +39,7 @@ def test_on_the_stubs_nothing_passes_and_the_first_thing_to_write_is_named_for_e
     assert done.returncode == 1 and done.stderr == ""
     assert set(lines_of(done)) == {check.id for check in load_assignment().checks} - LONG
     assert {status for status, _ in lines_of(done).values()} == {"failed"}
-    assert "0 of 22 checks passed" in done.stdout and "runs with --match and --training." in done.stdout
+    assert "0 of 22 checks passed" in done.stdout and "run them with --match and --training." in done.stdout
     engine, stub, report = done.stdout.split("What to do first:\n")[1].splitlines()
     assert engine.startswith("  minimax.build: There is no engine") and engine.endswith("section 4.3 of docs/handout.md.")
     assert stub == "  Write AlphaZero/mcts_pure.py: TreeNode.expand, section 5.1 of docs/handout.md."

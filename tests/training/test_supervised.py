@@ -119,7 +119,7 @@ def test_a_training_that_goes_on_by_other_settings_says_so(train):
     training.run()
     assert training.samples == 384
     training.config = SupervisedConfig(**{**SETTINGS, "size": 7})
-    with pytest.raises(CallError, match="expected a training on 7x7"):
+    with pytest.raises(CallError, match="expected a training run on 7x7"):
         training.restore()
 
 
@@ -213,7 +213,7 @@ def test_the_learning_rate_warms_up_and_falls_to_nothing(train):
     [
         ("size = ", "expected a configuration in"),
         ("size = 6\nbloks = 3\n", "differing: .*bloks"),
-        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "depths": [[0, 3], [9, 2]]}.items()), "depths from 0 samples on"),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "depths": [[0, 3], [9, 2]]}.items()), "depths that start at 0"),
     ],
 )
 def test_a_configuration_that_is_none_is_refused(tmp_path, text, words):

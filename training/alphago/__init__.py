@@ -2,17 +2,17 @@
 boards.
 
     supervised    "Supervised learning of policy networks": training.supervised on games of an engine
-    reinforce     "Reinforcement learning of policy networks": the policy plays earlier ones of itself (reinforce.py)
-    value         "Reinforcement learning of value networks": one position of each game of the improved policy (value.py)
-    search        "Searching with policy and value networks": leaves evaluated by network and rollout together (mixed.py)
+    reinforce     "Reinforcement learning of policy networks": the policy plays earlier versions of itself (reinforce.py)
+    value         "Reinforcement learning of value networks": one position from each game of the improved policy (value.py)
+    search        "Searching with policy and value networks": leaves evaluated by network and rollout combined (mixed.py)
 
 `python -m training.alphago STAGE` runs one stage and measures the result; `config.py` holds the settings of all stages,
-`play.py` the agents and games that they share. docs/training.md has commands and figures.
+`play.py` the agents and games that they share. docs/training.md has the commands and figures.
 
-Policy and value are two networks, as in the paper, both of the class in AlphaZero/policy_value_net_torch.py. Policy gradient
-changes the body of a network, and one position per game is too little to keep a shared body right for both heads. The other
-head of each network is used where it costs nothing: the value head of the supervised network is the baseline of the policy
-gradient, and the value network starts from the weights of the improved policy.
+Policy and value are two networks, as in the paper, both of the class in AlphaZero/policy_value_net_torch.py. The policy
+gradient changes the body of a network, and one position per game is too little to keep a shared body suitable for both heads.
+The other head of each network is used where it costs nothing: the value head of the supervised network is the baseline of the
+policy gradient, and the value network starts from the weights of the improved policy.
 
 Values are seen by the side to move.
 """

@@ -16,7 +16,7 @@ from training.alphago.value import run_value
 from training.dataset import GamesError
 
 STAGES = {
-    "supervised": "train the policy on games of the teacher",
+    "supervised": "train the policy on the teacher's games",
     "reinforce": "improve the policy in games against earlier versions of itself",
     "value": "train the value network on games of the improved policy",
     "search": "compare searches with the value network, with rollouts and with both",
@@ -24,14 +24,14 @@ STAGES = {
 
 
 def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
-    """Stage 1, by training.supervised; returns its exit code."""
+    """Run stage 1 with training.supervised, and return its exit code."""
     folder = run / "supervised"
     call = [str(config.supervised_path), "--run", str(folder), "--games", *games]
     code = supervised.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
     if code:
         return code
     state = supervised.load_checkpoint(folder / "checkpoint.pt")
-    if state["samples"] >= config.supervised.samples:  # it was not interrupted
+    if state["samples"] >= config.supervised.samples:  # the training was not interrupted
         held_back = {name: round(value, 4) for name, value in state["held_back"].items()}
         counts = {name: round(state[name]) for name in ("samples", "positions", "cpu_s")}
         write_stage_result(folder, {**counts, "held_back": held_back})
@@ -39,7 +39,7 @@ def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
 
 
 def run_reinforce(config: StagesConfig, run: Path) -> None:
-    """Stage 2; Ctrl-C saves it."""
+    """Run stage 2; Ctrl-C saves its state."""
     training = Reinforce(config, run)
     try:
         training.run()
@@ -55,9 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     for name, text in STAGES.items():
         stage = stages.add_parser(name, help=text, description=f"{text}; the same command continues an interrupted stage")
         stage.add_argument("--config", type=Path, default="training/configs/alphago_9.toml", metavar="FILE")
-        stage.add_argument("--run", type=Path, default="runs/alphago_9", metavar="FOLDER", help="of all stages")
+        stage.add_argument("--run", type=Path, default="runs/alphago_9", metavar="FOLDER", help="folder of all stages")
         if name == "supervised":
-            stage.add_argument("--games", nargs="+", required=True, metavar="FILE", help="games of the teacher")
+            stage.add_argument("--games", nargs="+", required=True, metavar="FILE", help="the teacher's games")
         if name == "value":
             stage.add_argument("--compare", action="store_true", help="also train on all positions of the games")
     options = parser.parse_args(arguments)
@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"training.alphago: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Interrupted; the same command continues.", file=sys.stderr)
+        print("Interrupted; the same command continues the stage.", file=sys.stderr)
         return 130
     return 0
 

@@ -12,17 +12,18 @@ from training.supervised import CallError, SupervisedConfig
 
 @dataclass(frozen=True)
 class ReinforceSettings:
-    """Stage 2.
+    """Settings of stage 2.
 
     Attributes:
-        games: n, the games of a step, all side by side against one opponent; the learner moves first in half of them.
-        steps: of the whole stage.
-        learning_rate: of plain gradient ascent.
+        games: n, the number of games in a step, all side by side against one opponent; the learner moves first in half of them.
+        steps: the number of steps in the whole stage.
+        learning_rate: the learning rate of plain gradient ascent.
         max_gradient: longer gradients are clipped to this length.
         baseline: whether the supervised network's value is subtracted from the result.
-        pool_every: steps after which the current network is added to the pool of opponents.
-        check_every: steps between two measurements, each of check_games games against the supervised policy.
-        match_games: games of the measurement at the end.
+        pool_every: the number of steps after which the current network is added to the pool of opponents.
+        check_every: the number of steps between two measurements.
+        check_games: the number of games against the supervised policy in each measurement.
+        match_games: the number of games in each measurement at the end.
     """
 
     games: int
@@ -38,13 +39,13 @@ class ReinforceSettings:
 
 @dataclass(frozen=True)
 class ValueSettings:
-    """Stage 3.
+    """Settings of stage 3.
 
     Attributes:
-        games: number of self-play games; those whose number is a multiple of 20 are held back.
-        side_by_side: games played at once.
-        longest_start: U, the number of the random move, is drawn from 1 to this.
-        samples, batch_size, learning_rate, weight_decay, check_every: of the training, as in training.supervised.
+        games: the number of self-play games; those whose number is a multiple of 20 are held back.
+        side_by_side: the number of games played at once.
+        longest_start: the largest possible U, the number of the random move, which is drawn from 1 upwards.
+        samples, batch_size, learning_rate, weight_decay, check_every: as in training.supervised.
     """
 
     games: int
@@ -59,14 +60,14 @@ class ValueSettings:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """Stage 4.
+    """Settings of stage 4.
 
     Attributes:
-        lambdas: shares of the rollout in a leaf's value; searches with different shares play each other.
-        playouts, c_puct: of every search.
-        rollout: the kind of rollout from a leaf, one of ROLLOUTS in mixed.py.
-        games: of each pairing.
-        opening_stones: placed at random first, as in training.matches.
+        lambdas: the rollout's shares of a leaf's value; searches with different shares play each other.
+        playouts, c_puct: the number of playouts per move and the exploration constant of every search.
+        rollout: the kind of rollout from a leaf, a key of ROLLOUTS in mixed.py.
+        games: the number of games in each pairing.
+        opening_stones: the number of stones placed at random first, as in training.matches.
     """
 
     lambdas: list[float]
@@ -82,10 +83,11 @@ class StagesConfig:
     """Settings of all stages.
 
     Attributes:
-        n_in_row: of the board, whose size is that of the supervised stage.
-        seed: of all random numbers in stages 2 to 4.
-        supervised: settings of stage 1, and supervised_path: the file that they come from.
-        reinforce, value, search: settings of stages 2 to 4.
+        n_in_row: the length of a winning row; the board's size is that of the supervised stage.
+        seed: the seed of all random numbers in stages 2 to 4.
+        supervised: the settings of stage 1.
+        supervised_path: the file from which the settings of stage 1 were read.
+        reinforce, value, search: the settings of stages 2 to 4.
     """
 
     n_in_row: int
@@ -98,7 +100,7 @@ class StagesConfig:
 
     @property
     def size(self) -> int:
-        """Of the square board."""
+        """The side length of the square board."""
         return self.supervised.size
 
     @property
@@ -108,10 +110,10 @@ class StagesConfig:
 
     @staticmethod
     def read(path: Path) -> StagesConfig:
-        """Read a file of settings; it names the file of the supervised stage, which lies in the same folder.
+        """Read a file of settings, and the file in the same folder that it names for the supervised stage.
 
         Raises:
-            CallError: the file cannot be used.
+            CallError: one of the files cannot be used.
         """
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,12 +1,12 @@
-"""Stage 4: search with leaves evaluated by the value network and by a rollout (Silver et al. 2016, "Searching with
+"""Stage 4: search whose leaves are evaluated by the value network and by a rollout (Silver et al. 2016, "Searching with
 policy and value networks" and Methods, "Search algorithm"):
 
     V(leaf) = (1 - lambda) v(leaf) + lambda z
 
-where v is the output of the value network and z the result of one rollout, both for the side to move. Priors come from the
-supervised policy, as in the paper, where it did better than the improved one because it considers more moves. The search is
-that of training.puct. The paper's search expands a node only after several visits, with a rollout at each of them; here each
-new node gets one rollout.
+where v is the output of the value network and z the result of one rollout, both seen by the side to move. Priors come from the
+supervised policy, as in the paper, where this policy did better than the improved one because it considers more moves. The
+search is that of training.puct. The paper's search expands a node only after several visits, each with a rollout; here each new
+node gets one rollout.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from training.supervised import CallError, load_checkpoint
 
 
 class PlayedRollouts:
-    """An evaluator whose values are results of games that an agent plays from the states; its policy is uniform.
+    """An evaluator whose values are the results of games that an agent plays from the states; its policy is uniform.
 
     Args:
-        agent: of both sides.
-        n_in_row: of the board.
+        agent: plays both sides.
+        n_in_row: the length of a winning row.
     """
 
     def __init__(self, agent: Agent, n_in_row: int) -> None:
@@ -43,7 +43,7 @@ class PlayedRollouts:
         self._n_in_row = n_in_row
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See StateEvaluator; the games with these states are not over."""
+        """See StateEvaluator; none of the games in these states is over."""
         boards = Boards.from_feature_planes(states, self._n_in_row)
         winners = play_to_end(boards, lambda live, _: self._agent.choose(live))
         points = boards.geometry.points
@@ -51,11 +51,11 @@ class PlayedRollouts:
 
 
 class MixedEvaluator:
-    """An evaluator that takes the probabilities from one evaluator and mixes the values of two others.
+    """An evaluator that takes its probabilities from one evaluator and mixes the values of two others.
 
     Args:
         policy, value, rollout: the evaluators.
-        share: lambda, the share of the rollout; an evaluator with share 0 is not called.
+        share: lambda, the share of the rollout. A value or rollout evaluator whose share is 0 is not called.
     """
 
     def __init__(self, policy: StateEvaluator, value: StateEvaluator, rollout: StateEvaluator, share: float) -> None:
@@ -77,15 +77,15 @@ ROLLOUTS: dict[str, Callable[[StateEvaluator, int, np.random.Generator], StateEv
     "fast": lambda policy, n_in_row, rng: PlayedRollouts(FastPolicy(rng), n_in_row),
     "policy": lambda policy, n_in_row, rng: PlayedRollouts(SampledPolicy(policy, rng), n_in_row),
 }
-"""Kinds of rollouts: by random moves, by the fast policy, by the supervised network's policy."""
+"""The kinds of rollouts: with random moves, with the fast policy, or with the supervised network's policy."""
 
 
 class TimedAgent:
     """An agent that adds up its processor time.
 
     Attributes:
-        cpu_s: processor time so far.
-        moves: number of moves so far.
+        cpu_s: the processor time so far, in seconds.
+        moves: the number of moves so far.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -102,13 +102,13 @@ class TimedAgent:
 
 
 def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
-    """Play a match between every two lambdas with the same number of playouts; finished matches are not repeated.
+    """Play a match between each pair of lambdas, with equal numbers of playouts; finished matches are not repeated.
 
     Returns:
-        For each pairing `match_row` of the first lambda.
+        The numbers of samples behind the networks and, for each pairing, `match_row` for the first lambda.
 
     Raises:
-        CallError: a network is missing, earlier matches used other networks, or there is no such rollout.
+        CallError: a network is missing, earlier matches used other networks, or there is no rollout of this name.
     """
     settings, folder = config.search, run / "search"
     if settings.rollout not in ROLLOUTS:

@@ -1,4 +1,4 @@
-"""Agents that play raw policies (see training.matches.Agent), and their games side by side.
+"""Agents that play raw policies (see training.matches.Agent), and a function that plays their games side by side.
 
 Illegal moves are removed from a network's policy.
 """
@@ -13,7 +13,7 @@ from training.boards import Boards
 from training.inference import StateEvaluator
 from training.puct import draw_moves
 
-# Logits of the fast policy for each stone in the longest row through a point, and for a row that ends the game.
+# Logits of the fast policy: per stone in the longest row through a point, and for a row that would end the game.
 OWN_STONE = 2.0
 OPPONENTS_STONE = 1.5
 WIN = 100.0
@@ -57,9 +57,9 @@ class UniformPolicy:
 class FastPolicy:
     """The rollout policy: a linear softmax over two small patterns (the paper's "Rollout policy" has many).
 
-    For each empty point the patterns are the longest row that a stone of the player there would belong to, and the longest that
-    a stone of the opponent would. The policy completes its own row of n_in_row if it can, and otherwise blocks the opponent's.
-    The weights are set by hand.
+    For each empty point, the patterns are the longest row that the player's stone would make there, and the longest that the
+    opponent's stone would. The policy almost always completes its own row of n_in_row if it can, and otherwise blocks the
+    opponent's. The weights are set by hand.
 
     Args:
         rng: draws the moves.
@@ -83,14 +83,14 @@ class FastPolicy:
 
 
 def play_to_end(boards: Boards, choose: Callable[[Boards, np.ndarray], np.ndarray]) -> np.ndarray:
-    """Play games to their end; `boards` is not changed.
+    """Play games to their ends; `boards` is not changed.
 
     Args:
         boards: G games, in any position.
-        choose: takes the K games that are not over yet and their numbers [K], and returns their moves [K].
+        choose: a function from the K games that are not over yet and their numbers [K] to their moves [K].
 
     Returns:
-        [G] int8 the winners, NOBODY for a draw.
+        The winners [G] int8, NOBODY for a draw.
     """
     winners = boards.winner.copy()
     games = np.flatnonzero(~boards.over)
@@ -104,5 +104,5 @@ def play_to_end(boards: Boards, choose: Callable[[Boards, np.ndarray], np.ndarra
 
 
 def results_for(player: np.ndarray, winners: np.ndarray) -> np.ndarray:
-    """[G] float32: 1, -1 or, after a draw, 0 for a player [G] of each game."""
+    """Return the results for a player [G] of each game, [G] float32: 1 for a win, -1 for a loss, 0 for a draw."""
     return np.where(winners > 0, np.where(winners == player, 1.0, -1.0), 0.0).astype(np.float32)

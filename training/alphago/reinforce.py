@@ -2,13 +2,14 @@
 reinforcement learning"; REINFORCE, Williams 1992).
 
 A step plays n games between the policy rho and an opponent drawn from a pool of earlier versions, which includes the supervised
-policy. Both draw their moves. With z the result for rho, 1, -1 or 0, the step ascends the gradient
+policy. Both draw their moves. If z is the result for rho (1, -1 or 0), the step ascends the gradient
 
-    1/n  sum over games, over rho's moves  of  d log p_rho(a | s) / d rho * (z - b(s))
+    1/n  sum over games and over rho's moves  of  d log p_rho(a | s) / d rho * (z - b(s))
 
 A gradient longer than `max_gradient` is clipped to that length, since nothing else limits the step. The baseline b is 0 or the
 output of the supervised network's value head (the paper uses the value network in a second pass over the games). The batch
-norms keep the statistics of the supervised training, so that the gradient belongs to the policy that has played.
+norms stay in eval mode and keep the statistics of the supervised training, so that the gradient is that of the policy that
+played.
 
 All random numbers of a step follow from the seed and the number of the step, so a killed run continues as if it had not been
 killed.
@@ -34,19 +35,19 @@ from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_ma
 from training.supervised import SAVE_EVERY_S, CallError, load_checkpoint, model_of, save_checkpoint
 
 CHUNK = 256  # positions in a batch of the network
-OPENING_STONES = 4  # for games of most probable moves, which would otherwise all be the same
+OPENING_STONES = 4  # for games in which both play their most probable moves, which would otherwise all be the same
 
 
 @dataclass(frozen=True)
 class Episodes:
-    """The learner's moves of a step's games.
+    """The learner's moves in the games of a step.
 
     Attributes:
-        states: [N, 9, H, W] float32.
-        legal: [N, A] bool.
-        moves: [N] int64.
-        results: [N] float32, z for the learner.
-        score: of the learner over the games, a draw counting half.
+        states: [N, 9, H, W] float32, the positions before the moves.
+        legal: [N, A] bool, the legal moves in these positions.
+        moves: [N] int64, the moves.
+        results: [N] float32, the result z of each move's game for the learner.
+        score: the learner's average score in the games; a draw counts half.
     """
 
     states: np.ndarray
@@ -81,21 +82,21 @@ def play_episodes(learner: Agent, opponent: Agent, boards: Boards) -> Episodes:
 
 
 class Reinforce:
-    """A policy-gradient training in a folder.
+    """A policy-gradient training run in a folder.
 
     Args:
-        config: of all stages.
+        config: the settings of all stages.
         run: the folder of all stages, with the network of the supervised stage.
-        dtype: of the convolutions; None for the one that was faster when the training started.
+        dtype: the type of the convolutions; None for the one that was faster when the run started.
 
     Attributes:
         model: the current policy.
-        steps: done so far.
-        scores: of the steps since the latest measurement.
-        rows: of metrics.csv.
+        steps: the number of steps so far.
+        scores: the scores of the steps since the latest measurement.
+        rows: the rows of metrics.csv.
 
     Raises:
-        CallError: there is no supervised network, or the folder holds a training from another one.
+        CallError: there is no supervised network, or the folder holds a run that started from another one.
     """
 
     def __init__(self, config: StagesConfig, run: Path, dtype: torch.dtype | None = None) -> None:
@@ -118,11 +119,11 @@ class Reinforce:
     # --------------------------------------------------------------------------------------------- learning
 
     def agent(self, model: torch.nn.Module, rng: np.random.Generator) -> SampledPolicy:
-        """The agent that draws moves from a network's policy."""
+        """Make an agent that draws moves from a network's policy."""
         return SampledPolicy(inference_network(model, self.config, self.dtype), rng)
 
     def _opponent(self, rng: np.random.Generator) -> torch.nn.Module:
-        """Draw a network from the pool, all with equal probability."""
+        """Draw a network from the pool with equal probabilities."""
         number = int(rng.integers(self.steps // self.settings.pool_every + 1)) * self.settings.pool_every
         if number == 0:
             return self.supervised
@@ -132,7 +133,7 @@ class Reinforce:
         return self.folder / "pool" / f"{steps:06}.pt"
 
     def step(self) -> float:
-        """Play games against one opponent and make a gradient step; returns the learner's score in them."""
+        """Play games against one opponent, take a gradient step, and return the learner's score in the games."""
         rng = np.random.default_rng([self.config.seed, 2, self.steps])
         opponent = self.agent(self._opponent(rng), rng)
         episodes = play_episodes(self.agent(self.model, rng), opponent, Boards(self.settings.games, *self.config.board))
@@ -144,7 +145,7 @@ class Reinforce:
         return episodes.score
 
     def _ascend(self, episodes: Episodes) -> None:
-        """Make a step of gradient ascent."""
+        """Take a step of gradient ascent."""
         self.model.zero_grad()
         positions = len(episodes.moves)
         for chunk in np.array_split(np.arange(positions), math.ceil(positions / CHUNK)):
@@ -166,19 +167,19 @@ class Reinforce:
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.max_gradient)
         with torch.no_grad():
             for weight in self.model.parameters():
-                if weight.grad is not None:  # the value head takes no part
+                if weight.grad is not None:  # the value head has no gradient
                     weight.sub_(weight.grad, alpha=self.settings.learning_rate)
 
     # ------------------------------------------------------------------------------------------- measuring
 
     def measure(self, games: int) -> dict[str, Any]:
-        """A match of the policy against the supervised one from the empty board; both draw their moves."""
+        """Play a match of the policy against the supervised one from the empty board; both draw their moves."""
         rng = np.random.default_rng([self.config.seed, 20, self.steps])
         learner, supervised = self.agent(self.model, rng), self.agent(self.supervised, rng)
         return self._match(learner, supervised, games, rng, opening_stones=0)
 
     def measure_likeliest(self, games: int) -> dict[str, Any]:
-        """The same with both playing their most probable move, to see whether the policy is more than just less random."""
+        """Play a match with both sides' most probable moves, to see whether the policy is more than just less random."""
         rng = np.random.default_rng([self.config.seed, 21, self.steps])
         learner, supervised = (
             PolicyAgent(inference_network(net, self.config, self.dtype)) for net in (self.model, self.supervised)
@@ -194,7 +195,7 @@ class Reinforce:
     # --------------------------------------------------------------------------------------------- keeping
 
     def save(self) -> None:
-        """Write checkpoint and metrics."""
+        """Write the checkpoint and the metrics."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.rows:
             write_metrics(self.folder, self.rows)
@@ -213,14 +214,14 @@ class Reinforce:
     def _restore(self, state: dict[str, Any]) -> None:
         if state["begun_from"] != self.begun_from:
             raise CallError(
-                f"expected a training from {self.begun_from} in {self.folder}; it started from {state['begun_from']}"
+                f"expected a training run from {self.begun_from} in {self.folder}; it started from {state['begun_from']}"
             )
         self.model.load_state_dict(state["model"])
         for name in ("steps", "cpu_s", "scores", "rows"):
             setattr(self, name, state[name])
 
     def run(self) -> dict[str, Any]:
-        """Train to the end, with measurements, checkpoints and lines of progress; returns the result."""
+        """Train to the end, with measurements, checkpoints and lines of progress, and return the result."""
         settings = self.settings
         progress = Progress("steps", settings.steps, self.steps)
         saved = time.monotonic()

@@ -1,4 +1,4 @@
-"""Shared by the stages: networks and results in the folder of a run, lines of progress."""
+"""Functions shared by the stages: networks and results in the folder of a run, and lines of progress."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from training.supervised import REPORT_EVERY_S, CallError, load_checkpoint, mode
 
 
 def load_stage_network(folder: Path, config: StagesConfig) -> nn.Module:
-    """The network of a stage.
+    """Load the network of a stage.
 
     Raises:
         CallError: the stage has not been run, or it was run on another board.
@@ -34,7 +34,7 @@ def load_stage_network(folder: Path, config: StagesConfig) -> nn.Module:
 def inference_network(
     model: nn.Module, config: StagesConfig, dtype: torch.dtype | None = None, batch_size: int = 64
 ) -> InferenceNetwork:
-    """A fast copy of the network as it is now."""
+    """Return a fast copy of the network in its current state."""
     return InferenceNetwork(model, config.size, config.size, dtype=dtype, batch_size=batch_size)
 
 
@@ -45,7 +45,7 @@ def write_stage_result(folder: Path, result: dict[str, Any]) -> None:
 
 
 def read_stage_result(folder: Path) -> dict[str, Any]:
-    """Read what `write_stage_result` wrote; empty if there is no result yet."""
+    """Read what `write_stage_result` wrote; return an empty dict if there is no result yet."""
     path = folder / "result.json"
     result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return result
@@ -60,10 +60,10 @@ def write_metrics(folder: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def match_row(result: PlayedMatch) -> dict[str, Any]:
-    """The result of a match for its first agent, as a row."""
+    """Return the first agent's result in a match, as a row."""
     seen = result.statistics
     low, high = seen.interval_95
-    assert seen.score_rate is not None  # only without a game
+    assert seen.score_rate is not None  # it is None only if no game was played
     counts = {"games": seen.games, "won": seen.wins, "drawn": seen.draws, "lost": seen.losses}
     return {**counts, "score": round(seen.score_rate, 4), "low_95": round(low, 4), "high_95": round(high, 4)}
 
@@ -72,8 +72,8 @@ class Progress:
     """Prints a line of progress from time to time.
 
     Args:
-        unit: name of the things that are counted.
-        total: their number at the end.
+        unit: the name of the things that are counted.
+        total: their final number.
         done: their number at the start.
     """
 

@@ -1,14 +1,15 @@
-"""Stage 3: a network that predicts the result of games of the improved policy (Silver et al. 2016, Methods, "Value network:
+"""Stage 3: a network that predicts the results of games of the improved policy (Silver et al. 2016, Methods, "Value network:
 regression").
 
 The positions of one game share one result and hardly differ, so a network that learns from many of them memorises the game.
-Therefore each game gives one example. U is drawn from 1 to `longest_start`. The moves before move U are drawn from the
-supervised policy, move U from all legal moves, which makes the positions more diverse, and all later moves from the improved
-policy. The example is the position after move U with the result z for its side to move; a game that is over by then gives none.
+Therefore each game provides one example. U is drawn from 1 to `longest_start`. The moves before move U are drawn from the
+supervised policy; move U is drawn from all legal moves, which makes the positions more diverse; all later moves are drawn from
+the improved policy. The example is the position after move U with the result z for its side to move. A game that is over by
+then provides no example.
 
 The games are stored in the format of the teacher's games (training.dataset). Only the position after move U is labelled, and U
-is recorded as the length of the opening. training.supervised does the rest, with the loss of the value alone. All scores are 0
-and lambda is 1, so that the target value is z. The network starts from the weights of the improved policy.
+is recorded as the length of the opening. training.supervised does the rest, with only the value's term in the loss. All scores
+are 0 and lambda is 1, so that the target value is z. The network starts from the weights of the improved policy.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from training.supervised import EVALUATED, CallError, SupervisedConfig, Training
 
 
 def play_games(config: StagesConfig, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:
-    """Play one batch of games side by side, in the format of training.dataset.
+    """Play one batch of games side by side, and return them in the format of training.dataset.
 
     Args:
-        config: of all stages.
+        config: the settings of all stages.
         supervised, improved: the networks of stages 1 and 2.
-        number: of the batch in the run; it seeds the random generator.
+        number: the number of the batch in the run; it seeds the random generator.
     """
     count, longest = config.value.side_by_side, config.value.longest_start
     rng = np.random.default_rng([config.seed, 3, number])
@@ -48,7 +49,7 @@ def play_games(config: StagesConfig, supervised: StateEvaluator, improved: State
     played: list[list[int]] = [[] for _ in range(count)]
 
     def choose(live: Boards, games: np.ndarray) -> np.ndarray:
-        now = 1 + int(live.length[0])  # all games began together
+        now = 1 + int(live.length[0])  # all games began at the same time
         moves = np.zeros(len(games), dtype=np.int64)
         for turn, agent in ((now < times[games], before), (now == times[games], at), (now > times[games], after)):
             if turn.any():
@@ -76,10 +77,10 @@ def play_games(config: StagesConfig, supervised: StateEvaluator, improved: State
 
 
 def write_games(config: StagesConfig, run: Path, path: Path) -> None:
-    """Play the games that a file still lacks, many at a time.
+    """Play the games that a file still lacks, many at a time, and append them to it.
 
     Raises:
-        CallError: a network is missing, or the file holds games of other networks or settings.
+        CallError: a network is missing, or the file holds games played with other networks or settings.
     """
     settings = config.value
     models = [load_stage_network(run / stage, config) for stage in ("supervised", "reinforce")]
@@ -118,11 +119,11 @@ def _as_lines(items: Sequence[dict[str, Any]]) -> str:
 
 
 def all_positions(games: Sequence[dict[str, Any]], most: int | None) -> Iterator[dict[str, Any]]:
-    """The same games with every position from move U on labelled; games that are held back stay unchanged.
+    """Yield the same games with every position labelled from the one after move U on; held-back games stay unchanged.
 
     Args:
         games: the result of `play_games`.
-        most: stop at this number of labelled positions and leave out the games after them; None to use all games.
+        most: once this number of positions is labelled, leave out all later games that are not held back; None to use all.
     """
     positions = 0
     for game in games:
@@ -135,7 +136,7 @@ def all_positions(games: Sequence[dict[str, Any]], most: int | None) -> Iterator
 
 
 def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Path) -> Training:
-    """Train a value network, or continue its training, to the end; Ctrl-C saves it.
+    """Train a value network to the end, or continue its training; Ctrl-C saves its state.
 
     Raises:
         CallError, GamesError: the games or networks cannot be used.
@@ -170,7 +171,7 @@ def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Pa
 
 
 def measured_training(training: Training) -> dict[str, Any]:
-    """The number of positions, and mean squared errors on the samples trained on last and on the positions held back."""
+    """Return the size of a run and its mean squared errors, on the latest training samples and on held-back positions."""
     with open(training.run_folder / "metrics.csv", encoding="utf-8") as file:
         last = list(csv.DictReader(file))[-1]
     return {
@@ -183,18 +184,18 @@ def measured_training(training: Training) -> dict[str, Any]:
 
 
 def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
-    """The whole stage.
+    """Run the whole stage.
 
     Args:
-        config: of all stages.
+        config: the settings of all stages.
         run: the folder of all stages.
-        compare: train two more networks on all positions from move U on: one on as many positions but fewer games (the
-            paper's comparison), one on all games.
+        compare: train two more networks on all positions from the one after move U on: one on as many positions but fewer
+            games (the paper's comparison), one on all games.
 
     Returns:
-        The result of `measured_training` for each network. All are measured on the same positions, from which none of them has
-        learnt. For comparison it has the errors on these positions of the supervised value head, of the network before its
-        training, and of predicting the mean.
+        The result of `measured_training` for each network. All are measured on the same positions, from which none of them
+        has learnt. For comparison, the result also gives the errors on these positions of the supervised value head, of the
+        network before its training, and of predicting the mean.
     """
     folder = run / "value"
     path = folder / "games.jsonl"
@@ -208,7 +209,8 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
             other.mkdir(parents=True, exist_ok=True)
             write_whole(other / "games.jsonl", _as_lines([{"size": config.size}, *all_positions(games, limit)]))
             trainings[name] = train_value_network(config, run, other / "games.jsonl", other)
-    *_, widest = trainings.values()  # trained on the positions of all others, so nobody has learnt from those it holds back
+    # The last one has trained on the positions of all others, so none of them has learnt from the positions it holds back.
+    *_, widest = trainings.values()
     for training in trainings.values():
         training.held_back = widest.held_back
     result: dict[str, Any] = {"held_back_positions": min(EVALUATED, len(widest.held_back))}
