@@ -1,5 +1,6 @@
 """Matches between engines that speak the course protocol: process, rules, referee, match, statistics.
 
-The rules come from Board/. Beyond that it needs the standard library alone, and Ray for a match on a cluster; it knows no
-grader, no score formula and no neural network. Engines meet it only at a line protocol. docs/arena.md says what it promises.
+The rules come from Board/. Apart from that, the arena needs only the standard library, plus Ray for matches on a cluster. It
+knows nothing of the grader, score formulas or neural networks, and it talks to engines only through a line protocol.
+docs/arena.md says what it guarantees.
 """

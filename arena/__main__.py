@@ -1,4 +1,4 @@
-"""`python -m arena replay FILE N` plays a recorded game again; `python -m arena calibrate` times this machine.
+"""`python -m arena replay FILE N` replays a recorded game; `python -m arena calibrate` times this machine.
 
 Exit codes: 0 the game was the same, or the machine was timed; 1 the game differed; 2 the call was wrong.
 """
@@ -21,24 +21,24 @@ BASELINE = "build/engines/baseline"
 
 
 def first_difference(recorded: GameRecord, played: GameRecord) -> str:
-    """Where two games first differ, as a sentence; empty if they are the same."""
+    """Return a sentence that says where two games first differ, or an empty string if they are the same."""
     for ply, (before, now) in enumerate(zip(recorded.moves, played.moves, strict=False), 1):
         if before != now:
             agent = recorded.black if ply % 2 else 1 - recorded.black
-            return f"They differ from ply {ply} on: {recorded.names[agent]} answered {before}, and now {now}."
+            return f"The games differ from ply {ply} on: {recorded.names[agent]} answered {before}, and now {now}."
     if (recorded.termination, recorded.winner, len(recorded.moves)) != (played.termination, played.winner, len(played.moves)):
         return (
-            f"They end differently: {recorded.termination.value} after {len(recorded.moves)} plies, "
+            f"The games end differently: {recorded.termination.value} after {len(recorded.moves)} plies, "
             f"and now {played.termination.value} after {len(played.moves)}. {played.detail}".rstrip()
         )
     return ""
 
 
 def replay(path: Path, number: int) -> int:
-    """Play game `number` of the records again with its seeds and limits.
+    """Replay game `number` of the records with its seeds and limits.
 
-    If the game differs and the machine was busy meanwhile, it is played again, at most REPEATS times, since an engine that
-    plans by the wall clock then thinks less.
+    If the replay differs and the machine was busy, try again, at most REPEATS times: on a busy machine an engine that plans by
+    the wall clock thinks less.
 
     Returns:
         The exit code.
@@ -65,7 +65,7 @@ def replay(path: Path, number: int) -> int:
 
 
 def time_this_machine(baseline: str, record: bool) -> int:
-    """Time the machine or, with `record`, make it the reference machine."""
+    """Time this machine or, with `record`, make it the reference machine."""
     speed = (calibrate.record if record else calibrate.measure)(engine_at(baseline))
     times = f"{speed.cpu_s:.2f} s of CPU time, recorded {speed.recorded_s:.2f} s, speed {speed.factor:.2f}"
     print(f"{machine()['processor']}: {times}")
@@ -73,14 +73,16 @@ def time_this_machine(baseline: str, record: bool) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command."""
-    parser = argparse.ArgumentParser(prog="python -m arena", description="Look into matches that evaluate.py played.")
+    """Parse the command line and run one command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m arena", description="Replay games that evaluate.py recorded, or time this machine."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    replaying = commands.add_parser("replay", help="play a recorded game again and say where it differs")
-    replaying.add_argument("file", type=Path, help="records of evaluate.py --records")
+    replaying = commands.add_parser("replay", help="replay a recorded game and say where it differs")
+    replaying.add_argument("file", type=Path, help="a file written by evaluate.py --records")
     replaying.add_argument("number", type=int, help="the number of the game, from 0")
-    timing = commands.add_parser("calibrate", help="time this machine by the baseline's search")
-    timing.add_argument("--baseline", default=BASELINE, help=f"the program (default {BASELINE})")
+    timing = commands.add_parser("calibrate", help="time this machine with a search by the baseline")
+    timing.add_argument("--baseline", default=BASELINE, help=f"the baseline program (default {BASELINE})")
     timing.add_argument("--record", action="store_true", help="make this machine the reference machine")
     options = parser.parse_args(arguments)
     try:

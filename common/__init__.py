@@ -1,1 +1,1 @@
-"""Modules that every package may import and that import no other package of this repository."""
+"""Shared helpers that depend on no other package: errors, files, text, scoring, weights, and the next stub to write."""

@@ -1,4 +1,4 @@
-"""Write files so that they appear as a whole or not at all."""
+"""Write files atomically: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """The path of a new file that replaces `path` at the end of the block; if the block fails, `path` is unchanged.
+    """Yield the path of a temporary file beside `path`, which replaces `path` at the end of the block.
+
+    If the block fails, the temporary file is removed and `path` is unchanged.
 
     Args:
         durable: whether to flush the content to disk before the replacement, so that it survives a power cut.
@@ -27,10 +29,11 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> None:
-    """Write a file, replacing an existing one; a reader sees the whole old or the whole new content, even after a kill.
+    """Write or replace a file atomically: a reader sees the old content or the new, even if this process is killed.
 
     Args:
-        content: text is written as UTF-8; characters without a UTF-8 form (lone surrogates in file names) are escaped.
+        content: text is written as UTF-8; characters that UTF-8 cannot encode, such as undecodable bytes in a file name, are
+            escaped.
         durable: see `replacing`.
     """
     with replacing(path, durable=durable) as unfinished:

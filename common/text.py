@@ -1,25 +1,25 @@
-"""Untrusted text made harmless: on a screen, and in a cell of a CSV file.
+"""Make untrusted text safe to print on a terminal or to write into a CSV cell.
 
-Names of archives and files, messages of programs and names from a roster come from students.
+File and archive names, program output and the names on a roster all come from students.
 """
 
 from __future__ import annotations
 
-# Characters with which a formula begins in a spreadsheet, also in full width (OWASP, "CSV Injection").
+# Characters at which a spreadsheet starts a formula, including their full-width forms (OWASP, "CSV Injection").
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def on_screen(text: str, keep: str = "") -> str:
-    """The text as one line, without characters that a terminal obeys or that reverse the direction of writing.
+    """Return the text on one line; control characters, text direction marks and the like become spaces.
 
     Args:
-        keep: control characters to keep, such as a newline.
+        keep: control characters to leave unchanged, such as a newline.
     """
     return "".join(c if c.isprintable() or c in keep else " " for c in text)
 
 
 def csv_cell(value: object) -> str:
-    """The value as text for `csv.writer`; text that a spreadsheet would compute gets an apostrophe in front."""
+    """Return the text to pass to `csv.writer`; an apostrophe is put before text that a spreadsheet would evaluate."""
     if value is None or isinstance(value, (int, float)):
         return "" if value is None else str(value)
     text = on_screen(str(value))

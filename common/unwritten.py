@@ -1,18 +1,18 @@
-"""Which file the student should write next; train.py and human_play.py say so when they are started too early."""
+"""Find the file that the student should write next; train.py and human_play.py report it if they are started too early."""
 
 import os
 import re
 
 STUBS_IN_ORDER = ("AlphaZero/mcts_pure.py", "AlphaZero/policy_value_net_torch.py", "AlphaZero/mcts_alphaZero.py")
-# The error that a stub raises; it names the file, the method and the section of the handout.
+# The exception that a stub raises; its message names the file, the method and the handout section.
 REMINDER = re.compile(r'raise NotImplementedError\("[^":]+: (?P<method>[^":]+): see handout section (?P<section>[\d.]+)"\)')
 
 
 def first_unwritten(error):
-    """One sentence, without the full stop, about the first stub in the handout's order that is not filled in.
+    """Return one sentence (without a full stop) about the first unwritten stub, in the order of the handout.
 
     Args:
-        error: the NotImplementedError that a stub raised, of this file or of a later one.
+        error: the NotImplementedError raised by a stub; used if no unwritten stub is found in these files.
     """
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for path in STUBS_IN_ORDER:

@@ -1,6 +1,7 @@
-"""Weights of the policy-value network: their names and shapes, and files of them (interface section 6).
+"""Weights of the policy-value network: their names, shapes and files (interface section 6).
 
-Board size and block count are read from the shapes. torch, slow to load, is imported only where a file is read.
+The board size and the number of blocks are inferred from the shapes. torch is slow to import, so it is imported only where a
+file is read.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ PLANES = 9
 DENSE = 256
 MAX_WEIGHTS_BYTES = 256 << 20
 StateDict = Mapping[str, Any]
-"""Key -> array or tensor."""
+"""A mapping from keys to arrays or tensors."""
 Network = TypeVar("Network")
 
 
 class WeightsError(ValueError):
-    """A file does not hold weights of this network for this board; the sentence says what was expected and what came."""
+    """Raised when a file does not contain weights of this network for this board; the message is one sentence."""
 
 
 def expected_layout(width: int, height: int, block: int) -> dict[str, tuple[int, ...]]:
-    """Key -> shape of a state_dict for a board of this size and this number of residual blocks."""
+    """Return key -> shape for the state_dict of a network for this board with `block` residual blocks."""
     area, points = (height + 4) * (width + 4), width * height
 
     def conv(name: str, out: int, into: int, size: int) -> dict[str, tuple[int, ...]]:
@@ -50,17 +51,21 @@ def expected_layout(width: int, height: int, block: int) -> dict[str, tuple[int,
 
 
 def read_sizes(weights: StateDict, width: int | None = None, height: int | None = None) -> tuple[int, int, int]:
-    """(width, height, number of residual blocks), derived from the shapes.
+    """Infer (width, height, block) from the shapes.
+
+    If neither `width` nor `height` is given, the two sides are computed from the shapes, with width >= height.
 
     Raises:
-        ValueError: a layer is missing, or no such board has these shapes.
+        ValueError: a layer is missing, or no such board fits the shapes.
     """
     try:
         points, area = weights["dense_layer_1.weight"].shape[0], weights["dense_layer_2.weight"].shape[1]
     except (KeyError, IndexError) as error:
-        raise ValueError(f"expected the layers of the policy-value network; {error} is missing or misshaped") from error
+        raise ValueError(
+            f"expected the layers of the policy-value network; {error} is missing or has the wrong shape"
+        ) from error
     if width is None and height is None:
-        # width * height and (width + 4) * (height + 4) give the two sides, but not which of them is the width.
+        # width * height and (width + 4) * (height + 4) determine the two sides, but not which is the width.
         total = (area - points - 16) // 4
         root = isqrt(max(0, total * total - 4 * points))
         width, height = (total + root) // 2, (total - root) // 2
@@ -70,7 +75,7 @@ def read_sizes(weights: StateDict, width: int | None = None, height: int | None 
     elif height is None:
         height = points // width
     if width * height != points or (width + 4) * (height + 4) != area:
-        raise ValueError(f"expected layers for one board; no board has {points} points and {area} points with padding")
+        raise ValueError(f"expected layers that fit one board; no board has {points} points and {area} padded points")
     block = len({key.split(".")[1] for key in weights if key.startswith("resnet.")})
     for key, shape in expected_layout(width, height, block).items():
         if key not in weights and not key.endswith("num_batches_tracked"):
@@ -81,10 +86,10 @@ def read_sizes(weights: StateDict, width: int | None = None, height: int | None 
 
 
 def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a weights file of this network as tensors, without running any code in it.
+    """Load a weights file of this network as tensors, without executing any code in it.
 
     Raises:
-        WeightsError: the file is missing, too large, or holds something else.
+        WeightsError: the file is missing or too large, or contains something else.
     """
     if not Path(path).is_file():
         raise WeightsError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
@@ -100,11 +105,10 @@ def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def load_weights(path: Path) -> dict[str, np.ndarray]:
-    """Read any bare state_dict as arrays, without running any code in it.
+    """Load any bare state_dict as arrays, without executing any code in it.
 
     Raises:
-        ValueError: the file is missing, too large, not a plain state_dict, or holds NaN or infinity; the message is one
-            sentence.
+        ValueError: the file is missing, too large or not a plain state_dict, or it contains NaN or infinity.
     """
     if not path.is_file():
         raise ValueError(f"expected a weights file at {path}; nothing is there")
@@ -116,12 +120,12 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
         if value.dtype.kind not in "fiub":
             raise ValueError(f"expected real numbers in {path}; {key} holds {value.dtype}")
         if not np.isfinite(value).all():
-            raise ValueError(f"expected finite weights in {path}; {key} holds others")
+            raise ValueError(f"expected finite weights in {path}; {key} contains NaN or infinity")
     return weights
 
 
 def _state_dict(path: Path) -> dict[str, Any]:
-    """The tensors of a file; a ValueError says why they cannot be read."""
+    """Return the tensors in a file; raise ValueError with the reason if it cannot be read."""
     import torch
 
     most = f"{MAX_WEIGHTS_BYTES >> 20} MiB"
@@ -131,19 +135,19 @@ def _state_dict(path: Path) -> dict[str, Any]:
         with warnings.catch_warnings(action="ignore"):
             state = torch.load(path, map_location="cpu", weights_only=True)
         size = sum(tensor.numel() * tensor.element_size() for tensor in state.values())
-    except Exception as error:  # the errors of torch's unpickler for other kinds of files have no common class
+    except Exception as error:  # torch's unpickler raises unrelated exception classes for other kinds of files
         raise ValueError(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
     if size > MAX_WEIGHTS_BYTES:
         raise ValueError(f"its tensors are larger than {most}, the most that is read")
-    # A plain dict drops torch's version number of each layer, which would make num_batches_tracked mandatory.
+    # Drop torch's layer version metadata, which would make num_batches_tracked mandatory.
     return {str(key): tensor for key, tensor in state.items()}
 
 
 def without_idle_blocks(weights: StateDict) -> dict[str, Any]:
-    """The weights without the residual blocks that change nothing; the other blocks are renumbered.
+    """Remove the residual blocks that have no effect on the outputs and renumber the others.
 
-    A block whose last batch norm has scale 0 and shift 0 adds nothing, and its relu leaves the input unchanged, because that
-    has already passed through the relu of the block before. The first block always stays, because its input has not.
+    A block whose last batch norm has scale and shift 0 adds nothing to its input. The relu that follows changes nothing
+    either if the input has already been through the relu of another block. So the first block always stays.
 
     Args:
         weights: a state_dict of PolicyValueNetModel.
@@ -167,13 +171,13 @@ def without_idle_blocks(weights: StateDict) -> dict[str, Any]:
 
 
 def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[str], width: int, height: int) -> Network:
-    """A network for this board with these weights, without residual blocks that change nothing.
+    """Load a network for this board from a weights file, leaving out residual blocks that have no effect.
 
     Args:
         make: the student's PolicyValueNet: (width, height, blocks) -> network with its module in the attribute `model`.
 
     Raises:
-        WeightsError: there are no weights, or they belong to another board or another network.
+        WeightsError: there are no weights at the path, or they belong to another board or another network.
         NotImplementedError: the network is not written yet.
     """
     weights = read_weights(path)
@@ -184,7 +188,7 @@ def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[
     try:
         network: Any = make(width, height, read_sizes(fewer)[2])
         network.model.load_state_dict(fewer)
-    except NotImplementedError:  # also a RuntimeError, but it already explains itself
+    except NotImplementedError:  # a subclass of RuntimeError, but its message must reach the student
         raise
     except (KeyError, RuntimeError) as error:
         raise WeightsError(f"expected weights of this network in {path}: {str(error).splitlines()[-1].strip()}") from error

@@ -1,8 +1,8 @@
-"""How fast this machine is, measured by the time of a search that is always the same.
+"""How fast this machine is, measured by the CPU time of a fixed search.
 
 The baseline searches to a fixed depth, so with the same seed and the same replies it does the same work everywhere. One of its
-games was recorded together with the CPU time it took on a reference machine; here it is asked the same questions again. Its
-answers are the signature: if they differ, this is not the engine that was recorded.
+games was recorded together with the CPU time it took on a reference machine. To time this machine, the baseline plays the
+beginning of that game again. Its answers are a signature: if they differ, this is not the engine that was recorded.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from common.errors import UsageError
 
 RECORD = Path(__file__).with_name("reference_speed.json")
 SEED = 1
-ANSWERS = 8  # that are timed; they take about two seconds
+ANSWERS = 8  # how many answers are timed; they take about two seconds
 ROUNDS = 3
 
 
 @dataclass(frozen=True)
 class Speed:
-    """CPU seconds of the recorded work here and on the reference machine; `factor` is above 1 if this machine is faster."""
+    """CPU seconds for the recorded work here and on the reference machine; `factor` is above 1 if this machine is faster."""
 
     cpu_s: float
     recorded_s: float
@@ -37,7 +37,7 @@ class Speed:
 
 
 def _work(engine: EngineSpec, game: list[list[int]]) -> float:
-    """CPU seconds that the engine, as black, needs for the first answers of the game."""
+    """Return the CPU seconds that the engine, as black, needs for its first answers in the game."""
     actions = [(x, y) for x, y in game]
     with EngineProcess(engine, Limits(move_s=60), GameOffer(seed=2 * SEED)) as process:
         process.start(0)
@@ -58,7 +58,7 @@ def measure(engine: EngineSpec) -> Speed:
     """Time the recorded work; the fastest of three rounds counts.
 
     Raises:
-        UsageError: the engine is not the recorded one.
+        UsageError: this is not the engine that was recorded.
     """
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     try:
@@ -68,7 +68,7 @@ def measure(engine: EngineSpec) -> Speed:
 
 
 def record(engine: EngineSpec) -> Speed:
-    """Make this machine the reference machine, with a game of this engine against itself."""
+    """Make this machine the reference machine by recording a game of this engine against itself."""
     game = play_game(GameTask(engine, engine, Limits(move_s=60), seed=SEED))
     moves = [list(move) for move in game.moves]
     if len(moves) < 2 * ANSWERS:

@@ -1,4 +1,4 @@
-"""The cores on which games run: how many this process may use, and one of them for each game."""
+"""CPU cores for games: count those that this process may use, and reserve one for each game."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOCKS = Path("/tmp")  # not TMPDIR, since the grader gives each run its own, and
 
 
 def available_cores() -> int:
-    """How many cores this process may use: those of its affinity, or fewer if its container has a quota."""
+    """Return how many cores this process may use: those in its affinity mask, or fewer if its container has a quota."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not Linux
@@ -50,8 +50,8 @@ def one_core() -> Iterator[int | None]:
 
 
 def _take(core: int, stack: contextlib.ExitStack) -> bool:
-    """Lock the core until the stack is closed. The lock of a killed process is released by the system."""
-    import fcntl  # not on every system, but wherever there is affinity
+    """Try to lock the core until the stack is closed; the system releases the lock of a killed process."""
+    import fcntl  # missing on some systems, but present wherever affinity is
 
     path = LOCKS / f"gomoku-arena-core-{core}.lock"
     try:

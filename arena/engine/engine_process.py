@@ -1,10 +1,10 @@
-"""An engine's process: the line protocol of the course, timed by a clock.
+"""An engine's process, which speaks the line protocol of the course and is timed.
 
 Every read has a deadline and a size limit. The engine runs only while it owes an answer; at all other times it is stopped, so
-that nobody thinks on the opponent's time. The clock counts the CPU time of everything the engine started, so an answer is not
-late because another program had the core. A limit on wall-clock time ends an engine that sleeps or hangs; it does not count
-time that other programs withheld (`arena.engine.stopwatch`). If the core was so busy that nobody can tell whether the answer
-was late, the result is `UNDECIDED`, which is nobody's fault.
+that nobody thinks on the opponent's time. The clock counts the CPU time of the engine and everything it started, so an answer
+is not late because another program had the core. A limit on wall-clock time ends an engine that sleeps or hangs; it does not
+count time that other programs withheld (`arena.engine.stopwatch`). If the core was so busy that nobody can tell whether the
+answer was late, the result is `UNDECIDED`, and neither engine is at fault.
 """
 
 from __future__ import annotations
@@ -24,17 +24,22 @@ from arena.match.rules import SIZE, Action, Termination, from_line, to_line
 
 LINE_CAP = 4096
 STDERR_TAIL = 2048
-WITHHELD_WORTH_TELLING_S = 0.1  # a sentence mentions withheld time above this
-# What an engine appends to its name if it has set up the position of GOMOKU_POSITION.
+WITHHELD_WORTH_TELLING_S = 0.1  # messages mention withheld time above this
+# An engine appends this to its name if it has set up the position in GOMOKU_POSITION.
 POSITION_TAKEN = "+position"
 
 
 class MatchStopped(Exception):
-    """The match is being ended from outside, which is nobody's fault."""
+    """Raised when the match is being ended from outside; no engine is at fault."""
 
 
 class EngineFailure(Exception):
-    """The engine did not answer by the protocol: a termination, a sentence, and what it wrote instead of an answer."""
+    """Raised when an engine does not answer as the protocol demands.
+
+    Attributes:
+        termination: how the game ends because of it.
+        answer: what the engine wrote instead of an answer.
+    """
 
     def __init__(self, termination: Termination, sentence: str, answer: str = "") -> None:
         super().__init__(sentence)
@@ -51,17 +56,17 @@ class Clock(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a seat may use.
+    """How much time and memory a seat may use.
 
     Attributes:
         move_s: seconds for an answer; an engine that takes longer loses.
         init_s: seconds from the start of the program to its name.
-        told_move_s: seconds that engines read in GOMOKU_MOVE_TIME_S; `move_s` if None.
-        clock: what `move_s` and `init_s` count: with CPU, the CPU time of all processes of the engine, or wall-clock time if
-            the system does not show CPU time; with WALL, always wall-clock time.
+        told_move_s: seconds a move that engines read from GOMOKU_MOVE_TIME_S; `move_s` if None.
+        clock: what `move_s` and `init_s` count. With CPU, it is the CPU time of all processes of the engine, or wall-clock time
+            if the system does not report CPU time. With WALL, it is always wall-clock time.
         wall_cap_s: with the CPU clock, wall-clock seconds for an answer, not counting time that other programs withheld; None
-            stands for twice the limit plus one second.
-        memory_mib: address space of each process of the engine in MiB; None for no limit.
+            means twice the limit plus one second.
+        memory_mib: limit on the address space of each process of the engine, in MiB; None for no limit.
     """
 
     move_s: float = 5.0
@@ -73,11 +78,11 @@ class Limits:
 
     @property
     def told_s(self) -> float:
-        """Seconds for each move that engines are told to plan with."""
+        """The seconds for each move that the engine's environment announces."""
         return self.move_s if self.told_move_s is None else self.told_move_s
 
     def allowance(self, limit_s: float) -> Allowance:
-        """What an answer with this limit may take."""
+        """Return the time that an answer with this limit may take."""
         return cpu_allowance(limit_s, self.wall_cap_s) if self.clock == Clock.CPU else wall_allowance(limit_s)
 
     @property
@@ -91,12 +96,12 @@ class EngineSpec:
     """How a seat's program is started.
 
     Attributes:
-        path: the words by which the user named it.
-        command: program and arguments, including any prefix that confines it; empty for the path alone.
-        env: the program's environment in addition to PATH, LANG and GOMOKU_*.
-        cwd: its working folder.
+        path: the text by which the user named the engine.
+        command: program and arguments, including any sandbox prefix; if empty, the path is the whole command.
+        env: environment variables in addition to PATH, LANG and GOMOKU_*.
+        cwd: the program's working folder.
         protocol: "course", or "gomocup" for the Piskvork pipe protocol.
-        any_size: whether it plays on boards other than 15x15.
+        any_size: whether the engine plays on boards other than 15x15.
     """
 
     path: str
@@ -117,11 +122,11 @@ class GameOffer:
     """What an engine's environment says about a game; the engines of this repository follow it.
 
     Attributes:
-        seed: GOMOKU_SEED, which determines all random choices.
+        seed: GOMOKU_SEED, which determines all random choices of the engine.
         opening: GOMOKU_OPENING, `x y` of black's first stone.
         size: GOMOKU_BOARD_SIZE.
-        position: GOMOKU_POSITION, the stones that are on the board before the first question, in the order of play, starting
-            with black and without a swap. An engine that has set them appends POSITION_TAKEN to its name.
+        position: GOMOKU_POSITION, the stones on the board before the first question, in the order of play, starting with black
+            and without a swap. An engine that has placed them appends POSITION_TAKEN to its name.
     """
 
     seed: int | None = None
@@ -130,7 +135,7 @@ class GameOffer:
     position: tuple[Action, ...] = ()
 
     def environment(self) -> dict[str, str]:
-        """Name -> value."""
+        """Return the environment variables: name -> value."""
         variables = {"GOMOKU_BOARD_SIZE": str(self.size)}
         if self.seed is not None:
             variables["GOMOKU_SEED"] = str(self.seed)
@@ -142,18 +147,18 @@ class GameOffer:
 
 
 class EngineProcess:
-    """One running engine that speaks the course's protocol; use it as a context manager.
+    """A running engine that speaks the course's protocol; use it as a context manager.
 
     Args:
-        spec: how to start it.
-        limits: what it may use.
-        offer: what it is told about the game.
+        spec: how to start the engine.
+        limits: how much time and memory the engine may use.
+        offer: what its environment says about the game.
         stopping: when set, waiting for an answer ends with MatchStopped.
 
     Attributes:
         name: the name that the engine gave; empty before `start`.
-        took_position: whether it said that it has set the stones of the offered position.
-        spent: the time it took for its last answer, even if that was a fault.
+        took_position: whether the engine said that it has placed the stones of the offered position.
+        spent: the time that the engine took for its last answer, even if that answer was a fault.
     """
 
     def __init__(
@@ -186,7 +191,8 @@ class EngineProcess:
         """Start the program, tell it its side (0 black, 1 white) and return its name.
 
         Raises:
-            EngineFailure: INIT_FAILED whatever went wrong, except UNDECIDED if the core was too busy to tell.
+            EngineFailure: INIT_FAILED, whatever went wrong; but UNDECIDED if the core was so busy that nobody can tell whether
+                the answer was late.
         """
         clock = Clock.CPU if self.limits.counts_cpu else Clock.WALL
         told = {"GOMOKU_MOVE_TIME_S": f"{self.limits.told_s:g}", "GOMOKU_CLOCK": clock.value}
@@ -220,7 +226,8 @@ class EngineProcess:
         """Send the opponent's action and return the engine's; `arena.match.rules` says what (-1, -1) means.
 
         Raises:
-            EngineFailure: TIMEOUT, CRASH or MALFORMED; UNDECIDED if the core was too busy to tell.
+            EngineFailure: TIMEOUT, CRASH or MALFORMED; UNDECIDED if the core was so busy that nobody can tell whether the
+                answer was late.
         """
         line = self._exchange(to_line(action), self.limits.move_s)
         try:
@@ -229,14 +236,14 @@ class EngineProcess:
             raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} instead of two numbers", line) from None
 
     def close(self) -> None:
-        """End the program and everything it started."""
+        """Kill the program and everything it started."""
         tree, self._tree = self._tree, None
         self._selector.close()
         if tree is not None:
             tree.kill()
 
     def _exchange(self, text: str, limit_s: float) -> str:
-        """Send a text and read one line before a single deadline; the engine runs only in between."""
+        """Send a text and read one line, both before the same deadline; the engine runs only in between."""
         tree = self._tree
         if tree is None:
             raise EngineFailure(Termination.CRASH, "is not running")
@@ -244,7 +251,7 @@ class EngineProcess:
         if unasked := self._unasked():
             unasked_text = unasked.decode("utf-8", "replace")
             raise EngineFailure(Termination.MALFORMED, f"spoke before it was asked: {unasked_text[:60]!r}", unasked_text)
-        # It has been stopped since its last answer, so all CPU time used from now on belongs to this one.
+        # The engine has been stopped since its last answer, so all CPU time that it uses from now on belongs to this one.
         watch = Stopwatch(tree, self.limits.allowance(limit_s), self._charged_s)
         tree.resume()
         try:
@@ -264,17 +271,17 @@ class EngineProcess:
         return line
 
     def _is_answer(self, line: str) -> bool:
-        """Whether a line is an answer, rather than a comment, which is skipped within the same deadline."""
+        """Return whether a line is an answer; a comment is skipped, and the deadline stays the same."""
         return True
 
     def _unasked(self) -> bytes:
-        """Output that came without a question and is a fault; a protocol with comments removes those first."""
+        """Return output that came without a question, which is a fault. A protocol with comments removes these first."""
         return bytes(self._output)
 
     def _read_line(self, tree: ProcessTree, watch: Stopwatch) -> str:
-        """One line of its output, read before its time is up; standard error is drained meanwhile.
+        """Read one line of the engine's output before its time is up, and drain its standard error while waiting.
 
-        A line that has arrived counts, no matter how late this process gets to read it.
+        A line that has arrived counts, no matter how late this process reads it.
         """
         while True:
             line, newline, rest = self._output.partition(b"\n")
@@ -309,20 +316,22 @@ class EngineProcess:
             return f"gave no answer within {allowance.wall_s:g} s"
         if doubtful:
             return (
-                f"gave no answer within {allowance.longest_s:g} s of wall clock, of which it computed for "
+                f"gave no answer within {allowance.longest_s:g} s of wall-clock time, during which it computed for "
                 f"{spent.cpu_s:.2f} s and waited {spent.withheld_s:.1f} s for a core that other programs had: too long to tell "
                 "whether it would have been in time"
             )
         if spent.cpu_s > allowance.cpu_s:
-            return f"gave no answer within {allowance.cpu_s:g} s of CPU time ({spent.wall_s:.1f} s of wall clock had passed)"
+            return (
+                f"gave no answer within {allowance.cpu_s:g} s of CPU time ({spent.wall_s:.1f} s of wall-clock time had passed)"
+            )
         busy = f", not counting {spent.withheld_s:.1f} s in which other programs had the core"
         return (
-            f"gave no answer within {allowance.wall_s:g} s of wall clock, of which it computed for {spent.cpu_s:.2f} s"
+            f"gave no answer within {allowance.wall_s:g} s of wall-clock time, during which it computed for {spent.cpu_s:.2f} s"
             + busy * (spent.withheld_s > WITHHELD_WORTH_TELLING_S)
         )
 
     def _read_now(self, tree: ProcessTree) -> None:
-        """Read what is in the pipe already."""
+        """Read what is already in the pipe, without waiting."""
         with contextlib.suppress(BlockingIOError):
             self._output += os.read(tree.stdout.fileno(), LINE_CAP)
 

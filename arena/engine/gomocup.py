@@ -1,21 +1,21 @@
-"""A course engine at a Gomocup (Piskvork) manager: `python -m arena.engine.gomocup ENGINE [ARGUMENT...]`.
+"""Run a course engine under a Gomocup (Piskvork) manager: `python -m arena.engine.gomocup ENGINE [ARGUMENT...]`.
 
 The manager speaks the Gomocup pipe protocol with this program, and this program speaks the course's protocol with the engine.
 The two protocols differ, with these consequences:
 
-- The engine learns its colour when it starts, so it starts at BEGIN (black), at the first TURN (white), or at a BOARD with at
-  most one stone; the time for starting counts towards that move. As its time for a move (GOMOKU_MOVE_TIME_S) it is told the
-  last `INFO timeout_turn` before its start; if there was none, the value in this program's environment, or 5 s. All other INFO
-  is ignored, so the time for a turn must be short enough for the time of the match.
+- The engine must know its colour when it starts, so it starts at BEGIN (black), at the first TURN (white), or at a BOARD with
+  at most one stone. The time it takes to start counts towards that move. GOMOKU_MOVE_TIME_S is set to the last
+  `INFO timeout_turn` before the start; if there was none, to its value in this program's own environment, or else to 5 s. All
+  other INFO is ignored, so the time for a turn must be short enough for the time limit of the match.
 - The course's protocol cannot place the engine's own stones on its board. A BOARD is accepted if it is
-    an empty board, or one with a single stone of the opponent: a new game;
-    the game so far and one more stone of the opponent, with or without a RESTART before it;
+    a new game: an empty board, or one with a single stone of the opponent;
+    the game so far plus one stone of the opponent, with or without a RESTART before it;
     the opponent's swap: the first three stones of a game in which the engine is black, each in the other colour.
-  The answer to every other BOARD is ERROR and a sentence, and the game so far continues.
+  The answer to every other BOARD is ERROR and a message, and the game so far continues.
 - Gomocup has no swap. The engine finds GOMOKU_NO_SWAP=1 in its environment. If it answers -1 -1 anyway, it has changed the
-  colours on its own board, so the game cannot continue: the answer is ERROR and a sentence, and this program ends.
+  colours on its own board, so the game cannot continue: the answer is ERROR and a message, and this program ends.
 
-GOMOKU_SEED and GOMOKU_OPENING are passed on. Exit codes: 0 END or the end of the input, 1 the engine failed (the sentence was
+GOMOKU_SEED and GOMOKU_OPENING are passed on. Exit codes: 0 END or the end of the input, 1 the engine failed (the message was
 written as ERROR), 2 the call was wrong.
 """
 
@@ -45,7 +45,7 @@ PATIENCE_S = 60.0
 
 
 class Refusal(Exception):
-    """A command that cannot be carried out, with a sentence for the manager. Nothing has changed."""
+    """Raised for a command that cannot be carried out, with a message for the manager; the state is unchanged."""
 
 
 class Adapter:
@@ -53,7 +53,7 @@ class Adapter:
 
     Args:
         spec: how the engine is started.
-        told_s: seconds for each move that it is told if the manager gives no time.
+        told_s: seconds for each move to announce to the engine if the manager gives no time.
     """
 
     def __init__(self, spec: EngineSpec, told_s: float) -> None:
@@ -73,18 +73,18 @@ class Adapter:
             engine.close()
 
     def about(self) -> str:
-        """The answer to ABOUT, which gives the engine's name."""
+        """Answer ABOUT, with the engine's name."""
         name = os.path.basename(self.spec.path) if self._engine is None else self._engine.name
         name = name.replace('"', "'")
         return f'name="{name}", version="{VERSION}", author="a course engine behind arena.engine.gomocup"'
 
     def information(self, words: list[str]) -> None:
-        """INFO: a new time for a turn takes effect when the engine starts next."""
+        """Take note of INFO; a new time for a turn takes effect the next time the engine starts."""
         if len(words) == 2 and words[0].lower() == "timeout_turn" and words[1].isdecimal():
             self._told_s = max(LEAST_TOLD_S, int(words[1]) / 1000)
 
     def start(self, text: str) -> str:
-        """START: an empty board of this size."""
+        """Answer START, which asks for an empty board of this size."""
         size = int(text) if text.isdecimal() and len(text) < 4 else 0
         if size < 5:
             raise Refusal(f"expected START with a size such as {SIZE}; got {text!r}")
@@ -98,20 +98,20 @@ class Adapter:
         return "OK"
 
     def restart(self) -> str:
-        """RESTART: an empty board of the same size."""
+        """Answer RESTART, which asks for an empty board of the same size."""
         self._started()
         self._is_cleared = True
         return "OK"
 
     def begin(self) -> str:
-        """BEGIN: the engine is black and opens the game."""
+        """Answer BEGIN: the engine is black and opens the game."""
         self._started()
         if not self._is_cleared:
             raise Refusal("expected BEGIN on an empty board; send RESTART before it")
         return self._new_game(None)
 
     def turn(self, text: str) -> str:
-        """TURN: the opponent's move."""
+        """Answer TURN, the opponent's move."""
         point = self._point(text)
         if self._is_cleared:
             return self._new_game(point)
@@ -120,7 +120,7 @@ class Adapter:
         return self._answer(point)
 
     def board(self, lines: list[str]) -> str:
-        """BOARD: a whole position, if the course's protocol can express it."""
+        """Answer BOARD, a whole position, if the course's protocol can express it."""
         stones: dict[Action, int] = {}
         for line in lines:
             where, _, owner = line.rpartition(",")
@@ -166,7 +166,7 @@ class Adapter:
         self._moves, self._is_cleared = {}, True
 
     def _new_game(self, first: Action | None) -> str:
-        """Start the engine, as black if the opponent has not opened, and return its move."""
+        """Start the engine (as black if the opponent has not played a first stone) and return its move."""
         self._forget()
         limits = Limits(
             move_s=PATIENCE * self._told_s + PATIENCE_S, init_s=PATIENCE_S, told_move_s=self._told_s, clock=Clock.WALL
@@ -177,7 +177,7 @@ class Adapter:
         return self._answer(OPEN if first is None else first)
 
     def _answer(self, action: Action) -> str:
-        """Send the engine the opponent's action; returns its answer in the manager's form."""
+        """Send the opponent's action to the engine and return its answer in the manager's format."""
         assert self._engine is not None
         self._is_cleared = False
         if action != SWAP:
@@ -195,7 +195,7 @@ def converse(adapter: Adapter, lines: Iterator[str], say: Callable[[str], None])
     """Carry out a manager's commands until END or the end of the input.
 
     Args:
-        lines: from the manager.
+        lines: the lines that the manager sends.
         say: sends one line to the manager.
 
     Returns:
@@ -246,7 +246,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m arena.engine.gomocup", description="Let a course engine play under a Gomocup manager."
     )
     parser.add_argument("engine", metavar="ENGINE", help="a program, or alphazero:FILE?playouts=N, or mcts:playouts=N")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="for the program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="an argument for the program")
     options = parser.parse_args(arguments)
     try:
         if options.arguments:
@@ -268,7 +268,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         return converse(adapter, iter(sys.stdin), say)
-    except BrokenPipeError:  # the manager is gone; what is left in the buffer must not be written at exit
+    except BrokenPipeError:  # the manager is gone; do not try to write the rest of the buffer at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

@@ -1,13 +1,13 @@
 """An engine that speaks the Gomocup (Piskvork) pipe protocol, as a player in a game of this course.
 
 The protocol consists of lines: START n, BEGIN, TURN x,y, BOARD .. DONE, INFO, ABOUT, RESTART, END. Its coordinates are the
-course's x y. Besides its answers an engine may send MESSAGE, DEBUG, ERROR, UNKNOWN and SUGGEST at any time. Such lines, and
-empty ones, are skipped within the deadline of the question, and they are no fault if no question was asked.
+course's x y. Besides its answers, an engine may send MESSAGE, DEBUG, ERROR, UNKNOWN and SUGGEST at any time. Such lines, and
+empty ones, are skipped without extending the deadline of the question. They are allowed when no question is pending.
 
 Such an engine does not know two rules of the course:
-- The swap. It never swaps as white. If its opponent swaps, it is sent RESTART (or START, if it does not know RESTART) and then
-  the whole position by BOARD, with its own stones as 1; its answer is its move.
-- The central 7x7. It opens where it likes, and loses by illegal_opening if that is outside.
+- The swap. As white, it never swaps. If its opponent swaps, the engine receives RESTART (or START, if it does not know
+  RESTART), then the whole position as a BOARD in which its own stones are 1. It answers with its move.
+- The central 7x7. It may open anywhere, and it loses by illegal_opening if its first stone lies outside the central 7x7.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from arena.match.rules import SWAP, Action, IllegalAction, Position, Termination
 
 COMMENTS = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN", "SUGGEST")
 REFUSALS = ("ERROR", "UNKNOWN")
-READS = 64  # of 4096 bytes; more than a pipe holds
+READS = 64  # at most so many reads of 4096 bytes, which is more than a pipe holds
 END_WAIT_S = 0.2
 # Engines read 32-bit numbers; the largest one stands for no limit.
 LARGEST = 2**31 - 1
@@ -33,7 +33,7 @@ GAME_TYPE_ENGINE = 1
 
 
 class GomocupEngine(EngineProcess):
-    """One running engine that speaks the Gomocup protocol; used like any other, see EngineProcess."""
+    """A running engine that speaks the Gomocup protocol. It is used in the same way as EngineProcess."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class GomocupEngine(EngineProcess):
         return f"{name} {POSITION_TAKEN}" if self.offer.position else name
 
     def _start_board(self, command: str) -> None:
-        """Ask for an empty board. The answer to START and RESTART is OK, possibly followed by other words."""
+        """Send START or RESTART to get an empty board; the engine answers OK, possibly followed by other words."""
         answer = self._say(f"{command}\n", self.limits.init_s, REFUSALS)
         if answer.split()[:1] != ["OK"]:
             raise EngineFailure(Termination.MALFORMED, f"answered {answer[:60]!r} instead of OK to {command}")
@@ -85,8 +85,8 @@ class GomocupEngine(EngineProcess):
         """Send the opponent's action and return the engine's; see EngineProcess.
 
         Raises:
-            EngineFailure: TIMEOUT, CRASH, MALFORMED; ILLEGAL_MOVE for -1,-1, which means a swap in the course's protocol but
-                a point off the board in this one.
+            EngineFailure: see EngineProcess; also ILLEGAL_MOVE for -1,-1, which is a swap in the course's protocol but a point
+                off the board in this one.
         """
         if action != SWAP:
             is_offered = self._position.actions == list(self.offer.position) != []
@@ -101,12 +101,12 @@ class GomocupEngine(EngineProcess):
         line = self._say(self._preamble + question, self.limits.move_s)
         self._preamble = ""
         answer = self._point(line)
-        with contextlib.suppress(IllegalAction):  # the referee notices too and ends the game
+        with contextlib.suppress(IllegalAction):  # the referee also notices it and ends the game
             self._position.play(answer)
         return answer
 
     def _restart(self) -> None:
-        """Clear the board within the init limit, before a new position is sent. RESTART is optional, START is not."""
+        """Clear the board, within the init limit, before a new position is sent; RESTART is optional, START is not."""
         try:
             self._start_board("RESTART")
         except EngineFailure as failure:
@@ -130,7 +130,7 @@ class GomocupEngine(EngineProcess):
         return answer
 
     def close(self) -> None:
-        """Send END, give the engine a moment to exit, then end it and everything it started."""
+        """Send END, give the engine a moment to exit, then kill it and everything it started."""
         tree = self._tree
         if tree is not None and tree.popen.poll() is None:
             with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
@@ -140,14 +140,14 @@ class GomocupEngine(EngineProcess):
         super().close()
 
     def _say(self, text: str, limit_s: float, answers: Collection[str] = ()) -> str:
-        """Ask one question and return the answer; the sentence of a failure includes the engine's last comment."""
+        """Send one question and return the answer; the message of a failure includes the engine's last comment."""
         self._answers, self._comment = answers, ""
         try:
             return self._exchange(text, limit_s)
         except EngineFailure as failure:
             if not self._comment:
                 raise
-            sentence = f"{failure}; it said last {self._comment[:160]!r}"
+            sentence = f"{failure}; its last comment was {self._comment[:160]!r}"
             raise EngineFailure(failure.termination, sentence, failure.answer) from failure
 
     def _is_answer(self, line: str) -> bool:
@@ -158,7 +158,7 @@ class GomocupEngine(EngineProcess):
         return False
 
     def _unasked(self) -> bytes:
-        """The first output that is no comment. Comments are removed, except an incomplete one at the end."""
+        """Return the first pending output that is not a comment. Comments are removed, except an incomplete one at the end."""
         assert self._tree is not None
         for _ in range(READS):
             *lines, rest = bytes(self._output).split(b"\n")
@@ -177,5 +177,5 @@ class GomocupEngine(EngineProcess):
 
 
 def _first_word(line: str) -> str:
-    """The first word of a line in capitals; empty for an empty line."""
+    """Return the first word of a line in capitals, or an empty string for an empty line."""
     return line.split(maxsplit=1)[0].upper() if line.strip() else ""

@@ -1,7 +1,7 @@
-"""Ends the engines of a match after its process has ended, even by kill -9: `python -I -S guardian.py PREFIX`.
+"""Kill the engines of a match once the match process has ended, even by kill -9: `python -I -S guardian.py PREFIX`.
 
-It waits for the end of its input, which the process of the match keeps open, and then kills every process whose mark begins
-with PREFIX. Otherwise a stopped engine would stay forever, since it cannot notice that the match is over.
+The guardian waits for the end of its standard input, which the match process keeps open, and then kills every process whose
+mark begins with PREFIX. Without it, a stopped engine would stay forever, since it cannot notice that the match is over.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLEAN_LOOKS = 10
 
 
 def read_file(path: str) -> bytes:
-    """The content of a system file. This is several times as fast as a file object and happens at every move of a game."""
+    """Return the content of a system file. This runs at every move and is several times faster than a file object."""
     handle = os.open(path, os.O_RDONLY)
     try:
         parts = []
@@ -31,7 +31,7 @@ def read_file(path: str) -> bytes:
 
 
 def process_ids() -> set[int]:
-    """The ids of all processes that the system shows; empty if it shows none."""
+    """Return the ids of all processes visible to this one; the set is empty if there is no /proc."""
     try:
         return {int(name) for name in os.listdir(PROC) if name.isdigit()}
     except OSError:
@@ -39,9 +39,9 @@ def process_ids() -> set[int]:
 
 
 def environment_mark(pid: int) -> str | None:
-    """The mark in the environment of a process; empty if there is none or the environment may not be read.
+    """Return the mark in the environment of a process; empty if there is none or the environment may not be read.
 
-    The result is None for an empty environment, since that of a program that is just being loaded is empty for a moment.
+    Return None if the environment is empty: while a program is being loaded, its environment is empty for a moment.
     """
     try:
         text = read_file(f"{PROC}/{pid}/environ")
@@ -53,7 +53,7 @@ def environment_mark(pid: int) -> str | None:
 
 
 def children(pid: int) -> list[int]:
-    """Process ids of the children of all threads of a process."""
+    """Return the process ids of the children of all threads of a process."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f"{PROC}/{pid}/task"):
@@ -62,7 +62,7 @@ def children(pid: int) -> list[int]:
 
 
 def main() -> None:
-    """Wait, then kill until none has appeared for a while, since a program that is just being loaded shows no mark."""
+    """Wait, then kill until no marked process has appeared for a while: a program that is being loaded shows no mark yet."""
     while os.read(0, 1):
         pass
     clean = 0

@@ -1,9 +1,9 @@
-"""A program and everything it starts, treated as one unit: its CPU time, how it is stopped, resumed and ended.
+"""A program and everything it starts, treated as one unit: measure its CPU time, and stop, resume and kill it.
 
-Processes are found by a mark in their environment, which children inherit, and by their parents, so a process that leaves its
-session or clears its environment is still found. One that does both and outlives its parent is contained only by a process
-namespace such as the grader's. Linux shows marks and parents under /proc. On other systems only the program's own session is
-known, and there is no CPU time.
+Processes are found by a mark in their environment, which children inherit, and by their parents. So a process that leaves its
+session or clears its environment is still found. A process that does both and outlives its parent escapes, unless a process
+namespace such as the grader's contains it. Linux shows marks and parents under /proc. On other systems only the program's own
+session is known, and CPU time cannot be measured.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _numbers = itertools.count()
 
 @cache
 def has_cpu_clock() -> bool:
-    """Whether this system shows the CPU time of other processes."""
+    """Return whether this system reports the CPU time of other processes."""
     return PROC.is_dir() and sys.platform == "linux"
 
 
 def _newest() -> bytes:
-    """A word that changes whenever a process or thread is created; empty if the system offers none.
+    """Return a word that changes whenever a process or thread is created; it is empty if the system offers no such word.
 
-    On Linux it is the last field of /proc/loadavg: the id most recently assigned in this process's namespace or one below.
+    On Linux this is the last field of /proc/loadavg: the id assigned most recently in this process's namespace or one below.
     """
     handle = _loadavg()
     return os.pread(handle, 128, 0).rsplit(b" ", 1)[-1] if handle >= 0 else b""
@@ -53,7 +53,7 @@ def _loadavg() -> int:
 
 
 def _open(path: str) -> int:
-    """Open a system file, which stays open since it is read at every move; -1 if there is none."""
+    """Open a system file and keep it open, since it is read at every move; return -1 if there is no such file."""
     try:
         return os.open(path, os.O_RDONLY)
     except OSError:
@@ -62,11 +62,11 @@ def _open(path: str) -> int:
 
 @cache
 def _guarded_prefix(pid: int) -> str:
-    """The beginning of all marks of this process. When it ends, a guardian kills every process with such a mark."""
+    """Return the prefix of all marks of this process, and start a guardian that kills the marked processes when it ends."""
     prefix = f"{pid}-{secrets.token_hex(4)}-"
     script = str(Path(__file__).with_name("guardian.py"))
     null = subprocess.DEVNULL
-    # Nothing is ever written to its standard input, which is closed when this process ends, however that happens.
+    # Nothing is ever written to the guardian's standard input, which is closed when this process ends for whatever reason.
     guardian = subprocess.Popen(
         [sys.executable, "-I", "-S", script, prefix],
         stdin=subprocess.PIPE,
@@ -79,7 +79,7 @@ def _guarded_prefix(pid: int) -> str:
     return prefix
 
 
-_guardians: list[subprocess.Popen[bytes]] = []  # kept alive, since garbage collection would close their inputs
+_guardians: list[subprocess.Popen[bytes]] = []  # keep references, since garbage collection would close their inputs
 
 
 class ProcessTree:
@@ -87,15 +87,15 @@ class ProcessTree:
 
     Args:
         argv: program and arguments.
-        env: its whole environment except for the mark.
-        cwd: its working folder.
-        memory_mib: address space of each process in MiB; None for no limit.
+        env: the whole environment of the program, except for the mark.
+        cwd: the working folder of the program.
+        memory_mib: limit on the address space of each process, in MiB; None for no limit.
 
     Attributes:
-        withheld: measures the time that other programs withhold from it.
+        withheld: measures the time that other programs withhold from the program.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the program cannot be started.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class ProcessTree:
     ) -> None:
         self.mark = f"{_guarded_prefix(os.getpid())}{next(_numbers)}"
         self._own: set[int] = set()
-        self._foreign = process_ids()  # none of these belongs to it, since it has not started yet
+        self._foreign = process_ids()  # none of these belongs to the program, which has not started yet
         self._unclear: dict[int, float] = {}  # process id -> when it was first seen
         self._stopped: set[int] = set()
         self.withheld = Withheld(self.members)
@@ -114,7 +114,7 @@ class ProcessTree:
             argv, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, cwd=cwd, env={**env, MARK: self.mark}, start_new_session=True
         )
         assert self.popen.stdin is not None and self.popen.stdout is not None and self.popen.stderr is not None
-        self._counted = _newest() != before  # false if /proc is an imitation
+        self._counted = _newest() != before  # false if /proc is emulated
         self._own.add(self.popen.pid)
         self.stdin, self.stdout, self.stderr = self.popen.stdin, self.popen.stdout, self.popen.stderr
         self._stat = _open(f"{PROC}/{self.popen.pid}/stat")
@@ -130,15 +130,15 @@ class ProcessTree:
         return self._own
 
     def members(self, search: bool = False) -> set[int]:
-        """Process ids of the program and everything it started, including dead processes that nobody has waited for.
+        """Return the process ids of the program and everything it started, including zombies.
 
         Args:
             search: examine every process even if none was created since the last search.
         """
         newest, now = _newest(), time.monotonic()
         unchanged = self._counted and newest == self._seen
-        # Two searches in a row must agree, since an id is assigned a moment before its process is visible. Ids are reused,
-        # but not within RESCAN_S.
+        # Nothing may have changed between two searches in a row, since an id is assigned a moment before its process becomes
+        # visible. Ids are reused, but not within RESCAN_S.
         if search or self._unclear or not (unchanged and self._settled and now - self._scanned_s < RESCAN_S):
             self._scan()
             self._seen, self._settled, self._scanned_s = newest, unchanged, now
@@ -165,28 +165,28 @@ class ProcessTree:
         self._unclear = {pid: since for pid, since in unclear.items() if pid not in self._own}
 
     def cpu_s(self) -> float:
-        """CPU seconds used so far by all of them; 0 if the system does not show it."""
+        """Return the CPU seconds used so far by all processes of the tree; 0 if the system does not report them."""
         if not has_cpu_clock():
             return 0.0
         first = self.popen.pid
         return sum(_cpu_s(pid, self._stat if pid == first else -1) for pid in self.members())
 
     def stop(self) -> None:
-        """Stop all of them until `resume`."""
+        """Stop all processes of the tree until `resume`."""
         while (new := self.members() - self._stopped) or self._unclear:
             for pid in new:
                 _signal(pid, signal.SIGSTOP)
             self._stopped |= new
 
     def resume(self) -> None:
-        """Let them run again."""
+        """Let the stopped processes run again."""
         for pid in self._stopped:
             _signal(pid, signal.SIGCONT)
         self._stopped.clear()
 
     def kill(self) -> None:
-        """End all of them and wait until they are gone."""
-        self.stop()  # now, while parents still show their children; closing its input may end the program
+        """Kill all processes of the tree and wait until they are gone."""
+        self.stop()  # stop first: closing its input may end the program, and then it no longer shows its children
         for stream in (self.stdin, self.stdout, self.stderr):
             with contextlib.suppress(OSError):
                 stream.close()
@@ -212,7 +212,7 @@ def _signal(pid: int, number: int) -> None:
 
 
 def is_dead(pid: int) -> bool:
-    """Whether a process has ended, even if its parent has not waited for it yet."""
+    """Return whether a process has ended, even if its parent has not waited for it yet."""
     try:
         return _fields(read_file(f"{PROC}/{pid}/stat"))[0] in (b"Z", b"X")
     except OSError:
@@ -220,7 +220,7 @@ def is_dead(pid: int) -> bool:
 
 
 class Descendants:
-    """A process that was started elsewhere, with all its descendants, for an `arena.engine.stopwatch.Stopwatch`."""
+    """A process that was started elsewhere, and all its descendants, for use with `arena.engine.stopwatch.Stopwatch`."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -228,11 +228,11 @@ class Descendants:
 
     @property
     def known(self) -> set[int]:
-        """The same as `members`, which does not have to search the whole system here."""
+        """The same as `members()`, which does not have to search the whole system here."""
         return self.members()
 
     def members(self) -> set[int]:
-        """Process ids; only the first one if the system does not show children."""
+        """Return the process ids; only the first one if the system does not show children."""
         members, waiting = set[int](), [self._pid]
         while waiting:
             new = {waiting.pop()} - members
@@ -241,15 +241,15 @@ class Descendants:
         return members
 
     def cpu_s(self) -> float:
-        """CPU seconds used so far by all of them; 0 if the system does not show it."""
+        """Return the CPU seconds used so far by all these processes; 0 if the system does not report them."""
         return sum(map(_cpu_s, self.members())) if has_cpu_clock() else 0.0
 
 
 def _cpu_s(pid: int, stat: int = -1) -> float:
-    """CPU seconds of all threads of a process and of the children that it has waited for.
+    """Return the CPU seconds of all threads of a process and of the children that it has waited for.
 
     Args:
-        stat: its open /proc/PID/stat, or -1.
+        stat: the descriptor of its open /proc/PID/stat, or -1.
     """
     try:
         # The kernel's number for "CPU clock of process pid" (Linux, posix-timers.h: ~pid << 3 | CPUCLOCK_SCHED).
@@ -261,10 +261,10 @@ def _cpu_s(pid: int, stat: int = -1) -> float:
 
 
 def _fields(stat: bytes) -> list[bytes]:
-    """The fields after the program's name in /proc/PID/stat, beginning with the state, which proc(5) counts as the third."""
+    """Return the fields after the program's name in /proc/PID/stat; the first is the state, field 3 in proc(5)."""
     return stat.rsplit(b")", 1)[1].split(maxsplit=15)
 
 
 def signal_name(number: int) -> str:
-    """`SIGKILL` for 9; the number itself for a signal without a name."""
+    """Return the name of a signal, such as `SIGKILL` for 9, or the number itself if the signal has no name."""
     return next((known.name for known in signal.Signals if known == number), str(number))

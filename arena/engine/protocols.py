@@ -1,4 +1,4 @@
-"""Which class speaks which protocol."""
+"""The class that speaks each protocol."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ BY_PROTOCOL: dict[str, type[EngineProcess]] = {"course": EngineProcess, "gomocup
 def open_engine(
     spec: EngineSpec, limits: Limits, offer: GameOffer | None = None, stopping: threading.Event | None = None
 ) -> EngineProcess:
-    """The engine for a seat, not yet started."""
+    """Create the engine for a seat, without starting it."""
     return BY_PROTOCOL[spec.protocol](spec, limits, offer, stopping)

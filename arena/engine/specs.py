@@ -1,9 +1,9 @@
-"""How a user names an agent: a program, or a word and a colon for other protocols and for the Python players.
+"""How a user names an agent: by a program, or by a prefix and a colon for other protocols and for the Python players.
 
 build/my_engine                                 a program that speaks the course's protocol
 gomocup:./pbrain-name                           a program that speaks the Gomocup (Piskvork) pipe protocol
-alphazero:model/15_15_5.pt?playouts=400         AlphaZero/ of the current folder with these weights
-mcts:playouts=1000                              pure MCTS of the current folder
+alphazero:model/15_15_5.pt?playouts=400         AlphaZero/ in the current folder, with these weights
+mcts:playouts=1000                              pure MCTS from the current folder
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PYTHON_PLAYER = Path(__file__).resolve().parents[2] / "Minimax" / "python_player
 
 
 def parse_agent(text: str) -> EngineSpec:
-    """The agent that the text names.
+    """Return the agent that the text names.
 
     Raises:
         UsageError: there is no such program, or an option is unknown.
@@ -53,7 +53,7 @@ def _python_player(text: str, kind: str, rest: str) -> EngineSpec:
 
 
 def engine_at(path: str) -> EngineSpec:
-    """The engine at a path, a program that speaks the course's protocol.
+    """Return the engine at a path, which must be a program that speaks the course's protocol.
 
     Raises:
         UsageError: there is no program at the path.
@@ -75,7 +75,7 @@ def check_size(agents: Iterable[EngineSpec], size: int, course_size: int) -> Non
     """Check that all agents can play on a board of this size.
 
     Raises:
-        UsageError: one of them can only play on the course's board.
+        UsageError: an agent can only play on the course's board.
     """
     for agent in agents:
         if size != course_size and not agent.any_size:

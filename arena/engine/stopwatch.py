@@ -1,10 +1,10 @@
-"""How much time an answer is charged and how long it is waited for; nothing else decides this.
+"""How much time an answer is charged, and how long to wait for it; nothing else decides this.
 
 An answer has three limits (`Allowance`). The first is CPU time, which only the program itself can use up. The second ends a
-program that sleeps or hangs: it is wall-clock time without the time that other programs withheld (`arena.engine.withheld`), so
-a busy machine makes no answer late. The third is plain wall-clock time, so that nothing waits forever. If an answer reaches
-the third limit but neither of the others, nobody can tell whether it would have been in time: it is doubtful, and nobody is to
-blame.
+program that sleeps or hangs: it is wall-clock time minus the time that other programs withheld (`arena.engine.withheld`), so
+a busy machine does not make an answer late. The third is plain wall-clock time, so that nothing waits forever. If an answer
+reaches the third limit but neither of the others, nobody can tell whether it would have been in time: it is doubtful, and
+nobody is to blame.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arena.engine.withheld import Withheld
 
 LOOK_S = 0.2
 SHORTEST_PAUSE_S = 0.01
-# The third limit is this many times the second. Nine other programs that want the core leave a tenth of it.
+# The third limit is this many times the second. If nine other programs want the core, a tenth of it is left.
 PATIENCE = 10
 
 
@@ -30,19 +30,19 @@ class TimedProgram(Protocol):
 
     @property
     def known(self) -> set[int]:
-        """Those of its process ids that are known without a search."""
+        """The process ids of the program that are known without a search."""
 
     def cpu_s(self) -> float:
-        """CPU seconds used so far by all its processes."""
+        """Return the CPU seconds used so far by all processes of the program."""
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """What one answer may take.
+    """How much time one answer may take.
 
     Attributes:
-        cpu_s: seconds of CPU time; None if only wall-clock time counts, and then withheld time counts too.
-        wall_s: wall-clock seconds, without those that other programs withheld.
+        cpu_s: seconds of CPU time; None if only wall-clock time counts, in which case withheld time counts too.
+        wall_s: wall-clock seconds, not counting those that other programs withheld.
         longest_s: wall-clock seconds in total.
     """
 
@@ -53,9 +53,9 @@ class Allowance:
 
 @cache
 def cpu_allowance(cpu_s: float, wall_s: float | None = None) -> Allowance:
-    """An answer may take `cpu_s` CPU seconds, and `wall_s` wall-clock seconds (by default twice `cpu_s` plus one).
+    """Allow an answer `cpu_s` CPU seconds, and `wall_s` wall-clock seconds (by default twice `cpu_s` plus one).
 
-    If the system does not show CPU time, it may take `cpu_s` wall-clock seconds.
+    If the system does not report CPU time, allow `cpu_s` wall-clock seconds.
     """
     if not has_cpu_clock():
         return wall_allowance(cpu_s)
@@ -64,13 +64,13 @@ def cpu_allowance(cpu_s: float, wall_s: float | None = None) -> Allowance:
 
 
 def wall_allowance(wall_s: float) -> Allowance:
-    """An answer may take `wall_s` wall-clock seconds; CPU time does not matter."""
+    """Allow an answer `wall_s` wall-clock seconds, whatever CPU time it takes."""
     return Allowance(None, wall_s, wall_s)
 
 
 @dataclass(frozen=True)
 class Spent:
-    """Seconds that one answer took; `cpu_s` and `withheld_s` are 0 if the system does not show them.
+    """The seconds that one answer took; `cpu_s` and `withheld_s` are 0 if the system does not report them.
 
     Attributes:
         wall_s: from the question to the answer.
@@ -84,28 +84,28 @@ class Spent:
 
 
 class OutOfTime(Exception):
-    """An answer has used up its time.
+    """Raised when an answer has used up its time.
 
     Attributes:
-        spent: the time until then.
+        spent: the time spent so far.
         doubtful: whether other programs may be to blame.
     """
 
     def __init__(self, spent: Spent, doubtful: bool) -> None:
-        super().__init__(f"no answer after {spent.wall_s:.1f} s of wall clock and {spent.cpu_s:.2f} s of CPU time")
+        super().__init__(f"no answer after {spent.wall_s:.1f} s of wall-clock time and {spent.cpu_s:.2f} s of CPU time")
         self.spent, self.doubtful = spent, doubtful
 
 
 class Stopwatch:
-    """Times one answer; it starts when it is created.
+    """A stopwatch for one answer, which starts when it is created.
 
     Args:
         tree: the program.
-        allowance: what the answer may take.
-        charged_s: CPU seconds that the program has already been charged for; None for all it has used so far.
+        allowance: how much time the answer may take.
+        charged_s: CPU seconds that the program has already been charged for; None for all that it has used so far.
 
     Attributes:
-        charged_s: the same; `stop` adds the CPU seconds of this answer.
+        charged_s: the argument of this name; `stop` adds the CPU seconds of this answer.
     """
 
     def __init__(self, tree: TimedProgram, allowance: Allowance, charged_s: float | None = None) -> None:
@@ -119,22 +119,22 @@ class Stopwatch:
 
     @property
     def passed_s(self) -> float:
-        """Wall-clock seconds since the start."""
+        """The wall-clock seconds since the start."""
         return monotonic() - self._started_s
 
     @property
     def pause_s(self) -> float:
-        """Seconds until the next look is due; 0 if it is due now."""
+        """The seconds until the next look is due; 0 if it is due now."""
         return max(0.0, self._due_s - self.passed_s)
 
     def look(self) -> None:
         """If a look is due, check whether the answer has time left.
 
-        Read the program's output between two looks. This process may itself have waited for a core while the answer came in
-        time, so the first look that finds no wall-clock time left does not raise yet.
+        Callers must read the program's output between two looks. This process may itself have waited for a core although the
+        answer arrived in time, so the first look that finds no wall-clock time left does not raise yet.
 
         Raises:
-            OutOfTime: no time is left.
+            OutOfTime: the answer has no time left.
         """
         if self.pause_s > 0:
             return
@@ -156,7 +156,7 @@ class Stopwatch:
         self._due_s = spent.wall_s + max(SHORTEST_PAUSE_S, min(left_s))
 
     def stop(self) -> Spent:
-        """End the timing, once the program has been stopped; returns what the answer took."""
+        """End the timing, once the program has been stopped, and return how much time the answer took."""
         cpu_s = self._cpu_s
         self._tree.withheld.glance(cpu_s)
         spent = self._spent(cpu_s, exact=self._looked)

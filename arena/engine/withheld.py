@@ -1,16 +1,17 @@
-"""How long other programs kept a program from running.
+"""Measure how long other programs kept a program from running.
 
 For each thread, Linux counts how long it was ready to run but waited for a core: its run delay, the second number in
 /proc/PID/task/TID/schedstat. A thread that sleeps or is stopped does not wait, so this number distinguishes a starved program
-from an idle one. It disappears when the thread ends, and is therefore read several times a second during a question.
+from an idle one. It disappears when the thread ends, so it is read several times a second while an
+answer is pending.
 
 If several threads waited at the same time, only the longest wait counts, never the sum: a hundred threads that wait for one
-core have waited once. Waiting does not count while another thread of the program ran, either. Threads that compete with each
-other have only themselves to blame, so a program cannot gain time to sleep by starting many.
+core have waited once. Nor does waiting count while another thread of the program is running: threads that compete with
+each other have only themselves to blame. So a program cannot gain time to sleep by starting many threads.
 
 If the system does not count run delays, /proc/stat gives an upper bound: a program can only have waited while other programs
-had the cores. If that file says nothing either, all of the time may have been withheld. Time that a hypervisor took from the
-cores (steal) is withheld as well; run delays do not show it.
+had the cores. If that file is not available either, all of the time may have been withheld. Time that a hypervisor took
+from the cores (steal) also counts as withheld; run delays do not include it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import NamedTuple
 
 from arena.engine.guardian import PROC, read_file
 
-OPEN_FILES = 8  # processes whose delay is read at every question; the rest of a larger tree is read only in longer questions
+OPEN_FILES = 8  # how many processes are read at every question; the rest of a larger tree is read only if the answer takes long
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 # The columns of a core in /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
 _CORE = re.compile(rb"cpu(\d+)((?: \d+){8})")
@@ -34,7 +35,7 @@ _BUSY, _STEAL = (0, 1, 2, 5, 6, 7), 7
 
 @cache
 def has_run_delays() -> bool:
-    """Whether this system counts how long threads wait for a core. Otherwise the file is missing or contains zeros."""
+    """Return whether this system counts how long threads wait for a core; if not, the file is missing or contains zeros."""
     try:
         return int(read_file(f"{PROC}/self/schedstat").split()[0]) > 0
     except (OSError, ValueError, IndexError):
@@ -43,12 +44,12 @@ def has_run_delays() -> bool:
 
 @dataclass
 class _Step:
-    """The time from one look to the next.
+    """The interval from one look to the next.
 
     Attributes:
         length_s: wall-clock seconds.
-        idle_s: the part of it in which no thread of the program ran.
-        waits: thread -> seconds that it waited in this time, as far as is known so far.
+        idle_s: the seconds of the interval in which no thread of the program ran.
+        waits: thread -> seconds that it waited in the interval, as far as known yet.
     """
 
     length_s: float
@@ -57,7 +58,7 @@ class _Step:
 
     @property
     def withheld_s(self) -> float:
-        """The part of it that other programs withheld."""
+        """The seconds of the interval that other programs withheld."""
         return min(self.idle_s, max(self.waits.values(), default=0.0))
 
 
@@ -65,23 +66,23 @@ class Withheld:
     """Measures the time withheld from a program, one question at a time.
 
     Args:
-        members: finds the process ids of the program when called.
+        members: returns the process ids of the program.
     """
 
     def __init__(self, members: Callable[[], Collection[int]]) -> None:
         self._members = members
         self._files: dict[int, int] = {}  # process -> its open schedstat, which is read at every question
-        self._delays: dict[int, float] = {}  # thread -> its run delay when last read during this question
-        self._earlier: dict[int, float] = {}  # the same before this question
-        self._steps: list[_Step] = []  # of this question
+        self._delays: dict[int, float] = {}  # thread -> its run delay when it was last read during this question
+        self._earlier: dict[int, float] = {}  # thread -> its run delay when it was last read before this question
+        self._steps: list[_Step] = []  # the steps of this question
         self._begun_s = self._looked_s = self._looked_cpu_s = self._waited_s = 0.0
         self._cores: dict[int, Core] | None = None  # as read at the first look
 
     def begin(self, known: Iterable[int]) -> None:
-        """A question begins.
+        """Begin a question.
 
         Args:
-            known: those process ids of the program that are known without a search.
+            known: the process ids of the program that are known without a search.
         """
         self._begun_s = self._looked_s = monotonic()
         self._looked_cpu_s = self._waited_s = 0.0
@@ -98,10 +99,10 @@ class Withheld:
         self._delays = self._first_threads()
 
     def glance(self, cpu_s: float) -> None:
-        """Record how long the first threads of the processes known at the beginning have waited since; this is cheap.
+        """Record how long the first threads of the processes with open files have waited since the last look; this is cheap.
 
         Args:
-            cpu_s: CPU seconds that the program has used since the question began, here and below.
+            cpu_s: CPU seconds that the program has used since the question began, as in the methods below.
         """
         if self._files:
             self._take(self._first_threads(), cpu_s)
@@ -113,7 +114,7 @@ class Withheld:
         if has_run_delays():
             delays = dict(run_delays(self._members()))
             self._take(delays, cpu_s)
-            self._delays, self._earlier = delays, {}  # without the threads that have ended
+            self._delays, self._earlier = delays, {}  # this drops the threads that have ended
 
     def _take(self, delays: dict[int, float], cpu_s: float) -> None:
         now = monotonic()
@@ -122,15 +123,15 @@ class Withheld:
         self._looked_s, self._looked_cpu_s = now, cpu_s
         for thread, delay in delays.items():
             before = self._delays.get(thread)
-            if before is None or before > delay:  # not read at the last look, and it cannot have waited longer than since then
+            if before is None or before > delay:  # not read at the last look; it cannot have waited for longer than this step
                 before = max(self._earlier.get(thread, 0.0), delay - length_s)
             self._spread(thread, delay - before)
         self._delays.update(delays)
 
     def _spread(self, thread: int, wait_s: float) -> None:
-        """Assign a wait that was unknown at the last look to the most recent steps, where it must have happened.
+        """Assign a newly discovered wait to the most recent steps, where it must have happened.
 
-        The system counts a wait when it ends, so it may have begun before the last look.
+        The system counts a wait when the wait ends, so it may have begun before the last look.
         """
         for step in reversed(self._steps):
             if wait_s <= 0:
@@ -141,23 +142,23 @@ class Withheld:
             self._waited_s += step.withheld_s - before_s
 
     def seconds(self, cpu_s: float, exact: bool) -> float:
-        """Seconds that may have been withheld since the question began.
+        """Return the seconds that may have been withheld since the question began.
 
         Args:
-            exact: also read /proc/stat; otherwise the result may be too small.
+            exact: whether to read /proc/stat as well; without it, the result may be too small.
         """
         waited_s = self._waited_s
         if self._cores is None or (has_run_delays() and not exact):  # None: the answer came before the first look
             return waited_s
         passed_s, now = monotonic() - self._begun_s, core_times()
         used = [Core(*(b - a for a, b in zip(self._cores[i], now[i], strict=True))) for i in self._cores if i in now]
-        is_real = sum(core.all_s for core in used) > passed_s / 2  # the numbers of an imitation stand still
+        is_real = sum(core.all_s for core in used) > passed_s / 2  # the numbers of an emulated /proc stand still
         if has_run_delays():
             return waited_s + (sum(core.stolen_s for core in used) / len(used) if is_real else 0.0)
         if not is_real:
             return passed_s
-        # It waits only while all cores are taken: no longer than other programs had all of them, and no longer than the
-        # least busy one was busy.
+        # The program waits only while all cores are taken: no longer than other programs had all of them, and no longer than
+        # the least busy core was busy.
         others_s = (sum(core.busy_s for core in used) - cpu_s) / len(used)
         return max(0.0, others_s if len(used) == 1 else min(others_s, *(core.busy_s for core in used)))
 
@@ -168,18 +169,18 @@ class Withheld:
         self._files.clear()
 
     def _first_threads(self) -> dict[int, float]:
-        """The run delay of the first thread of each process whose file is open."""
+        """Return the run delay of the first thread of each process whose file is open."""
         delays = {}
         for pid, file in list(self._files.items()):
             try:
                 delays[pid] = _run_delay_s(os.pread(file, 128, 0))
-            except OSError:  # it has ended
+            except OSError:  # the process has ended
                 os.close(self._files.pop(pid))
         return delays
 
 
 def run_delays(pids: Iterable[int]) -> Iterator[tuple[int, float]]:
-    """The running threads of these processes, each with its run delay in seconds."""
+    """Yield the living threads of these processes, each with its run delay in seconds."""
     for pid in pids:
         try:
             threads = os.listdir(f"{PROC}/{pid}/task")
@@ -197,7 +198,7 @@ def _run_delay_s(schedstat: bytes) -> float:
 
 
 class Core(NamedTuple):
-    """Seconds of one core since the system started."""
+    """How one core has spent its time since the system started, in seconds."""
 
     busy_s: float
     stolen_s: float
@@ -205,7 +206,7 @@ class Core(NamedTuple):
 
 
 def core_times() -> dict[int, Core]:
-    """The times of the cores that this thread may use, by number; empty if the system does not show them."""
+    """Return core number -> times for the cores that this thread may use; empty if the system does not show them."""
     try:
         lines = read_file(f"{PROC}/stat").split(b"\n")
         own = os.sched_getaffinity(0)

@@ -1,1 +1,1 @@
-"""A match: its rules, its referee, its games side by side, and their records."""
+"""A match: its rules, its referee, games played in parallel, and their records."""

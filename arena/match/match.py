@@ -1,7 +1,7 @@
 """A match: many games between two agents, several at once, each recorded as soon as it ends.
 
-A game that cannot be decided is in the records and in the result, but it counts neither as played nor as won or lost. Such a
-game takes very long, so the match ends after MOST_UNDECIDED of them.
+A game that cannot be decided appears in the records and in the result, but does not count as played, won, drawn or lost. Such
+a game takes very long, so the match ends after MOST_UNDECIDED of them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from arena.statistics.estimates import GameResult, MatchStatistics, match_statis
 from arena.statistics.stopping import InOrder, StoppingRule
 
 MOST_UNDECIDED = 3
-# A game was played on a busy machine if other programs withheld at least this share of its time, and so many seconds.
+# The machine was busy during a game if other programs withheld at least this share of its time and at least these seconds.
 BUSY_SHARE, BUSY_S = 0.05, 0.5
 OnGame = Callable[[GameRecord], None]
-# Plays the tasks and yields each game as it ends; if it is closed early, it ends the games in progress.
+# A runner plays the tasks and yields each game as it ends; if it is closed early, it ends the games in progress.
 Runner = Callable[[Iterable[GameTask]], Generator[GameRecord, None, None]]
 
 
@@ -36,8 +36,8 @@ class Load:
 
     Attributes:
         games: number of games.
-        busy_games: number of those that were played while the machine was busy.
-        withheld_share: the share of the engines' answer times in the busy games in which other programs had the core.
+        busy_games: number of games that were played while the machine was busy.
+        withheld_share: in those games, the share of the engines' answer times during which other programs had the core.
     """
 
     games: int = 0
@@ -46,7 +46,7 @@ class Load:
 
     @classmethod
     def of(cls, games: Sequence[GameRecord]) -> Load:
-        """The load under these games."""
+        """Return the load during these games."""
         times = [(sum(game.move_s), sum(game.withheld_s)) for game in games]
         busy = [(move_s, withheld_s) for move_s, withheld_s in times if withheld_s >= max(BUSY_S, BUSY_SHARE * move_s)]
         share = sum(withheld_s for _, withheld_s in busy) / sum(move_s for move_s, _ in busy) if busy else 0.0
@@ -54,7 +54,7 @@ class Load:
 
     @property
     def sentence(self) -> str:
-        """The load in words; empty if the machine was free."""
+        """The load as a sentence; empty if no game was played on a busy machine."""
         if not self.busy_games:
             return ""
         share = f"{100 * self.withheld_share:.0f} %"
@@ -82,28 +82,28 @@ class MatchResult:
 
     @property
     def plays(self) -> int:
-        """Games that count."""
+        """The number of games that count."""
         return len(self.decided)
 
     def wins(self, agent: int) -> int:
-        """Games that the agent won."""
+        """Return the number of games that the agent won."""
         return sum(game.winner == agent for game in self.games)
 
     def score(self, agent: int) -> float:
-        """(wins - losses) / plays, 0 without a game."""
+        """Return (wins - losses) / plays, or 0 if there are no games."""
         return (self.wins(agent) - self.wins(1 - agent)) / self.plays if self.plays else 0.0
 
     @property
     def distinct_games(self) -> int:
-        """Number of games that differ in a move, a refused answer or the colours; a repeated game is the same observation."""
+        """The number of games that differ in a move, a refused answer or the colours; a repeated game adds no information."""
         return self.statistics(0).distinct_games
 
     def statistics(self, agent: int) -> MatchStatistics:
-        """What the games say about an agent."""
+        """Return what the games say about an agent."""
         return match_statistics([result_for(game, agent, self.setup) for game in self.decided])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, as `evaluate.py --json` writes them."""
+        """Return plain values, as `evaluate.py --json` writes them."""
         return {
             "plays": self.plays,
             "draws": sum(game.winner is None for game in self.decided),
@@ -146,20 +146,21 @@ class MatchResult:
 
 
 def result_for(game: GameRecord, agent: int, setup: MatchSetup) -> GameResult:
-    """A game from the point of view of an agent. With imposed openings, games 2 k and 2 k + 1 are a pair."""
+    """Return a game from the point of view of an agent. With imposed openings, games 2 k and 2 k + 1 are a pair."""
     value = 0.5 if game.winner is None else float(game.winner == agent)
     pair = game.index // 2 if setup.openings != "free" else None
     return GameResult(value, pair=pair, identity=(game.black, game.moves, game.refused))
 
 
 class ThreadRunner:
-    """Plays games side by side on this machine.
+    """Plays games in parallel on this machine.
 
     Threads suffice, since the work of a game is done by its engines, which are separate processes. The referee takes less than
     a millisecond a move.
 
     Args:
-        workers: games at once; at most one for each core, since engines that share a core slow each other down.
+        workers: number of games at once; at most one for each core is used, since engines that share a core slow each other
+            down.
     """
 
     def __init__(self, workers: int) -> None:
@@ -202,14 +203,14 @@ def play_match(
     Args:
         setup: the match.
         runner: plays the games.
-        on_game: is called with each game, including those read from the records.
-        records: of this match. Recorded games are not played again, except those that could not be decided; new ones are
-            appended.
+        on_game: called with each game, including those read from the records.
+        records: the records of this match. Recorded games are not played again, except those that could not be decided; new
+            games are appended.
         rule: receives agent 0's results in the order of the games' numbers. When it ends the match, only the games up to
             that number count.
 
     Raises:
-        KeyboardInterrupt: raised again after the games in progress have been ended; finished games are in the records.
+        KeyboardInterrupt: re-raised after the games in progress have been ended; finished games are in the records.
     """
     recorded = records.games.values() if records else ()
     done = {game.index: game for game in recorded if game.index < setup.plays and game.is_decided}
@@ -221,7 +222,7 @@ def play_match(
         progress.look_at(done[index])
     missing = [setup.task(index) for index in range(setup.plays) if index not in done]
     if missing and not progress.reason:
-        # Closed here, rather than by the garbage collector, so that the games in progress end now.
+        # Close the runner here rather than leave it to the garbage collector, so that the games in progress end now.
         with closing(runner(missing)) as games:
             for game in games:
                 done[game.index] = game
@@ -236,7 +237,7 @@ def play_match(
 
 
 class _Progress:
-    """Whether a match goes on: it ends when its rule says so, or after too many games that could not be decided.
+    """Decides whether a match goes on: it ends when its rule says so, or after too many undecided games.
 
     Attributes:
         reason: why the match ended early; empty while it goes on.
@@ -253,7 +254,7 @@ class _Progress:
     def look_at(self, game: GameRecord) -> None:
         if self.reason:
             return
-        if not game.is_decided:  # the rule sees games in order, so it will see no later one
+        if not game.is_decided:  # the rule sees games in order, so it will not see any later ones
             self._undecided += 1
             if self._undecided == MOST_UNDECIDED:
                 self.reason = f"Ended early: the machine was so busy that {MOST_UNDECIDED} games could not be decided."

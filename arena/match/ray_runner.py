@@ -2,11 +2,11 @@
 
 Each game is one task for one CPU and is played from beginning to end in one Ray worker, which is a separate process: if it is
 killed, its guardian ends its engines. If the worker or node of a task dies, Ray gives the task to another one (`max_retries`),
-which plays the game from its first move with the same seeds. Records come back to this process. It takes one for each game, so
-a game that was played twice counts once, and a node that dies later does not matter.
+which plays the game from its first move with the same seeds. Records come back to this process, which accepts one for each
+game. So a game that was played twice counts once, and a node that dies later does not matter.
 
 The framework, the engines and the folder in which the match was started must have the same paths on every node, and the
-engines must be the same files. If they are missing on a node, no agent is to blame, so the match ends with a sentence.
+engines must be the same files. If they are missing on a node, no agent is to blame, so the match ends with an error message.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from arena.match.setup import GameTask
 from common.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
-RETRIES = 3  # Ray's, for a task whose worker or node died
-TASKS_AT_ONCE = 1000  # tasks at once, if the cluster decides how many games are played at once
+RETRIES = 3  # how often Ray retries a task whose worker or node died
+TASKS_AT_ONCE = 1000  # tasks submitted at once if the cluster decides how many games are played in parallel
 ANSWER_S = 5.0
 END_S = 10.0
 POLL_S = 0.2
@@ -45,12 +45,12 @@ GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + SETTINGS + b"\0\0\0
 
 
 class RayRunner:
-    """Plays games side by side on a Ray cluster.
+    """Plays games in parallel on a Ray cluster.
 
     Args:
-        workers: games at once; as many as the cluster has CPUs if None.
+        workers: number of games at once; if None, as many as the cluster has CPUs.
         address: HOST:PORT of the cluster's head, or "auto" for a cluster that was started on this machine. If None, a cluster
-            with `workers` CPUs, but at most the number of cores, is started on this machine for the match.
+            with `workers` CPUs, but no more than there are cores, is started on this machine for the match.
 
     Raises:
         UsageError: ray is not installed, or no cluster answers at the address.
@@ -67,7 +67,7 @@ class RayRunner:
     def __call__(self, tasks: Iterable[GameTask]) -> Generator[GameRecord, None, None]:
         ray = load_ray()
         connected_here = connect(self.address, self.workers)
-        there = {"PYTHONPATH": str(ROOT), "RAY_kill_child_processes_on_worker_exit": "0"}  # the guardian ends them
+        there = {"PYTHONPATH": str(ROOT), "RAY_kill_child_processes_on_worker_exit": "0"}  # the guardian kills them instead
         play = ray.remote(num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": there})(_play)
         left = iter(tasks)
         waiting: dict[Any, GameTask] = {}
@@ -109,10 +109,10 @@ def connect(address: str | None, cpus: int | None) -> bool:
 
 
 def load_ray() -> Any:
-    """The package ray, which is only needed for matches on a cluster.
+    """Import the package ray, which is only needed for matches on a cluster.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: ray is not installed.
     """
     try:
         import ray
@@ -123,7 +123,7 @@ def load_ray() -> Any:
 
 
 def check_address(address: str) -> None:
-    """Check that a server that may be Ray listens at the address; Ray itself would retry for minutes and log every attempt.
+    """Check that some server that may be Ray listens at the address. Ray itself would retry for minutes and log each attempt.
 
     Raises:
         UsageError: no such server answers, or the address is malformed.
@@ -146,7 +146,7 @@ def check_address(address: str) -> None:
 
 
 def _record(ray: Any, reference: Any, task: GameTask) -> GameRecord:
-    """The game of a finished task."""
+    """Return the record of the game that a finished task played."""
     try:
         record: GameRecord = ray.get(reference)
         return record
@@ -162,7 +162,7 @@ def _record(ray: Any, reference: Any, task: GameTask) -> GameRecord:
 
 
 def _cancel(ray: Any, references: Sequence[Any]) -> None:
-    """End the games in progress; when this returns, their engines are gone."""
+    """End the games in progress; on return their engines are gone."""
     with contextlib.suppress(ray.exceptions.RayError):
         for reference in references:
             ray.cancel(reference)
@@ -176,32 +176,32 @@ def _cancel(ray: Any, references: Sequence[Any]) -> None:
 
 
 def _parcel(task: GameTask) -> tuple[GameTask, dict[str, str]]:
-    """The task with absolute paths, and the sha256 of the files that it needs."""
+    """Return the task with absolute paths, and the sha256 of each file that it needs."""
     seats = [replace(spec, command=tuple(spec.argv), cwd=spec.cwd or os.getcwd()) for spec in (task.black, task.white)]
     return replace(task, black=seats[0], white=seats[1]), {**_files(tuple(seats[0].argv)), **_files(tuple(seats[1].argv))}
 
 
 def _files(argv: tuple[str, ...]) -> dict[str, str]:
-    """Path -> sha256 of the files that a command names, except Python itself, whose patch level may differ."""
+    """Return path -> sha256 for the files that a command names, except Python itself, whose patch level may differ."""
     named = [part for part in argv if os.path.isabs(part) and os.path.isfile(part) and part != sys.executable]
     return {path: found for path in named if (found := digest(path)) is not None}
 
 
 def _check(specs: Sequence[EngineSpec], files: Mapping[str, str]) -> None:
-    """Check that this node has what the game needs."""
+    """Check that this node has the programs, folders and files that the game needs."""
     node = f"the Ray node {platform.node()}"
     for spec in specs:
         if not os.path.exists(spec.command[0]):
-            raise UsageError(f"expected {spec.command[0]} on every node; {node} has none")
+            raise UsageError(f"expected {spec.command[0]} on every node; {node} does not have it")
         if spec.cwd is not None and not os.path.isdir(spec.cwd):
-            raise UsageError(f"expected the folder {spec.cwd} on every node; {node} has none")
+            raise UsageError(f"expected the folder {spec.cwd} on every node; {node} does not have it")
     for path, wanted in files.items():
         if (found := digest(path)) != wanted:
             raise UsageError(f"expected the same {path} on every node; {node} has {'another' if found else 'none'}")
 
 
 def _play(task: GameTask, files: Mapping[str, str]) -> GameRecord:
-    """Play one game in a Ray worker. If the task is cancelled, it is interrupted here and the game ends without a record."""
+    """Play one game in a Ray worker. If the task is cancelled, the wait is interrupted and the game ends without a record."""
     _check((task.black, task.white), files)
     stopping = threading.Event()
 
@@ -213,7 +213,7 @@ def _play(task: GameTask, files: Mapping[str, str]) -> GameRecord:
         game = pool.submit(play)
         try:
             while not game.done():
-                wait([game], POLL_S)  # an interrupt from within the process does not end a wait
+                wait([game], POLL_S)  # wait in short steps: an interrupt raised inside the process does not end a wait
             return game.result()
         finally:
             stopping.set()

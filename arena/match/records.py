@@ -1,6 +1,6 @@
-"""A match on disk: a heading, then one line of JSON for each game, appended as soon as the game ends.
+"""The records of a match on disk: a heading, then one line of JSON for each game, appended as soon as the game ends.
 
-A match that was killed continues where it stopped; recorded games are not played again.
+A match that was killed can continue where it stopped; recorded games are not played again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMAT = 3
 
 
 def digest(path: str) -> str | None:
-    """sha256 of an engine's program; None if it is not a single file."""
+    """Return the sha256 of an engine's program, or None if it is not a single file."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
@@ -33,7 +33,7 @@ def digest(path: str) -> str | None:
 
 @cache
 def machine() -> dict[str, Any]:
-    """The machine, without which a time means nothing."""
+    """Describe this machine, since a time means nothing without it."""
     processor = platform.processor()
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -54,8 +54,8 @@ class RecordsHeading:
 
     Attributes:
         setup: the match.
-        digests: sha256 of both programs; None for one that is not a single file.
-        machine: the machine on which the file was begun, with the speed factor of `arena.engine.calibrate` if it was
+        digests: the sha256 of each program; None for a program that is not a single file.
+        machine: the machine on which the file was begun, with the speed factor from `arena.engine.calibrate` if it was
             measured.
     """
 
@@ -74,7 +74,7 @@ class RecordsHeading:
 
 
 def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
-    """The heading as plain values, and the games by index. A last line that a kill cut off is ignored.
+    """Read the heading as plain values, and the games by index. An incomplete last line, left by a kill, is ignored.
 
     Raises:
         UsageError: there is no such file, or it does not contain records of this version.
@@ -104,7 +104,7 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
 
 
 class Records:
-    """The file of one match, which is begun or continued.
+    """The records file of one match, either new or continued.
 
     Args:
         path: the file.
@@ -112,7 +112,7 @@ class Records:
         speed: speed factor of the machine, written into a new file.
 
     Raises:
-        UsageError: the file contains another match, a match of other programs or no match; or it cannot be written.
+        UsageError: the file contains another match, a match between other programs, or no match; or it cannot be written.
     """
 
     def __init__(self, path: Path, setup: MatchSetup, speed: float | None = None) -> None:
@@ -126,7 +126,7 @@ class Records:
                 raise UsageError(f"expected records of this match in {path}; they belong to another match: use a new file")
             if found["digests"] != list(digests):
                 raise UsageError(
-                    f"expected the programs that {path} was begun with; one has been rebuilt since: use a new file"
+                    f"expected the programs that {path} was begun with; at least one has been rebuilt since: use a new file"
                 )
             self._cut_torn_line()
         else:
@@ -147,6 +147,6 @@ class Records:
             raise UsageError(f"the records {self.path} cannot be written: {error.strerror}") from error
 
     def _cut_torn_line(self) -> None:
-        """Remove an incomplete last line, to which the next record would be appended otherwise."""
+        """Remove an incomplete last line, since the next record would otherwise be appended to it."""
         content = self.path.read_bytes()
         os.truncate(self.path, content.rfind(b"\n") + 1)

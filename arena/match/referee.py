@@ -1,7 +1,7 @@
-"""One game under the rules of a match: asks the two seats in turn, checks every answer and names the way the game ended.
+"""The referee of one game: asks the two seats for their moves in turn, checks every answer and names how the game ended.
 
-A game cannot be decided if the machine was too busy to tell whether an answer would have been in time. It is then played again
-from its first move, with the same seed and opening, at most REPEATS times.
+A game is undecided if the machine was so busy that nobody can tell whether an answer was late. It is then played again from
+its first move, with the same seed and opening, at most REPEATS times.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ class GameRecord:
 
     Attributes:
         index: number of the game in its match, from 0.
-        black: the agent that was told `0`.
-        winner: the agent that won, or None for a draw and for a game that could not be decided.
+        black: the agent that played black, which received `0` as its side.
+        winner: the agent that won, or None for a draw or an undecided game.
         termination: why the game ended.
         faulty: the agent that lost by a fault, or None.
-        detail: the fault, or why the game could not be decided, as a sentence; otherwise empty.
-        moves: all actions as (x, y), the swap as (-1, -1), starting with black's first stone.
+        detail: a description of the fault, or of why the game could not be decided; otherwise empty.
+        moves: all actions as (x, y), with the swap as (-1, -1), starting with black's first stone.
         move_s: wall-clock seconds of each action, including one that was a fault.
-        move_cpu_s: the same in CPU seconds of all processes of the engine; zeros if the system does not show CPU time.
-        withheld_s: how many seconds of each `move_s` the engine wanted a core that other programs had.
+        move_cpu_s: CPU seconds of each action, over all processes of the engine; zeros if the system does not report CPU time.
+        withheld_s: for each action, the part of `move_s` in which the engine wanted a core that other programs had.
         names: the names by which the agents introduced themselves.
         seed: the game's seed.
-        opening: black's first stone as it was offered to the engines, or None.
+        opening: the first stone that was offered to the engines, or None.
         size: rows and columns of the board.
         swapped: whether white swapped.
         seconds: wall-clock seconds of the whole game.
         repeats: how many earlier attempts at this game could not be decided.
-        refused: the beginning of the answer that lost the game, which is not part of `moves`; empty if there was none.
+        refused: the beginning of the answer that lost the game, which is not part of `moves`; otherwise empty.
     """
 
     index: int
@@ -69,16 +69,16 @@ class GameRecord:
 
     @property
     def is_decided(self) -> bool:
-        """Whether it counts: as a win, a loss or a draw."""
+        """Whether the game counts as a win, a loss or a draw."""
         return self.termination != Termination.UNDECIDED
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; `from_json` is the inverse."""
+        """Return plain values; `from_json` is the inverse."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> GameRecord:
-        """The record of these plain values.
+        """Make the record from plain values; the inverse of `to_json`.
 
         Raises:
             TypeError, KeyError, ValueError: the values are not those of a record.
@@ -99,7 +99,7 @@ class GameRecord:
 
 @dataclass(frozen=True)
 class GameEnd:
-    """How a game ended, by seats.
+    """How a game ended, with seats instead of agents.
 
     Attributes:
         termination: why it ended.
@@ -116,7 +116,7 @@ class GameEnd:
 
 
 class SeatFault(Exception):
-    """A seat's answer ended the game: it was a fault or, if UNDECIDED, nobody can say whether it was late."""
+    """Raised when a seat's answer ends the game: it was a fault or, if UNDECIDED, nobody can tell whether it was late."""
 
     def __init__(self, seat: int, termination: Termination, sentence: str, refused: str = "") -> None:
         super().__init__(sentence)
@@ -124,14 +124,14 @@ class SeatFault(Exception):
 
     @property
     def end(self) -> GameEnd:
-        """What it means for the game: the other seat wins, or nobody."""
+        """How the game ends because of this: the other seat wins or, if UNDECIDED, nobody does."""
         if self.termination == Termination.UNDECIDED:
             return GameEnd(self.termination, detail=f"{('black', 'white')[self.seat]} {self}", refused=self.refused)
         return GameEnd(self.termination, 1 - self.seat, self.seat, str(self), self.refused)
 
 
 def seat_seed(seed: int, seat: int) -> int:
-    """A seat's GOMOKU_SEED. The seed of one seat does not reveal that of the other."""
+    """Return a seat's GOMOKU_SEED. The seed of one seat does not reveal the seed of the other."""
     return random.Random(f"{seed}:{seat}").randrange(2**31)
 
 
@@ -141,7 +141,7 @@ def play_game(
     on_action: Callable[[Position, Action], None] | None = None,
     stopping: threading.Event | None = None,
 ) -> GameRecord:
-    """Play one game between two engines, and play it again if it cannot be decided.
+    """Play one game between two engines, and play it again if it is undecided.
 
     Args:
         task: the game.
@@ -173,7 +173,7 @@ class _Game:
             self._engines.append(open_engine(spec, task.limits, GameOffer(seed, task.opening, task.size), stopping))
 
     def play(self) -> GameRecord:
-        """Play to the end; whatever happens, the engines are ended."""
+        """Play to the end. Whatever happens, the engines are closed."""
         started_s = time.monotonic()
         try:
             end = self._play_to_end()
@@ -239,5 +239,5 @@ class _Game:
         )
 
     def _agent(self, seat: int | None) -> int | None:
-        """The agent that sits at a seat; None for None."""
+        """Return the agent in a seat; None for None."""
         return None if seat is None else (seat + self._task.black_agent) % 2

@@ -2,10 +2,10 @@
 
 Freestyle Gomoku: five or more in a row win. Black's first stone must lie in the central 7x7. White may answer black's second
 stone (at the fourth ply) with a swap instead of a stone: every stone on the board changes its colour, and black is to move
-again. The seats do not change: the process that was told `0` answers next, and it owns the single stone that was white until
-then. The course's board is 15x15; other sizes are for players that support them.
+again. The seats do not change: the process that received `0` at the start answers next, and it now owns the single stone that
+was white until then. The course's board is 15x15; other sizes are for players that support them.
 
-`Board.game_board.Board` holds the stones and decides who has won. This module adds only what depends on the ply.
+`Board.game_board.Board` holds the stones and decides who has won. This module adds only the rules that depend on the ply.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ SIZE = 15
 FIVE = 5
 CENTRE_WIDTH = 7
 SWAP = (-1, -1)
-OPEN = SWAP  # sent as the first line, the same two numbers ask black for the first stone
+OPEN = SWAP  # the same two numbers: as the first line sent to black, they ask for the first stone
 SWAP_PLY = 4
 Action = tuple[int, int]
 
 
 def centre(size: int = SIZE) -> range:
-    """The rows and columns in which black's first stone may lie: 4 to 10 on 15x15."""
+    """Return the rows and columns in which black's first stone may lie: 4 to 10 on 15x15."""
     first = max(0, (size - CENTRE_WIDTH) // 2)
     return range(first, min(size, first + CENTRE_WIDTH))
 
 
 class Termination(StrEnum):
-    """Why a game ended; who won is a separate fact. An UNDECIDED game is nobody's fault and no draw: it does not count."""
+    """Why a game ended; who won is recorded separately. An UNDECIDED game is not a draw and does not count."""
 
     FIVE = "five"
     DRAW = "draw"
@@ -45,7 +45,11 @@ class Termination(StrEnum):
 
 
 class IllegalAction(Exception):
-    """An action against the rules: its termination and a sentence. The position is unchanged."""
+    """Raised for an action against the rules; the position is unchanged.
+
+    Attributes:
+        termination: how the game ends because of it.
+    """
 
     def __init__(self, termination: Termination, sentence: str) -> None:
         super().__init__(sentence)
@@ -53,7 +57,7 @@ class IllegalAction(Exception):
 
 
 class Position:
-    """A game in progress, by seats: seat 0 is the process that was told `0`.
+    """A game in progress, in terms of seats: seat 0 is the process that received `0` at the start.
 
     Args:
         size: rows and columns of the board.
@@ -61,7 +65,7 @@ class Position:
 
     Attributes:
         size: see above.
-        actions: all actions so far, the swap as (-1, -1).
+        actions: all actions so far, with the swap as (-1, -1).
         swapped: whether white has swapped.
     """
 
@@ -74,7 +78,7 @@ class Position:
 
     @property
     def stones(self) -> dict[Action, int]:
-        """(x, y) -> seat that owns the stone, in the order of play; a copy."""
+        """A new dict (x, y) -> seat that owns the stone, in the order of play."""
         return {(move % self.size, move // self.size): _seat(player) for move, player in self._board.states.items()}
 
     @property
@@ -90,7 +94,7 @@ class Position:
 
     @property
     def ply(self) -> int:
-        """Number of the next action, from 1."""
+        """The number of the next action, counted from 1."""
         return len(self.actions) + 1
 
     @property
@@ -102,7 +106,7 @@ class Position:
         """Carry out the action of the seat whose turn it is.
 
         Raises:
-            IllegalAction: it is against the rules; nothing has changed.
+            IllegalAction: the action is against the rules; the position is unchanged.
         """
         if action == SWAP:
             self._swap()
@@ -140,20 +144,20 @@ class Position:
 
 
 def _seat(player: int) -> int:
-    """The seat of a player of `Board`: player 1 moves first."""
+    """Return the seat of a player of `Board`, where player 1 moves first."""
     return player - 1
 
 
 def to_line(action: Action) -> str:
-    """What an engine is sent for the opponent's action; see SWAP and OPEN for (-1, -1)."""
+    """Return the line that tells an engine the opponent's action; see SWAP and OPEN for (-1, -1)."""
     return f"{action[0]} {action[1]}\n"
 
 
 def from_line(line: str) -> Action:
-    """An engine's answer: exactly two integers.
+    """Parse an engine's answer, which must be exactly two integers.
 
     Raises:
-        ValueError: it is anything else.
+        ValueError: the line is anything else.
     """
     x, y = line.split()
     if not all(part.lstrip("-").isascii() and part.lstrip("-").isdigit() and len(part) < 10 for part in (x, y)):

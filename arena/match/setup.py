@@ -1,4 +1,4 @@
-"""What a match consists of: two agents, the number of games and their terms. A game follows from its number."""
+"""What a match consists of: two agents, a number of games and their terms. Each game is determined by its number."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ OPENINGS = ("free", "all49")
 
 @dataclass(frozen=True)
 class GameTask:
-    """One game to be played; plain values, so that it can be sent to another machine.
+    """One game to be played. It consists of plain values, so that it can be sent to another machine.
 
     Attributes:
-        black, white: the engines by seat.
-        limits: of both seats.
+        black, white: the engine in each seat.
+        limits: the limits for both seats.
         seed: each seat's GOMOKU_SEED is derived from it, so that neither seat can infer the other's choices; None for no seed.
-        opening: black's first stone, offered to both seats. An engine that plays another stone plays on.
+        opening: black's first stone, offered to both seats; an engine may play another stone instead.
         size: rows and columns of the board.
         index: number of the game in its match, from 0.
         black_agent: which agent of the match is black.
@@ -47,12 +47,12 @@ class MatchSetup:
     Attributes:
         agents: the two engines.
         plays: number of games planned.
-        seed: of the match; each game's seed is derived from it and the game's number.
-        limits: of both seats.
+        seed: the seed of the match; each game's seed is derived from it and the game's number.
+        limits: the limits for both seats.
         openings: "free", or "all49": games 2 k and 2 k + 1 are a colour-reversed pair that is offered the same first stone.
-            The pairs go through the points of the central 7x7 in an order drawn from the seed.
+            The pairs visit the points of the central 7x7 in a random order determined by the seed.
         size: rows and columns of the board.
-        stop: the rule that may end the match early, as typed; empty for no rule.
+        stop: the rule that may end the match early, as the user typed it; empty for no rule.
     """
 
     agents: tuple[EngineSpec, EngineSpec]
@@ -64,7 +64,7 @@ class MatchSetup:
     stop: str = ""
 
     def task(self, index: int) -> GameTask:
-        """The game with this number; it does not depend on games played before."""
+        """Return the game with this number, which does not depend on earlier games."""
         black = index % 2
         return GameTask(
             index=index,
@@ -78,7 +78,7 @@ class MatchSetup:
         )
 
     def game_seed(self, index: int) -> int:
-        """The seed of the game with this number."""
+        """Return the seed of the game with this number."""
         return random.Random(f"{self.seed} game {index}").randrange(2**30)
 
     def _opening(self, pair: int) -> Action | None:
@@ -90,7 +90,7 @@ class MatchSetup:
         return points[pair % len(points)]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; agents are given by the words that name them."""
+        """Return plain values; each agent is given by the text that names it."""
         return {
             "agents": [agent.path for agent in self.agents],
             "plays": self.plays,
@@ -103,7 +103,7 @@ class MatchSetup:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MatchSetup:
-        """The inverse of `to_json`.
+        """Make a setup from plain values; the inverse of `to_json`.
 
         Raises:
             UsageError: an agent's program no longer exists.
@@ -114,5 +114,5 @@ class MatchSetup:
 
     @staticmethod
     def identity(data: Mapping[str, Any]) -> dict[str, Any]:
-        """What two records must share so that their games belong to one match; the number of games may differ."""
+        """Return what two records must share so that their games belong to one match; the number of games may differ."""
         return {name: value for name, value in data.items() if name not in ("plays", "stop")}

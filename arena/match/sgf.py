@@ -1,7 +1,7 @@
-"""Games as SGF (FF[4], GM[4]: Gomoku), for viewers.
+"""Write games as SGF (FF[4], GM[4]: Gomoku), for viewers.
 
-Columns are letters from the left, rows letters from the top. When white swaps, a node sets up all stones in their new colours,
-since SGF has no move that changes them.
+Columns are lettered from the left, rows from the top. When white swaps, a node sets up all stones in their new colours,
+since SGF has no move that changes colours.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from arena.match.rules import SWAP, Action, Position
 
 
 def game_to_sgf(game: GameRecord) -> str:
-    """One game as one SGF tree."""
+    """Return one game as one SGF tree."""
     black, white = (game.names[agent] or f"agent {agent}" for agent in (game.black, 1 - game.black))
     result = "0" if game.winner is None else ("B" if game.winner == game.black else "W") + "+"
     if not game.is_decided:
@@ -35,7 +35,7 @@ def game_to_sgf(game: GameRecord) -> str:
 
 
 def heading(size: int | str, number: int, black: str, white: str, result: str, comment: str) -> str:
-    """The root node of a game: board (columns:rows if they differ), names, result (such as B+) and a comment."""
+    """Return the root node of a game: board size (columns:rows if they differ), names, result (such as B+) and comment."""
     return (
         f"(;FF[4]GM[4]CA[UTF-8]AP[gomoku-arena]SZ[{size}]GN[{number}]"
         f"PB[{_text(black)}]PW[{_text(white)}]RE[{result}]GC[{_text(comment)}]"
@@ -43,7 +43,7 @@ def heading(size: int | str, number: int, black: str, white: str, result: str, c
 
 
 def stone(colour: str, point: Action, size: int) -> str:
-    """The node of a move by B or W at (x, y), where y counts from the bottom row."""
+    """Return the node of a move by B or W at (x, y), where y counts from the bottom row."""
     return f"{colour}[{_point(point, size)}]"
 
 
@@ -56,7 +56,7 @@ def _text(words: str) -> str:
 
 
 def write_sgf(result: MatchResult, folder: Path) -> int:
-    """Write each game to a file such as `game_0007.sgf`; returns the number of files."""
+    """Write each game to a file such as `game_0007.sgf` and return the number of files."""
     folder.mkdir(parents=True, exist_ok=True)
     for game in result.games:
         (folder / f"game_{game.index:04}.sgf").write_text(game_to_sgf(game), encoding="utf-8")

@@ -1,1 +1,1 @@
-"""What the results of a match say, with their uncertainty, and when enough games are played."""
+"""What the results of a match say and how certain it is, and when enough games have been played."""

@@ -1,11 +1,12 @@
-"""What the games of a match say about one agent: score, intervals, Elo difference, pairs, move times.
+"""What the games of a match say about one agent: score rate, intervals, Elo difference, pairs and move times.
 
-A game is worth 1 (win), 1/2 (draw) or 0 (loss) to the agent; the mean of these values is the score rate. The true rate is that
-of further games of the same kind, with openings and moves not seen yet. So games can depend on each other in two ways: the two
-games of a colour-reversed pair share their opening, and a game that repeats another move by move says nothing new. Clusters are
-the connected components of both relations. The interval estimates the variance of the mean over clusters, turns it into an
-effective number of games, and uses that number in Wilson's interval (Wilson 1927), as is usual in survey statistics (Korn and
-Graubard 1998, with Student's t for few clusters; Kish 1965 for the bound). `effective_games` describes the steps.
+A game is worth 1 (win), 1/2 (draw) or 0 (loss) to the agent; the mean of these values is the score rate. The true rate is the
+expected score rate of further games of the same kind, with openings and moves not seen yet. For this rate, games can depend on
+each other in two ways: the two games of a colour-reversed pair share their opening, and a game that repeats another move by
+move says nothing new. Clusters are the connected components under both relations. To compute the interval, the variance of the
+mean is estimated over clusters and converted into an effective number of games, which replaces the number of games in Wilson's
+interval (Wilson 1927). This is usual in survey statistics (Korn and Graubard 1998, with Student's t for few clusters; Kish 1965
+for the bound). `effective_games` describes the steps.
 """
 
 from __future__ import annotations
@@ -27,11 +28,10 @@ class GameResult:
 
     Attributes:
         value: 1 for a win, 0.5 for a draw, 0 for a loss.
-        pair: a key that the two games of a colour-reversed pair (same imposed opening) share; None without pairs. Games
-            2k and 2k + 1 of a match are a pair. If an opening occurs again it may keep its key; all its games are then one
-            cluster.
-        identity: equal for games that agree in every answer, including a refused one at the end, and in the agent that plays
-            black; None if unknown.
+        pair: a key shared by the two games of a colour-reversed pair (same imposed opening); None without pairs. Games 2k and
+            2k + 1 of a match are a pair. An opening that occurs again may keep its key; all its games are then one cluster.
+        identity: a key that is equal for two games if all their answers, including a refused one at the end, and the agent
+            that plays black are the same; None if unknown.
     """
 
     value: float
@@ -45,7 +45,7 @@ class GameResult:
 
 @dataclass(frozen=True)
 class EloDifference:
-    """How many Elo the agent is above its opponent, with a 95 % interval; each value may be infinite (score rate 0 or 1)."""
+    """How many Elo the agent is above its opponent, with a 95 % interval; a value is infinite at a score rate of 0 or 1."""
 
     difference: float
     low: float
@@ -53,11 +53,11 @@ class EloDifference:
 
     @property
     def error(self) -> float:
-        """Half the width of the interval, which chess tools print after a plus-minus sign; infinite if an end is."""
+        """Half the width of the interval, which chess tools print after a plus-minus sign; infinite if either end is."""
         return (self.high - self.low) / 2
 
     def to_json(self) -> dict[str, float | None]:
-        """Plain values; None stands for infinity: minus infinity at `low`, plus infinity at `high` and `error`."""
+        """Return plain values, with None for infinity: minus infinity in `low`, plus infinity in `high` and `error`."""
         values = {"difference": self.difference, "low": self.low, "high": self.high, "error": self.error}
         return {name: value if isfinite(value) else None for name, value in values.items()}
 
@@ -67,15 +67,15 @@ class MatchStatistics:
     """A match from the point of view of one agent.
 
     Attributes:
-        score_rate: mean of the games' values in [0, 1]; None without a game.
-        naive_95: Wilson's interval as if all games were independent.
-        interval_95: the interval that accounts for pairs and repeated games.
+        score_rate: mean of the games' values in [0, 1]; None if there are no games.
+        naive_95: Wilson's interval for the score rate as if all games were independent.
+        interval_95: the interval for the score rate that accounts for pairs and repeated games.
         distinct_games: number of different games.
         clusters: number of groups of games that are independent of each other.
-        effective_games: number of independent games that would say as much as these.
-        elo: None without a game.
-        los: likelihood of superiority, see `likelihood_of_superiority`.
-        pairs: number of pairs in which the agent scored 0, 1/2, 1, 3/2, 2 points; None without a pair.
+        effective_games: number of independent games that would say as much as these games.
+        elo: the Elo difference; None if there are no games.
+        los: likelihood of superiority; see `likelihood_of_superiority`.
+        pairs: number of pairs in which the agent scored 0, 1/2, 1, 3/2 and 2 points; None if there are no pairs.
     """
 
     games: int
@@ -93,7 +93,7 @@ class MatchStatistics:
     pairs: tuple[int, int, int, int, int] | None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values without infinities."""
+        """Return plain values without infinities."""
         return {
             "games": self.games,
             "wins": self.wins,
@@ -112,7 +112,7 @@ class MatchStatistics:
 
 
 def match_statistics(results: Sequence[GameResult]) -> MatchStatistics:
-    """The statistics of a match from its games, in the order of their numbers."""
+    """Compute the statistics of a match from its games, in the order of their numbers."""
     games, total = len(results), sum(result.value for result in results)
     effective = effective_games(results)
     interval = wilson_95(total / games * effective, effective) if games else (0.0, 1.0)
@@ -137,18 +137,18 @@ def match_statistics(results: Sequence[GameResult]) -> MatchStatistics:
 
 
 def wilson_95(successes: float, trials: float) -> tuple[float, float]:
-    """Wilson's 95 % score interval of a proportion (Wilson 1927); (0, 1) without trials. Neither count has to be whole."""
+    """Return Wilson's 95 % score interval for a proportion (Wilson 1927); (0, 1) without trials. Counts may be fractional."""
     if trials == 0:
         return 0.0, 1.0
     p, z2 = min(1.0, successes / trials), Z_95 * Z_95
     middle = (p + z2 / (2 * trials)) / (1 + z2 / trials)
     half = Z_95 * sqrt(p * (1 - p) / trials + z2 / (4 * trials * trials)) / (1 + z2 / trials)
-    # If every trial succeeded or failed, the end is exactly 1 or 0, whatever rounding says.
+    # If all trials succeeded or all failed, one end is exactly 1 or 0, regardless of rounding errors.
     return 0.0 if p == 0 else max(0.0, middle - half), 1.0 if p == 1 else min(1.0, middle + half)
 
 
 def clusters(results: Sequence[GameResult]) -> list[int]:
-    """For each game, the first game of its cluster: the games linked to it by `pair` or `identity`, directly or by a chain."""
+    """Return, for each game, the first game of its cluster, which is linked by `pair` or `identity`, directly or in a chain."""
     parent = list(range(len(results)))
 
     def root(game: int) -> int:
@@ -166,22 +166,22 @@ def clusters(results: Sequence[GameResult]) -> list[int]:
 
 
 def effective_games(results: Sequence[GameResult]) -> float:
-    """How many independent games would give an interval of the score rate as narrow as that of these games.
+    """Return how many independent games would give an interval for the score rate as narrow as these games do.
 
-    With N games, mean m, and G clusters of size s_g with residuals (values minus m) that sum to r_g:
+    Consider N games with mean m, in G clusters; cluster g has s_g games, whose residuals (values minus m) sum to r_g.
 
-    1. All games won or all lost: G, since every cluster agreed and nothing more is known.
-    2. The variance of m by leaving out each cluster once (jackknife; CR3 in regressions):
+    1. If all games were won or all were lost, the result is G, since every cluster agreed and nothing more is known.
+    2. Estimate the variance of m by leaving out each cluster once (jackknife; CR3 in regressions):
        V = (G - 1) / G * sum (r_g / (N - s_g))^2. Pairs that balance out lower it, repeated games raise it.
     3. If all games of each cluster agreed, the mean would be worth N^2 / sum s_g^2 games (Kish 1965), the least possible
-       number. The corresponding variance W is mixed into V. It gets the weight of one cluster, V that of the
-       2 G min(m, 1 - m) clusters that carry information about a variance, so that an estimate from two or three unusual
-       clusters is not trusted.
-    4. m (1 - m) / V games, times (z / t)^2 with Student's t for Kish's number minus one degrees of freedom.
-    5. At least Kish's number, and at most twice the same number taken over distinct games: pairs are trusted to halve the
-       variance but no more.
+       number. The corresponding variance W is averaged with V. W has the weight of one cluster; V has the weight of the
+       2 G min(m, 1 - m) clusters that carry information about a variance. So an estimate from two or three unusual clusters
+       has little influence.
+    4. The estimate is m (1 - m) / V games, times (z / t)^2, where Student's t has Kish's number minus one degrees of freedom.
+    5. The result is at least Kish's number, and at most twice the same number computed from distinct games: pairs are trusted
+       to halve the variance but no more.
 
-    Assumes that how often a game repeats does not depend on its result.
+    This assumes that how often a game repeats does not depend on its result.
     """
     games = len(results)
     if games == 0:
@@ -205,12 +205,12 @@ def effective_games(results: Sequence[GameResult]) -> float:
 
 
 def value_of(game: GameResult, draw: Fraction) -> Fraction:
-    """What a game adds to a mean in which a draw counts `draw`, a win 1 and a loss 0."""
+    """Return the value of a game in a mean in which a draw counts `draw`, a win 1 and a loss 0."""
     return draw if game.value == 0.5 else Fraction(game.value)
 
 
 def mean_interval_95(results: Sequence[GameResult], draw: Fraction) -> tuple[Fraction, Fraction]:
-    """95 % interval of the mean in which a draw counts `draw`; (0, 1) without a game.
+    """Return the 95 % interval for the mean in which a draw counts `draw`; (0, 1) if there are no games.
 
     Like `MatchStatistics.interval_95`, it accounts for pairs and repeated games.
     """
@@ -221,9 +221,9 @@ def mean_interval_95(results: Sequence[GameResult], draw: Fraction) -> tuple[Fra
 
 
 def pair_counts(results: Sequence[GameResult]) -> tuple[int, int, int, int, int] | None:
-    """How many pairs scored 0, 1/2, 1, 3/2 and 2 points (the pentanomial of fastchess); None without a pair.
+    """Count the pairs that scored 0, 1/2, 1, 3/2 and 2 points (the pentanomial of fastchess); None if there are no pairs.
 
-    Games with the same key form pairs two by two, in order; a game without a partner is not counted.
+    Games with the same key are paired in order; a game without a partner is not counted.
     """
     waiting: dict[Hashable, float] = {}
     counts = [0] * 5
@@ -238,7 +238,7 @@ def pair_counts(results: Sequence[GameResult]) -> tuple[int, int, int, int, int]
 
 
 def _repetitions(results: Sequence[GameResult]) -> list[int]:
-    """How often each distinct game was played."""
+    """Return how often each distinct game was played."""
     known = Counter(result.identity for result in results if result.identity is not None)
     return [*known.values(), *(1 for result in results if result.identity is None)]
 
@@ -247,7 +247,7 @@ def _repetitions(results: Sequence[GameResult]) -> list[int]:
 
 
 def elo(score_rate: float) -> float:
-    """Elo difference for a score rate s, 400 log10(s / (1 - s)) (Elo 1978); minus infinity at 0, plus infinity at 1."""
+    """Return the Elo difference 400 log10(s / (1 - s)) for a score rate s (Elo 1978); -inf at 0 and inf at 1."""
     if not 0 <= score_rate <= 1:
         raise ValueError(f"expected a score rate from 0 to 1; got {score_rate}")
     if score_rate in (0, 1):
@@ -256,14 +256,15 @@ def elo(score_rate: float) -> float:
 
 
 def expected_score(difference: float) -> float:
-    """Score rate of an agent that is `difference` Elo above its opponent: the inverse of `elo`."""
+    """Return the score rate of an agent that is `difference` Elo above its opponent: the inverse of `elo`."""
     return 1 / (1 + 10 ** (-difference / 400))
 
 
 def likelihood_of_superiority(score_rate: float, games: float) -> float:
-    """Probability that the true rate is above 1/2, given n independent games with mean s and a uniform prior of the rate.
+    """Return the probability that the true rate is above 1/2, given n independent games with mean s.
 
-    The posterior is Beta(1 + n s, 1 + n (1 - s)); n may be the effective number of games. Without a game the result is 1/2.
+    With a uniform prior for the rate, the posterior is Beta(1 + n s, 1 + n (1 - s)). n may be the effective number of games. If
+    n is 0, the result is 1/2.
     """
     return beta_cdf(0.5, 1 + games * (1 - score_rate), 1 + games * score_rate)
 
@@ -295,7 +296,7 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile_975(freedom: float) -> float:
-    """The value that Student's t exceeds with probability 2.5 %. The degrees of freedom do not have to be whole."""
+    """Return the value that Student's t exceeds with probability 2.5 %. The degrees of freedom need not be an integer."""
     low, high = Z_95, 1e4
     for _ in range(80):
         middle = (low + high) / 2
@@ -310,14 +311,14 @@ def t_quantile_975(freedom: float) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least a share `share` of the values do not exceed (nearest rank)."""
+    """Return the smallest value that at least a fraction `share` of the values do not exceed (nearest rank)."""
     ordered = sorted(values)
     rank = max(1, -(-int(share * 1000) * len(ordered) // 1000))
     return ordered[rank - 1]
 
 
 def move_times(values: Sequence[float]) -> dict[str, float | None]:
-    """median, p95 and max in seconds; each is None without a move."""
+    """Return median, p95 and max in seconds; each is None if there are no moves."""
     if not values:
         return {"median": None, "p95": None, "max": None}
     return {"median": percentile(values, 0.5), "p95": percentile(values, 0.95), "max": max(values)}

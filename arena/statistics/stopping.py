@@ -1,27 +1,26 @@
-"""When a match may end before its last game.
+"""Rules that say when a match may end before its last game.
 
 There are two rules:
 
-- `Decided`: the points are the same over a whole confidence interval that may be examined after every game.
+- `Decided`: the points are the same throughout a confidence interval that may be examined after every game.
 - `Sprt`: Wald's sequential probability ratio test between two Elo differences (Wald 1945).
 
-Both rest on one fact. A game gives x in [0, 1]: 1, 1/2 or 0. For a mean p and any q, (q/p)^x ((1-q)/(1-p))^(1-x) is convex
-in x, so its mean is at most 1 whatever the distribution of x on [0, 1]: a draw is half a win and half a loss. Its products
-over games, and mixtures of those over q, are nonnegative supermartingales that start at 1. The probability that such a process
-ever reaches 1/alpha is at most alpha (Ville 1939; the method of mixtures: Robbins 1970, Howard et al. 2021). The mixture here
-is over Beta(a, a), so after n games with sum S it is B(S + a, n - S + a) / B(a, a) over p^S (1-p)^(n-S). In a match of N games
-the p of the next game is the mean of what is left, (T - S) / (N - n) where T is the final sum: this is sampling without
-replacement (Waudby-Smith and Ramdas 2020, 2024).
+Both rest on one fact. The result of a game is x in [0, 1]: 1, 1/2 or 0. For a mean p and any q, (q/p)^x ((1-q)/(1-p))^(1-x) is
+convex in x, so its expectation is at most 1 for every distribution of x on [0, 1] with mean p: a draw is half a win and half a
+loss. Its products over games, and mixtures of these over q, are nonnegative supermartingales that start at 1. The probability
+that such a process ever reaches 1/alpha is at most alpha (Ville 1939; the method of mixtures: Robbins 1970, Howard et al.
+2021). The mixture here is over Beta(a, a), so after n games with sum S it equals B(S + a, n - S + a) / (B(a, a) p^S
+(1-p)^(n-S)). In a match of N games with final sum T, the p of the next game is the mean of the remaining games, (T - S) / (N -
+n): this is sampling without replacement (Waudby-Smith and Ramdas 2020, 2024).
 
 Assumptions about games:
 
 - Colours alternate from game to game, and one colour may be better than the other. `MatchSequence` keeps the two apart; `Sprt`
-  and `Decided` about the rate look only after complete pairs of games, where the advantage cancels out.
-- The two games of a colour-reversed pair (`GameResult.pair`) may depend on each other: together they are one observation,
-  their mean.
-- Statements about the *rate* concern further games, so a game that repeats an earlier one is no observation. Statements about
-  the *match* concern its own games, repeated or not. They only require that the order of games carries no information, as
-  with a seed drawn for each game, or shuffled openings.
+  and `Decided` about the rate look only after every second game, when the advantage cancels out.
+- The two games of a colour-reversed pair (`GameResult.pair`) may depend on each other, so their mean is one observation.
+- Statements about the *rate* concern further games, so a game that repeats an earlier one is not an observation. Statements
+  about the *match* concern its own games, repeated or not. They only require that the order of the games carries no
+  information, as is the case if each game has its own random seed or the openings are shuffled.
 """
 
 from __future__ import annotations
@@ -35,21 +34,22 @@ from typing import Literal, Protocol
 from arena.statistics.estimates import GameResult, expected_score, value_of
 from common.errors import UsageError
 
-# a of the mixture. Any value is valid; a small one recognises early an agent that wins or loses nearly every game. With 1/10,
-# 29 wins in a row decide the full marks of 64 games; with the usual 1/2 it takes 35. At rates near 1/2 it costs about a game.
+# The parameter a of the mixture. Any value is valid; a small value ends a match early if an agent wins or loses nearly every
+# game. With 1/10, 29 wins in a row decide full marks in a match of 64 games; with the usual 1/2 it takes 35. At rates near 1/2
+# the small value costs about one game.
 MIXTURE = 0.1
 
 # -------------------------------------------------------------------------------------------- intervals at any time
 
 
 def _log_mixture(total: float, count: int) -> float:
-    """Log of the mean of q^total (1-q)^(count - total) over the mixture."""
+    """Return the log of the mean of q^total (1-q)^(count - total) over the mixture."""
     posterior = lgamma(total + MIXTURE) + lgamma(count - total + MIXTURE) - lgamma(count + 2 * MIXTURE)
     return posterior - 2 * lgamma(MIXTURE) + lgamma(2 * MIXTURE)
 
 
 def _log_power(value: float, base: float) -> float:
-    """value * log(base), with 0 * log(0) = 0."""
+    """Return value * log(base), with 0 * log(0) = 0."""
     return 0.0 if value == 0 else -inf if base <= 0 else value * log(base)
 
 
@@ -66,11 +66,11 @@ class RateSequence:
         self.total += value
 
     def log_evidence(self, mean: float) -> float:
-        """Log of the supermartingale that tests a mean; above log(1/alpha) the mean is excluded."""
+        """Return the log of the supermartingale that tests a mean; above log(1/alpha), the mean is excluded."""
         return _log_mixture(self.total, self.count) - self._log_likelihood(mean)
 
     def interval(self) -> tuple[float, float]:
-        """The lowest and highest mean that is not excluded; (0, 1) before the first observation."""
+        """Return the lowest and the highest mean that are not excluded; (0, 1) before the first observation."""
         if self.count == 0:
             return 0.0, 1.0
         best = self.total / self.count
@@ -97,17 +97,17 @@ class MatchSequence:
     """A confidence sequence for the mean that a match of fixed length will have after its last game.
 
     Its intervals never contain a mean that the remaining games cannot produce, and with probability 1 - alpha all of them
-    contain the final one. Games 0, 2, ... and games 1, 3, ... (the two colours) are two populations, sampled without
-    replacement; linked games are one population of pairs.
+    contain the final mean. Games 0, 2, ... and games 1, 3, ... (the two colours) are two populations, sampled without
+    replacement. If games are linked, their pairs are one population.
     """
 
     def __init__(self, planned: int, *, linked: bool, alpha: float = 0.05) -> None:
         self.planned, self.linked, self.alpha = planned, linked, _probability(alpha, "alpha", 1)
-        # Sums are kept in half points: a unit (a game or a linked pair) has at most 2 or 4.
+        # Sums are kept in half points: a game has at most 2, a linked pair at most 4.
         self._unit = 4 if linked else 2
         self._sizes = [planned // 2] if linked else [(planned + 1) // 2, planned // 2]
         self._counts, self._sums = [0] * len(self._sizes), [0] * len(self._sizes)
-        # Log-likelihood of each final sum of a population. It is concave, since the base of every factor is linear in the sum.
+        # Log-likelihood of each final sum of a population. It is concave, since the base of each factor is linear in the sum.
         self._likelihoods = [[0.0] * (self._unit * size + 1) for size in self._sizes]
         self._first: int | None = None  # half points of a linked pair's first game
         self._games = 0
@@ -127,7 +127,7 @@ class MatchSequence:
             self._first = None
 
     def interval(self) -> tuple[Fraction, Fraction]:
-        """The lowest and highest final mean that is not excluded."""
+        """Return the lowest and the highest final mean that are not excluded."""
         start, logs = _best_sums(self._likelihoods)
         mixture = _log_mixture(sum(self._sums) / self._unit, sum(self._counts))
         least = min(mixture + log(self.alpha), max(logs))
@@ -139,7 +139,7 @@ class MatchSequence:
         return low, max(low, min(Fraction(kept[-1] + loose, 2 * self.planned), highest))
 
     def possible(self) -> tuple[Fraction, Fraction]:
-        """The lowest and highest final mean that the remaining games can produce."""
+        """Return the lowest and the highest final mean that the remaining games can produce."""
         done = sum(self._sums) + (self._first or 0)
         return Fraction(done, 2 * self.planned), Fraction(done + 2 * (self.planned - self._games), 2 * self.planned)
 
@@ -150,7 +150,7 @@ class MatchSequence:
         for final in range(so_far, so_far + full + 1):
             mean = (final - so_far) / full
             logs[final] += _log_power(share, mean) + _log_power(1 - share, 1 - mean)
-        # The games so far have made every sum below and above this range impossible.
+        # The games so far have made all sums outside this range impossible.
         logs[: so_far + points] = [-inf] * (so_far + points)
         beyond = so_far + points + full - self._unit + 1
         logs[beyond:] = [-inf] * (len(logs) - beyond)
@@ -159,9 +159,9 @@ class MatchSequence:
 
 
 def _best_sums(populations: Sequence[Sequence[float]]) -> tuple[int, list[float]]:
-    """The greatest log-likelihood of each total over all populations: (lowest possible total, values from there on).
+    """Return the lowest possible total over all populations, and the greatest log-likelihood of each total from there on.
 
-    The log-likelihoods are concave, so the best way to reach a total takes the steepest steps of all populations first.
+    The log-likelihoods are concave, so the best way to reach a total is to take the steepest steps of all populations first.
     """
     start, value, steps = 0, 0.0, list[float]()
     for logs in populations:
@@ -182,23 +182,23 @@ class StoppingRule(Protocol):
         """Take the next game.
 
         Returns:
-            None to go on, or a sentence that says why the match may end here. No game is added after that.
+            None to go on, or a sentence that says why the match may end here. No games are added after that.
         """
 
 
 class PointsFormula(Protocol):
-    """How the mean result of a match becomes points; whoever gives the points passes one in."""
+    """How the mean result of a match becomes points; it is passed in by the code that awards the points."""
 
     @property
     def draw(self) -> Fraction:
-        """What a draw adds to the mean; a win adds 1, a loss nothing."""
+        """The value of a draw in the mean; a win counts 1 and a loss 0."""
 
     def points_at(self, mean: Fraction, points: float) -> float:
-        """Points for a mean in [0, 1], at most `points`; they never fall as the mean grows."""
+        """Return the points for a mean in [0, 1], at most `points`; they never decrease as the mean increases."""
 
 
 class InOrder:
-    """Shows a rule the games in order although they finish in any order, so that its decision does not depend on that.
+    """Passes games to a rule in the order of their numbers, so that its decision does not depend on the order they finish in.
 
     The rule sees game k only after games 0 ... k - 1. When it ends the match after game k, `counted` is k + 1 and only these
     games count, even if games with higher numbers have finished or begun by then. So a match with a given seed ends after the
@@ -211,7 +211,7 @@ class InOrder:
         self._waiting: dict[int, GameResult] = {}
 
     def add(self, index: int, game: GameResult) -> str | None:
-        """Take game number `index` (from 0), which has finished. Returns the reason to stop, or None to go on."""
+        """Take finished game number `index` (from 0) and return the reason to stop, or None to go on."""
         if index < self.counted or index in self._waiting:
             if self.reason is None:
                 raise ValueError(f"expected each game once; game {index} came again")
@@ -250,20 +250,20 @@ class _Observations:
 class Decided:
     """Ends a match as soon as its points are known.
 
-    About the match (the default): the points differ from those of all planned games with probability at most alpha, and
-    never where the remaining games cannot change them. Repeated games count, as they do in the points. About the rate: the
-    points differ from those of the agent's true rate with probability at most alpha. That takes many more games, since even
-    the planned games may show a rate other than the true one.
+    About the match (the default): with probability at most alpha, the points differ from those that all planned games would
+    give. They never differ if the remaining games cannot change them. Repeated games count, as they do in the points.
+    About the rate: with probability at most alpha, the points differ from those for the agent's true rate. That takes many
+    more games, since even all planned games may show a rate other than the true one.
 
     Args:
-        formula: gives the points.
+        formula: the formula that gives the points.
         points: full points.
-        planned: games of the match.
-        alpha: probability of an error, in (0, 1).
+        planned: number of games planned.
+        alpha: largest probability of an error, in (0, 1).
         about: see above.
 
     Attributes:
-        points: what the match is worth, once it may end; None before.
+        points: the points for the match once it may end; None before.
     """
 
     def __init__(
@@ -285,14 +285,14 @@ class Decided:
         self._rate, self._observations = RateSequence(alpha), _Observations()
 
     def interval(self) -> tuple[Fraction, Fraction]:
-        """The interval of the mean that the formula uses, after the games so far."""
+        """Return the interval for the mean that the formula uses, after the games so far."""
         if self.about == "rate":
             low, high = self._rate.interval()
             return Fraction(low), Fraction(high)
         return self._match.interval() if self._match is not None else (Fraction(0), Fraction(1))
 
     def add(self, game: GameResult) -> str | None:
-        """See StoppingRule. The last planned game gives None as well: that is no early end."""
+        """Take the next game; see StoppingRule. The result after the last planned game is None: that is not an early end."""
         value = value_of(game, self.formula.draw)
         self._games += 1
         self._sum += value
@@ -334,12 +334,12 @@ class Decided:
 
 
 class Sprt:
-    """Wald's test of H0, a difference of `elo0`, against H1, `elo1`, on the score rate with draws as half wins.
+    """Wald's test of H0 (a difference of `elo0`) against H1 (`elo1`) on the score rate, with draws as half wins.
 
     The bounds of the log-likelihood ratio are log(beta / (1 - alpha)) and log((1 - beta) / alpha). H1 is accepted under H0
     with probability at most alpha / (1 - beta), and H0 under H1 with probability at most beta / (1 - alpha) (Wald 1945, Ville
     1939). In practice both are smaller, since the last game overshoots the bounds. The test has no maximum length: if the match
-    ends first, it stays undecided.
+    ends first, the test stays undecided.
 
     Args:
         elo0, elo1: -2000 <= elo0 < elo1 <= 2000.
@@ -371,7 +371,7 @@ class Sprt:
 
     @classmethod
     def parse(cls, text: str) -> Sprt:
-        """The test that the text "ELO0,ELO1,ALPHA,BETA" describes.
+        """Return the test that a text of the form "ELO0,ELO1,ALPHA,BETA" describes.
 
         Raises:
             UsageError: the text does not have this form, or a value is out of range.

@@ -1,7 +1,7 @@
-"""The suite of positions: an engine is put into each of them and asked for one move (docs/arena.md, "Positions").
+"""The suite of positions: an engine is set up in each position and asked for one move (docs/arena.md, "Positions").
 
 GOMOKU_POSITION contains all stones of a position except the last one, which is the opponent's and is sent as in any game. An
-engine says whether it has set the stones (`EngineProcess.took_position`); this is not guessed from its answers. The right
+engine says whether it has placed the stones (`EngineProcess.took_position`); this is not guessed from its answers. The correct
 answers were computed by exhaustive search: after any other answer the opponent wins by force.
 """
 
@@ -31,16 +31,16 @@ KINDS = {
 
 @dataclass(frozen=True)
 class SuitePosition:
-    """A position and its right answers.
+    """A position and its correct answers.
 
     Attributes:
         kind: one of KINDS.
-        depth: number of stones, including the five, that the winner by continuous fours needs: the side to move (vcf), or the
-            opponent if it is not stopped (block, trap).
+        depth: number of stones, including the one that makes five, that the winner by continuous fours needs. The winner is the
+            side to move (vcf), or the opponent unless stopped (block, trap).
         moves: all moves from the empty board, starting with black; the last one is the opponent's.
-        answers: the right answers; every other answer loses by force.
-        line: the stones of the shortest such win.
-        greedy: for a trap, the fours or open threes that the side to move can make; all of them lose.
+        answers: the correct answers; every other answer loses by force.
+        line: the winner's stones in the shortest win by continuous fours.
+        greedy: for a trap, the points where the side to move can make a four or an open three; all of them lose.
     """
 
     name: str
@@ -57,7 +57,7 @@ class SuitePosition:
         return len(self.moves) % 2
 
     def position(self) -> Position:
-        """The position on a new board."""
+        """Return the position on a new board."""
         board = Position()
         for move in self.moves:
             board.play(move)
@@ -70,9 +70,9 @@ class Attempt:
 
     Attributes:
         position: the position.
-        answer: the engine's answer; None if it gave none by the protocol.
+        answer: the engine's answer; None if it gave no answer that follows the protocol.
         fault: why the answer does not count; empty if it counts.
-        spent: the time for the answer.
+        spent: the time that the answer took.
     """
 
     position: SuitePosition
@@ -82,12 +82,12 @@ class Attempt:
 
     @property
     def solved(self) -> bool:
-        """Whether the answer counts and is right."""
+        """Whether the answer counts and is correct."""
         return not self.fault and self.answer in self.position.answers
 
 
 def load_suite(path: Path = POSITIONS) -> list[SuitePosition]:
-    """All positions.
+    """Load all positions.
 
     Raises:
         UsageError: the file is missing.
@@ -105,7 +105,7 @@ def _position(entry: dict[str, Any]) -> SuitePosition:
 
 
 def find_position(name: str) -> SuitePosition:
-    """The position with this name.
+    """Return the position with this name.
 
     Raises:
         UsageError: there is no such position.
@@ -118,10 +118,10 @@ def find_position(name: str) -> SuitePosition:
 
 
 def attempt(spec: EngineSpec, position: SuitePosition, limits: Limits) -> Attempt:
-    """Put an engine into a position and ask for its answer.
+    """Set up an engine in a position and ask for its answer.
 
     Raises:
-        UsageError: the engine does not start, or does not take positions, so that its answer would mean nothing.
+        UsageError: the engine does not start, or it cannot set up positions, so that its answer would mean nothing.
     """
     with open_engine(spec, limits, GameOffer(seed=SEED, position=position.moves[:-1])) as engine:
         try:
@@ -130,8 +130,8 @@ def attempt(spec: EngineSpec, position: SuitePosition, limits: Limits) -> Attemp
             raise UsageError(f"expected an engine that starts; {spec.path} {failure}") from failure
         if not engine.took_position:
             raise UsageError(
-                f"{spec.path} does not take positions, and the protocol of a game cannot put it into one, so it cannot be "
-                f"tested: assign ai_set_stone in init() (section 4.4 of docs/handout.md) and rebuild it"
+                f"expected an engine that can set up positions; {spec.path} cannot, and the protocol of a game offers no other "
+                f"way, so it cannot be tested: assign ai_set_stone in init() (section 4.4 of docs/handout.md) and rebuild it"
             )
         answer, fault = None, ""
         try:
@@ -143,7 +143,7 @@ def attempt(spec: EngineSpec, position: SuitePosition, limits: Limits) -> Attemp
 
 
 def run_suite(spec: EngineSpec, limits: Limits, suite: list[SuitePosition]) -> Iterator[Attempt]:
-    """Attempt each position with a new process.
+    """Attempt each position with a new engine process.
 
     Raises:
         UsageError: see `attempt`.
@@ -154,7 +154,7 @@ def run_suite(spec: EngineSpec, limits: Limits, suite: list[SuitePosition]) -> I
 
 
 def table(spec: EngineSpec, limits: Limits) -> Iterator[str]:
-    """Run an engine on the whole suite; yields the lines of the table as soon as they are known.
+    """Run an engine on the whole suite and yield the lines of the table as soon as they are known.
 
     Raises:
         UsageError: see `attempt` and `load_suite`.
@@ -180,7 +180,7 @@ def _total(name: str, attempts: list[Attempt]) -> str:
 
 
 def describe(position: SuitePosition) -> str:
-    """The task of a position and its right answers, in two or three sentences."""
+    """Describe the task of a position and its correct answers in a few sentences."""
     mover = ("black (X)", "white (O)")[position.side]
     answers, line, greedy = (
         ", ".join(f"{x} {y}" for x, y in points) for points in (position.answers, position.line, position.greedy)
@@ -189,5 +189,5 @@ def describe(position: SuitePosition) -> str:
     traps = f" Its strongest threats lose: {greedy}." if greedy else ""
     return (
         f"{position.name}, {KINDS[position.kind]}: {mover} is to move; {winner} wins with {position.depth} stones, by {line}.\n"
-        f"Right: {answers}. After any other stone the opponent wins by force.{traps}"
+        f"Correct: {answers}. After any other stone the opponent wins by force.{traps}"
     )

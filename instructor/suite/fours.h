@@ -1,16 +1,17 @@
-// What continuous fours prove, by exhaustive search: the judge of the suite's positions. It shares no code with any engine.
+// Find out by exhaustive search what continuous fours prove. This code judges the suite's positions and shares no code with any
+// engine.
 //
 // A victory by continuous fours (VCF; Allis, "Searching for Solutions in Games and Artificial Intelligence", 1994, chapter 5)
-// is a sequence of stones each of which threatens a five, so that every reply is forced, until a stone threatens two fives. Its
-// depth is the number of the attacker's stones, including the five; the defender puts down one fewer.
+// is a sequence of stones, each of which threatens a five, so that every reply is forced, until one threatens two fives. Its
+// depth is the number of the attacker's stones, including the one that makes five; the defender places one fewer.
 //
-//   Window   Five points in a row; everything here is defined by windows. Freestyle: whoever owns all five points of a window
-//            has won, and a longer row contains such a window. A window with four stones of one colour and an empty point
-//            makes that point a five point.
-//   VCF      All fours of the attacker are tried, each with the one reply that does not lose at once. A five of the defender
-//            refutes a four.
-//   Holding  A stone holds if the opponent has no VCF after it. A stone that makes a four is followed by the forced reply, and
-//            holds if some stone holds after that. Stones that do not hold lose by force, whatever else is on the board.
+//   Window   Five points in a row; everything here is defined by windows. The rules are freestyle: whoever owns all five
+//            points of a window has won, and a longer row contains such a window. If a window has four stones of one colour
+//            and an empty point, that point is a five point of the colour.
+//   VCF      Every four of the attacker is tried, with the only reply that does not lose at once. A four is refuted if the
+//            defender can make a five.
+//   Holding  A stone holds if the opponent has no VCF after it. If a stone makes a four, the reply is forced; the stone holds
+//            if some stone holds after that reply. Stones that do not hold lose by force, whatever else is on the board.
 //   Falling  A stone falls if it holds and still loses by force: the opponent has a quiet stone that threatens a VCF, and every
 //            reply to it loses (or there are several such stones, one after the other).
 //
@@ -39,7 +40,7 @@ constexpr int ANY_DEPTH = POINTS;
 
 inline bool on_board(int x, int y) { return 0 <= x && x < SIZE && 0 <= y && y < SIZE; }
 
-/// All windows, and for each point the windows through it.
+/// All windows, and the windows through each point.
 struct Windows {
     std::vector<std::array<int, WINDOW>> points;
     std::array<std::vector<int>, POINTS> through;
@@ -64,7 +65,7 @@ struct Windows {
 
 inline const Windows WINDOWS;
 
-/// The stones. Invariant: `count_` says how many stones of each colour are in each window.
+/// The stones on the board. Invariant: `count_` says how many stones of each colour are in each window.
 class Board {
    public:
     Board() : count_(WINDOWS.points.size(), {0, 0}) {
@@ -81,7 +82,7 @@ class Board {
     std::uint64_t hash() const { return hash_; }
     int count(int window, int colour) const { return count_[window][colour]; }
 
-    /// Put a stone down. Returns whether it makes five or more.
+    /// Place a stone and return whether it makes five or more.
     bool put(int point, int colour) {
         stone_[point] = colour;
         hash_ ^= key_[point][colour];
@@ -103,12 +104,12 @@ class Board {
         stone_[point] = EMPTY;
     }
 
-    /// Whether the window holds exactly `own` stones of the colour and none of the other colour.
+    /// Return whether the window contains exactly `own` stones of the colour and none of the other colour.
     bool has(std::size_t window, int colour, int own) const {
         return count_[window][colour] == own && count_[window][1 - colour] == 0;
     }
 
-    /// Points where the colour makes five or more.
+    /// Return the points where the colour makes five or more.
     std::vector<int> five_points(int colour) const {
         std::vector<int> found;
         for (std::size_t window = 0; window < count_.size(); ++window) {
@@ -119,7 +120,7 @@ class Board {
         return found;
     }
 
-    /// Points where the colour makes a four: a window with four stones and one empty point.
+    /// Return the points where the colour makes a four: a window with four of its stones and one empty point.
     std::vector<int> four_points(int colour) const {
         std::vector<int> found;
         for (std::size_t window = 0; window < count_.size(); ++window) {
@@ -154,18 +155,18 @@ struct Unfinished : std::runtime_error {
     Unfinished() : std::runtime_error("more nodes than allowed") {}
 };
 
-/// Answers questions about one board. Each function leaves the board as it was.
+/// Answers questions about one board. Each function restores the board before it returns.
 class Judge {
    public:
     Judge(Board &board, long allowance) : board_(board), left_(allowance) {}
 
-    /// Whether `colour`, to move, has a VCF of at most `limit` stones of its own.
+    /// Return whether `colour`, to move, has a VCF of at most `limit` stones of its own.
     bool wins(int colour, int limit = ANY_DEPTH) {
         std::vector<int> line;
         return search(colour, limit, line);
     }
 
-    /// The depth of the shortest VCF, or 0 if there is none; `line` becomes the attacker's stones of such a VCF.
+    /// Return the depth of the shortest VCF, or 0 if there is none; set `line` to the attacker's stones in such a VCF.
     int depth(int colour, std::vector<int> &line) {
         if (!search(colour, ANY_DEPTH, line)) {
             return 0;
@@ -181,13 +182,13 @@ class Judge {
         return most;
     }
 
-    /// Whether the stone makes five or begins a VCF.
+    /// Return whether the stone makes five or begins a VCF.
     bool begins_win(int colour, int point) {
         std::vector<int> line;
         return begins(colour, point, ANY_DEPTH, line);
     }
 
-    /// All points where a stone holds. Every other point loses by force.
+    /// Return all points where a stone holds. A stone at any other point loses by force.
     std::vector<int> holding(int colour) {
         std::vector<int> found;
         std::vector<int> known;
@@ -204,8 +205,9 @@ class Judge {
         return holds(colour, point, known);
     }
 
-    /// Whether the opponent still wins after a stone that holds and makes no four: with at most so many quiet stones, each of
-    /// which threatens a VCF, and a VCF at the end. Every reply is tried; a four that holds counts as an escape.
+    /// Return whether the opponent still wins after a stone that holds and makes no four. The opponent may play at most
+    /// `quiet_stones` quiet stones, each of which threatens a VCF, and then a VCF. Every reply is tried; a four that holds
+    /// counts as an escape.
     bool falls(int colour, int point, int quiet_stones) {
         const int other = 1 - colour;
         bool found = false;
@@ -213,7 +215,7 @@ class Judge {
         for (int quiet = 0; quiet < POINTS && !found; ++quiet) {
             if (board_.is_empty(quiet)) {
                 board_.put(quiet, other);
-                // A stone that makes a four is not quiet: it is answered at once.
+                // A stone that makes a four is not quiet, since it must be answered at once.
                 found = board_.five_points(other).empty() && wins(other) && all_fall(colour, quiet_stones - 1);
                 board_.take(quiet);
             }
@@ -264,7 +266,7 @@ class Judge {
         return false;
     }
 
-    /// Whether this stone makes five or is the first of a VCF of at most `limit` stones.
+    /// Return whether this stone makes five or is the first of a VCF of at most `limit` stones.
     bool begins(int colour, int point, int limit, std::vector<int> &line) {
         if (board_.put(point, colour)) {
             board_.take(point);
@@ -279,7 +281,7 @@ class Judge {
                 won = limit >= 2;
                 rest = {fives.front()};
             } else {
-                board_.put(fives.front(), 1 - colour);  // no five, since there was no five point
+                board_.put(fives.front(), 1 - colour);  // makes no five, since the defender had no five point
                 won = search(colour, limit - 1, rest);
                 board_.take(fives.front());
             }
@@ -292,7 +294,7 @@ class Judge {
         return won;
     }
 
-    /// Whether this line of stones is a VCF here for the colour, which is to move.
+    /// Return whether this line of stones is a VCF for the colour, which is to move, in this position.
     bool follows(int colour, const std::vector<int> &line, std::size_t from = 0) {
         if (from == line.size() || !board_.is_empty(line[from])) {
             return false;
@@ -311,7 +313,8 @@ class Judge {
         return won;
     }
 
-    /// `known` is the VCF of the opponent that refuted the stone before. It refutes most others too, so it is tried first.
+    /// Return whether a stone holds. `known` is the opponent's VCF that refuted an earlier stone. It refutes most other stones
+    /// too, so it is tried first.
     bool holds(int colour, int point, std::vector<int> &known) {
         const int other = 1 - colour;
         if (board_.put(point, colour)) {
@@ -341,7 +344,7 @@ class Judge {
         return held;
     }
 
-    /// Whether every stone of the colour, which is to move, loses to a VCF or to at most so many quiet stones.
+    /// Return whether every stone of the colour, which is to move, loses to a VCF or to at most `quiet_stones` quiet stones.
     bool all_fall(int colour, int quiet_stones) {
         if (quiet_stones == 0 || lost(colour)) {
             return lost(colour);
@@ -360,7 +363,7 @@ class Judge {
         return true;
     }
 
-    /// Whether no stone of the colour, which is to move, holds.
+    /// Return whether no stone of the colour, which is to move, holds.
     bool lost(int colour) {
         if (--left_ < 0) {
             throw Unfinished();
@@ -382,7 +385,7 @@ class Judge {
 
     Board &board_;
     long left_;
-    std::unordered_map<Key, int, Hash> failed_;  // there is no VCF of at most so many stones
+    std::unordered_map<Key, int, Hash> failed_;  // position -> a number of stones for which there is no VCF
     std::unordered_map<Key, bool, Hash> lost_;
 };
 

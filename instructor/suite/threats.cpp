@@ -1,10 +1,13 @@
-// Judges the positions of the suite, and finds new ones (docs/arena.md, "Positions").
+// Judge the positions of the suite, and find new ones (docs/arena.md, "Positions").
 //
 //   threats verify < POSITIONS         prints the facts about each position, one JSON object per line
-//   threats find SEED GAMES            lets a noisy player play itself and prints the positions in which one to three stones
-//   hold threats deepen SEED < POSITIONS    plays on from these positions and prints such positions with wins as deep or deeper
 //
-// A position is a line of numbers: x y of each stone, from the empty board on, black's first.
+//   threats find SEED GAMES            lets a noisy player play itself and prints hard positions: those with one to three
+//                                      stones that hold
+//
+//   threats deepen SEED < POSITIONS    plays on from these positions and prints hard positions with wins at least as deep
+//
+// A position is a line of numbers: x y of each stone, in the order of play from the empty board, starting with black.
 
 #include <algorithm>
 #include <cstdlib>
@@ -27,8 +30,8 @@ constexpr int QUIET_STONES = 1;
 constexpr long FIND_NODES = 100'000;
 constexpr std::size_t MOST_ANSWERS = 3;
 constexpr std::size_t MOST_STONES = 90;
-constexpr int EASY_WIN = 2;     // stones; positions with a shorter win are left out
-constexpr int EASY_THREAT = 3;  // so are those with a shorter win to stop, unless fours of one's own might help
+constexpr int EASY_WIN = 2;     // stones; positions with a win this short are left out
+constexpr int EASY_THREAT = 3;  // so are those with a win this short to stop, unless fours by the side to move might help
 constexpr int DEEP = 6;         // wins of this depth are worth deepening
 constexpr int TRIES = 60;
 
@@ -44,7 +47,7 @@ std::string as_json(const std::vector<int> &points) {
 
 // ---------------------------------------------------------------------------------------------------------------- verify
 
-/// Whether this stone makes an open three: one more stone on one of its lines would give that line two five points.
+/// Return whether this stone makes an open three: one more stone on one of its lines would give that line two five points.
 bool makes_open_three(Board &board, int point, int colour) {
     bool found = false;
     board.put(point, colour);
@@ -68,7 +71,7 @@ bool makes_open_three(Board &board, int point, int colour) {
     return found;
 }
 
-/// Put the moves on an empty board, black's first; returns the colour to move.
+/// Put the moves on an empty board, starting with black, and return the colour to move.
 int set_up(Board &board, const std::vector<int> &moves) {
     int colour = suite::BLACK;
     for (const int move : moves) {
@@ -83,7 +86,7 @@ int set_up(Board &board, const std::vector<int> &moves) {
     return colour;
 }
 
-/// The stones that hold, make no four, and fall.
+/// Return those of the holding stones that make no four and fall.
 std::vector<int> falling_among(const Board &board, Judge &judge, int colour, const std::vector<int> &holding) {
     std::vector<int> falling;
     const std::vector<int> fours = board.four_points(colour);
@@ -160,8 +163,8 @@ int verify() {
 
 // ------------------------------------------------------------------------------------------------------------------ find
 
-/// The move of a careless player: it counts windows, with noise, and sees fours and threes but no combination of them, so that
-/// it overlooks wins.
+/// Return the move of a careless player. It counts windows, with noise, and sees fours and threes but no combinations of them,
+/// so it overlooks wins.
 int careless_stone(const Board &board, int colour, std::mt19937_64 &generator, double noise) {
     constexpr double OWN[suite::WINDOW] = {1, 12, 90, 900, 1e6};
     constexpr double THEIRS[suite::WINDOW] = {1, 9, 60, 700, 1e5};
@@ -194,7 +197,7 @@ struct Game {
 
     int colour() const { return static_cast<int>(moves.size() % 2); }
 
-    /// Returns whether the stone ends the game.
+    /// Play a stone and return whether it ends the game.
     bool play(int point) {
         const bool over = board.put(point, colour());
         moves.push_back(point);
@@ -215,7 +218,7 @@ struct Game {
     }
 };
 
-/// Whether the position is worth a place in the suite: few stones hold, and it takes a search to see which.
+/// Return whether the position deserves a place in the suite: few stones hold, and it takes a search to see which.
 bool is_hard(Game &game, Judge &judge) {
     const int own = game.colour();
     const int other = 1 - own;
@@ -236,7 +239,8 @@ bool is_hard(Game &game) {
     }
 }
 
-/// The depth of the shortest VCF of the side to move, and its line; 0 if there is none or it takes too long to find.
+/// Return the depth of the shortest VCF of the side to move and set `line` to its stones; 0 if there is none or it takes too
+/// long to find.
 int depth_of(Game &game, std::vector<int> &line) {
     Judge judge(game.board, FIND_NODES);
     try {
@@ -246,8 +250,9 @@ int depth_of(Game &game, std::vector<int> &line) {
     }
 }
 
-/// Let both sides overlook the win on the board: one plays nearby, the other on the line of the win or where it threatens most.
-/// Pairs of stones after which there is a win as deep are kept, and hard positions on the way are printed.
+/// Let both sides overlook the win on the board: the side to move plays near some stone, the other on the line of the win or
+/// where it threatens most. A pair of stones is kept if the win after it is at least as deep; hard positions on the way are
+/// printed.
 void deepen(Game game, std::vector<int> line, std::mt19937_64 &generator) {
     std::size_t depth = line.size();
     const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(generator); };

@@ -1,14 +1,14 @@
-"""Chooses the suite's positions from candidates, and verifies the existing ones (docs/arena.md, "Positions").
+"""Choose the suite's positions from candidates, or verify the existing ones (docs/arena.md, "Positions").
 
     make build/suite/threats
     timeout 400 build/suite/threats find 7 1000000 > found.txt
-    build/suite/threats deepen 1 < found.txt >> deeper.txt  deeper wins, made from those in found.txt
+    build/suite/threats deepen 1 < found.txt >> deeper.txt  finds deeper wins from those in found.txt
     python instructor/suite/verify.py choose found.txt      writes positions.json (with build/engines/reference)
-    python instructor/suite/verify.py                       computes everything in positions.json again and compares
+    python instructor/suite/verify.py                       recomputes everything in positions.json and compares
 
-The facts about a position come from `threats verify`, which searches exhaustively. This program only decides which facts make
-a position of which kind. If a win has to be stopped, an answer that neither fours nor one quiet stone refute may still lose, so
-`choose` leaves out a position if the reference engine proves that one of its answers loses.
+The facts about a position come from `threats verify`, which searches exhaustively. This program only classifies positions by
+their facts. If a win of the opponent has to be stopped, an answer may lose even though neither fours nor one quiet stone refute
+it. So `choose` leaves out a position if the reference engine proves that one of its answers loses.
 Exit codes: 0 done, 1 the file differs from the search, 2 the call was wrong.
 """
 
@@ -28,13 +28,13 @@ POSITIONS = ROOT / "arena" / "suite" / "positions.json"
 THREATS = ROOT / "build" / "suite" / "threats"
 REFERENCE = ROOT / "build" / "engines" / "reference"
 PROVEN = 900_000  # a larger score of the reference is a proven win
-REFUTATION_S = 5.0  # seconds for each move that the reference is told
+REFUTATION_S = 5.0  # the time for each move given to the reference
 SIZE = 15
-LARGEST_SET = 3  # right answers; with more of them a guess might be right
-LEAST_WIN = 3  # stones of a win that an engine has to find
-MANY_FOURS = 8  # fours that the side to move can make; even more do not make a position better
-OPENING = 6  # plies; two positions with the same opening come from one game
-# How many positions of each depth: of the win; of the win to be stopped. And how many traps by kind of the greedy threats.
+LARGEST_SET = 3  # most correct answers of a position; with more, a guess might be correct
+LEAST_WIN = 3  # fewest stones of a win that an engine has to find
+MANY_FOURS = 8  # if the side to move can make more fours than this, the position is not ranked any higher
+OPENING = 6  # plies; two positions that begin with the same plies come from one game
+# How many positions to choose: by depth of the win, by depth of the win to be stopped, and by kind of the greedy threats.
 WANTED_WINS = {3: 2, 4: 2, 5: 2, 6: 2, 7: 2, 8: 2, 9: 2, 10: 1, 11: 1, 12: 1, 13: 1, 14: 1, 15: 1}
 WANTED_BLOCKS = {2: 1, 3: 2, 4: 2, 5: 2, 6: 2, 7: 1}
 WANTED_TRAPS = {"fours": 8, "threes": 2}
@@ -44,19 +44,19 @@ Facts = dict[str, Any]
 
 
 def facts(positions: Iterable[Moves], program: Path = THREATS) -> list[Facts]:
-    """The facts about each position, by exhaustive search."""
+    """Return the facts about each position, found by exhaustive search."""
     text = "".join(" ".join(f"{x} {y}" for x, y in moves) + "\n" for moves in positions)
     done = subprocess.run([str(program), "verify"], input=text, capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def entry(moves: Moves, found: Facts) -> dict[str, Any] | None:
-    """The suite's entry for a position, without a name; None if the position is of no kind.
+    """Return the suite's entry for a position, without its name, or None if the position belongs to no kind.
 
     vcf     The side to move wins by continuous fours, and loses by force after every other stone.
-    trap    It has no such win, and the opponent will have one unless stopped. All fours that the side to move can make (all
-            open threes, if it can make no four) lose by force.
-    block   The same without such a temptation.
+    trap    The side to move has no such win, and the opponent has one unless it is stopped. All fours that the side to move
+            can make lose by force (or all open threes, if it can make no four).
+    block   Like a trap, but without such a temptation.
     """
     if "unknown" in found or not 1 <= len(found["holding"]) <= LARGEST_SET:
         return None
@@ -78,15 +78,15 @@ def entry(moves: Moves, found: Facts) -> dict[str, Any] | None:
 
 
 def is_refuted(moves: Moves, answer: list[int], engine: Path = REFERENCE) -> bool:
-    """Whether the engine proves, within its time for a move, that this answer loses."""
+    """Return whether the engine proves, within its time for a move, that this answer loses."""
     score, reply, depth = _search([*moves, answer], engine)
-    if depth <= 1 and abs(score) <= PROVEN:  # the only move, so nothing was searched
+    if depth <= 1 and abs(score) <= PROVEN:  # the reply was the only move, so nothing was searched
         return _search([*moves, answer, reply], engine)[0] < -PROVEN
     return score > PROVEN
 
 
 def _search(moves: Moves, engine: Path) -> tuple[int, list[int], int]:
-    """The score for the side to move, its answer, and the depth of the last iteration."""
+    """Return the score for the side to move, its answer, and the depth of the last iteration."""
     offered = " ".join(f"{x} {y}" for x, y in moves[:-1])
     environment = {"GOMOKU_POSITION": offered, "GOMOKU_REPORT": "1", "GOMOKU_MOVE_TIME_S": str(REFUTATION_S)}
     question = f"{len(moves) % 2}\n{moves[-1][0]} {moves[-1][1]}\n"
@@ -97,7 +97,7 @@ def _search(moves: Moves, engine: Path) -> tuple[int, list[int], int]:
 
 
 def symmetric_key(moves: Moves) -> tuple[tuple[int, int, int], ...]:
-    """The stones with their colours, in a form that is the same for all eight symmetries."""
+    """Return the stones and their colours in a form that is the same under all eight symmetries."""
     far = SIZE - 1
     views: list[list[tuple[int, int, int]]] = [[] for _ in range(8)]
     for ply, (x, y) in enumerate(moves):
@@ -108,11 +108,11 @@ def symmetric_key(moves: Moves) -> tuple[tuple[int, int, int], ...]:
 
 
 def choose(positions: list[Moves], program: Path = THREATS) -> list[dict[str, Any]]:
-    """A suite chosen from candidates: those with few answers first, and at most one from each game."""
+    """Choose a suite from candidates: prefer those with few answers, and take at most one from each game."""
     ranked = []
     for moves, found in zip(positions, facts(positions, program), strict=True):
         if made := entry(moves, found):
-            # The more fours there are, the less likely a guess is right.
+            # The more fours there are, the less likely a guess is to be correct.
             ranked.append((len(made["answers"]), -min(len(found["fours"]), MANY_FOURS), len(moves), moves, made))
     known = [made for *_, made in sorted(ranked, key=itemgetter(0, 1, 2, 3))]
     chosen: list[dict[str, Any]] = []
@@ -147,7 +147,7 @@ def choose(positions: list[Moves], program: Path = THREATS) -> list[dict[str, An
 
 
 def _makes_four(made: dict[str, Any]) -> bool:
-    """Whether the greedy stones make fours: four stones of the side to move and an empty point in some window of five."""
+    """Return whether the greedy stones make fours: four own stones and an empty point in some window of five."""
     stones = {(x, y): ply % 2 for ply, (x, y) in enumerate(made["moves"])}
     own = len(made["moves"]) % 2
     x, y = made["greedy"][0]
@@ -162,15 +162,15 @@ def _makes_four(made: dict[str, Any]) -> bool:
 
 
 def differences(suite: list[dict[str, Any]], program: Path = THREATS) -> Iterator[str]:
-    """A sentence for each position that differs from the search."""
+    """Yield a sentence for each position whose entry differs from the search."""
     for made, found in zip(suite, facts([made["moves"] for made in suite], program), strict=True):
         computed = entry(made["moves"], found)
         if computed is None or {"name": made["name"], **computed} != made:
-            yield f"{made['name']}: the search says {computed if computed else found}."
+            yield f"{made['name']}: the search found {computed if computed else found}."
 
 
 def as_text(suite: list[dict[str, Any]]) -> str:
-    """JSON with one position a line."""
+    """Return JSON with one position on each line."""
     return "[\n" + ",\n".join(json.dumps(made) for made in suite) + "\n]\n"
 
 
@@ -178,10 +178,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Verify or choose."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("command", nargs="?", choices=("verify", "choose"), default="verify")
-    parser.add_argument("found", nargs="?", type=Path, help="for choose: the candidates, from threats find")
+    parser.add_argument("found", nargs="?", type=Path, help="for choose: the candidates that threats find printed")
     options = parser.parse_args(arguments)
     if (options.command == "choose") != (options.found is not None):
-        parser.error("expected choose FOUND, or verify alone")
+        parser.error("expected choose FOUND, or verify without FOUND")
     for program, target in ((THREATS, "build/suite/threats"), (REFERENCE, "build/engines/reference")):
         if not program.exists() and (program == THREATS or options.command == "choose"):
             parser.error(f"expected the program {program}; build it with make {target}")

@@ -1,13 +1,14 @@
-"""The weights of the reference's evaluation, fitted to results: `make fit ARGS="FILE..."`.
+"""Fit the weights of the reference engine's evaluation to the results of games: `make fit ARGS="FILE..."`.
 
-FILE: games of build/teacher/15 (docs/training.md). For each quiet position of theirs `counts.cpp` gives how often each pattern
-stands on the board, and a logistic regression predicts from these counts whether the side to move wins:
+Each FILE contains games of build/teacher/15 (docs/training.md). For each quiet position in them, `counts.cpp` counts how often
+each pattern occurs on the board, and a logistic regression predicts from these counts whether the side to move wins:
 
     log odds  =  a * (sum_p v_p * ((1 + t) * own_p - their_p)  +  r . ready  +  tempo)
 
-It is the evaluation of evaluate.cpp with v = PATTERN_VALUE, t = 1/6, r the four weights of double threats that can be played,
-and tempo = TEMPO. The scale a is free; here it is the one that the weights in use have, so that scores keep their size. Every
-fifth game is held back and judges both. What is printed is rounded and entered into patterns.h and evaluate.cpp by hand.
+The term in parentheses is the evaluation in evaluate.cpp, where v is PATTERN_VALUE, t is 1/6, r contains the four weights of
+double threats that can be played, and tempo is TEMPO. The scale a is arbitrary; it is set to the scale of the weights in use,
+so that scores keep their size. Every fifth game is held out and used to compare the fitted weights with those in use. The
+output is rounded and entered into patterns.h and evaluate.cpp by hand.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ HELD_BACK = 5  # every fifth game
 
 @dataclass(frozen=True)
 class Weights:
-    """Of the evaluation: `values` [6] by PATTERNS, `ready` [4] by READY as they stand in evaluate.cpp, all above 0."""
+    """The weights of the evaluation: `values` [6] in the order of PATTERNS, and `ready` [4] in the order of READY.
+
+    All are positive, as in evaluate.cpp.
+    """
 
     values: np.ndarray
     ready: np.ndarray
@@ -40,28 +44,29 @@ class Weights:
     share: float = 1 / 6
 
     def scores(self, counts: np.ndarray) -> np.ndarray:
-        """[N] of the side to move, for counts [N, 16] as counts.cpp prints them."""
+        """Return the scores [N] for the side to move, given counts [N, 16] as counts.cpp prints them."""
         own, theirs, ready = counts[:, :6] @ self.values, counts[:, 6:12] @ self.values, counts[:, 12:]
         return (1 + self.share) * own - theirs + ready @ (self.ready * [1, -1, 1, -1]) + self.tempo
 
 
 def weights_in_use() -> Weights:
-    """Those of the engine's sources."""
+    """Read the weights from the engine's sources."""
     source = (ENGINE / "patterns.h").read_text() + (ENGINE / "evaluate.cpp").read_text()
     values = re.search(r"PATTERN_VALUE = \{([^}]*)\}", source)
     named = dict(re.findall(r"constexpr int (\w+) = (\d+);", source))
     assert values
     by_pattern = [int(value) for value in values[1].split(",")]
-    fitted = by_pattern[1:7]  # Pattern is NONE, then those of PATTERNS, then OPEN_FOUR and FIVE, which no quiet position has
+    fitted = by_pattern[1:7]  # the enum is NONE, then PATTERNS, then OPEN_FOUR and FIVE, which no quiet position has
     return Weights(np.array(fitted, dtype=float), np.array([float(named[name]) for name in READY]), float(named["TEMPO"]))
 
 
 def fit(counts: np.ndarray, wins: np.ndarray, begin: Weights) -> Weights:
-    """The weights of largest likelihood, on the scale of `begin`.
+    """Return the weights with the largest likelihood, on the scale of `begin`.
 
     Args:
         counts: [N, 16], see counts.cpp.
-        wins: [N] 1 where the side to move has won the game, else 0.
+        wins: [N], 1 where the side to move went on to win the game, else 0.
+        begin: the weights to start from.
     """
     own, theirs, ready = (torch.tensor(counts[:, part], dtype=torch.double) for part in (slice(6), slice(6, 12), slice(12, 16)))
     won = torch.tensor(wins, dtype=torch.double)
@@ -87,7 +92,7 @@ def fit(counts: np.ndarray, wins: np.ndarray, begin: Weights) -> Weights:
 
 
 def scale_of(scores: np.ndarray, wins: np.ndarray) -> float:
-    """Log odds a point of the score, by the largest likelihood: one number, by Newton's method."""
+    """Return the log odds per point of score with the largest likelihood, a single number found by Newton's method."""
     scale = 1e-3
     for _ in range(50):
         odds = 1 / (1 + np.exp(-scale * scores))
@@ -96,14 +101,14 @@ def scale_of(scores: np.ndarray, wins: np.ndarray) -> float:
 
 
 def judged(weights: Weights, counts: np.ndarray, wins: np.ndarray, scale: float) -> tuple[float, float]:
-    """Mean log loss, and the share of positions whose winner the sign of the score tells."""
+    """Return the mean log loss, and the share of positions in which the sign of the score predicts the winner."""
     scores = weights.scores(counts)
     loss = np.mean(np.logaddexp(0, scale * np.where(wins == 1, -scores, scores)))
     return float(loss), float(np.mean((scores > 0) == (wins == 1)))
 
 
 def read_counts(program: Path, games: list[Path]) -> np.ndarray:
-    """What counts.cpp prints for all games, [N, 18]; games of one seed in two files count twice."""
+    """Return what counts.cpp prints for all games, [N, 18]; a game that is in two files counts twice."""
     lines = []
     for path in games:
         with open(path, encoding="utf-8") as file:
@@ -117,10 +122,10 @@ def read_counts(program: Path, games: list[Path]) -> np.ndarray:
 
 
 def main() -> int:
-    """Fit, and print the weights beside those in use."""
+    """Fit the weights and print them beside those in use."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("program", type=Path, help="build/teacher/counts")
-    parser.add_argument("games", type=Path, nargs="+", metavar="FILE", help="games of build/teacher/15")
+    parser.add_argument("games", type=Path, nargs="+", metavar="FILE", help="a file of games by build/teacher/15")
     options = parser.parse_args()
     torch.set_num_threads(1)
     try:
@@ -136,11 +141,11 @@ def main() -> int:
     used = weights_in_use()
     fitted = fit(counts[~held_back], wins[~held_back], used)
     scale = scale_of(used.scores(counts[~held_back]), wins[~held_back])
-    print(f"{len(rows)} quiet positions of {len(np.unique(rows[:, 0]))} games, {held_back.sum()} positions held back\n")
+    print(f"{len(rows)} quiet positions of {len(np.unique(rows[:, 0]))} games, {held_back.sum()} positions held out\n")
     seen = (counts > 0).sum(axis=0)
     rows_of = [*zip(PATTERNS, used.values, fitted.values, seen[:6] + seen[6:12], strict=True)]
     rows_of += [*zip(READY, used.ready, fitted.ready, seen[12:], strict=True), ("TEMPO", used.tempo, fitted.tempo, len(rows))]
-    print(f"{'':20} {'in use':>8} {'fitted':>8} {'seen in':>8}")  # what was seen seldom is known badly
+    print(f"{'':20} {'in use':>8} {'fitted':>8} {'seen in':>8}")  # a weight that was rarely seen is uncertain
     for name, before, after, positions in rows_of:
         print(f"{name:20} {before:8.0f} {after:8.0f} {positions:8}")
     print(f"{'share of the move':20} {used.share:8.3f} {fitted.share:8.3f}")

@@ -1,4 +1,4 @@
-"""Every test of this folder must leave no engine behind."""
+"""Check that no test in this folder leaves an engine running."""
 
 import pytest
 
@@ -12,5 +12,5 @@ def _leaves_no_engine(no_engine_left):
 
 @pytest.fixture
 def ours(engines):
-    """Engines whose games follow from their seeds."""
+    """Engines whose games are determined by their seeds."""
     return tuple(engine_at(str(engines / name)) for name in ("sample", "baseline"))

@@ -1,4 +1,4 @@
-"""Matches for tests: played by real engines, or read from records without any engine."""
+"""Matches for tests: played by real engines, or made of prepared records without any engine."""
 
 from arena.engine.engine_process import EngineSpec
 from arena.match.match import ThreadRunner, play_match
@@ -14,7 +14,7 @@ def played(setup, **options):
 
 
 def record_of(index, *, winner=0, decided=True, move_s=(1.0, 1.0), withheld_s=(0.0, 0.0)):
-    """A game in which agent 0 plays black."""
+    """Make the record of a game in which agent 0 plays black."""
     termination = Termination.FIVE if decided else Termination.UNDECIDED
     return GameRecord(
         index=index,
@@ -37,7 +37,7 @@ def record_of(index, *, winner=0, decided=True, move_s=(1.0, 1.0), withheld_s=(0
 
 
 def runner_of(*games):
-    """A runner that yields those of these games that it is asked to play."""
+    """Make a runner that yields the given games whose numbers it is asked to play."""
 
     def play(tasks):
         asked = {task.index for task in tasks}

@@ -1,7 +1,8 @@
-// A small engine of the Gomocup (Piskvork) pipe protocol, written for the tests: `pbrain [FAULT [ANSWER]]`.
+// A small engine for the Gomocup (Piskvork) pipe protocol, written for the tests: `pbrain [FAULT [ANSWER]]`.
 //
-// It plays by windows of five: a window with stones of only one colour adds to the value of its points, the more stones the
-// more. It writes messages between its moves as such engines do. FAULT breaks the protocol at move number ANSWER (from 1).
+// It scores windows of five: a window with stones of only one colour adds to the value of its points, and it adds more the more
+// stones it has. Between its moves the engine writes messages, as such engines do. FAULT says how to break the protocol at move
+// number ANSWER (from 1).
 
 #include <array>
 #include <cstdio>
@@ -15,8 +16,8 @@
 namespace {
 
 constexpr int MOST = 30;
-constexpr std::array<long, 6> OWN = {1, 12, 150, 2000, 100000, 0};  // by own stones in a window without the opponent's
-constexpr std::array<long, 6> OTHER = {0, 8, 100, 1400, 30000, 0};  // by the opponent's stones in a window without own ones
+constexpr std::array<long, 6> OWN = {1, 12, 150, 2000, 100000, 0};  // by own stones in a window without opposing ones
+constexpr std::array<long, 6> OTHER = {0, 8, 100, 1400, 30000, 0};  // by opposing stones in a window without own ones
 
 int size = 0;
 int board[MOST][MOST];  // 0 empty, 1 own, 2 the opponent's
@@ -34,7 +35,7 @@ void clear() {
     }
 }
 
-/// What a stone on an empty point is worth to both sides together.
+/// Return the value of a stone on an empty point, added up for both sides.
 long worth(int x, int y) {
     static const int STEPS[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
     long sum = -2L * (std::abs(2 * x - size + 1) + std::abs(2 * y - size + 1));  // points near the middle first
@@ -78,7 +79,7 @@ std::pair<int, int> best_point() {
 
 void say(const std::string &text) { std::cout << text << std::flush; }
 
-/// Break the protocol in the way that FAULT names; returns whether that took the place of the answer.
+/// Break the protocol as FAULT says and return whether that replaced the answer.
 bool misbehave() {
     if (fault == "silent") {
         say("ERROR my tables are broken\n");
@@ -145,7 +146,7 @@ void start(const std::string &command, std::istringstream &words) {
     say(fault == "silent_start" ? "MESSAGE thinking about it\n" : "OK - ready\n");
 }
 
-/// Carry a command out; returns whether it was answered by a move.
+/// Carry out a command and return whether the answer was a move.
 bool obey(const std::string &command, std::istringstream &words, std::ofstream &log) {
     int x = 0;
     int y = 0;

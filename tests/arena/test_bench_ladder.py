@@ -1,4 +1,4 @@
-"""The ladder plays the missing games and says if the engines are not in the named order."""
+"""The ladder plays the missing games and reports if the engines are not in the given order."""
 
 import subprocess
 import sys

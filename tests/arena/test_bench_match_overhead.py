@@ -1,4 +1,4 @@
-"""The bench runs and its referees play the same games; their speed does not matter here."""
+"""The benchmark runs, and its referees play the same games; their speed does not matter here."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The clock: CPU time of everything an engine runs, none while the opponent thinks, and an end to engines that sleep."""
+"""The clock counts the CPU time of everything an engine runs, allows none on the opponent's time, and ends idle engines."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ def process(fault, at=1, **limits):
 def test_cpu_time_of_the_engine_and_of_its_children_is_counted(fault):
     with process(fault) as playing:
         playing.ask(SWAP)
-        # A child's time is known in ticks of 10 ms once it has been waited for.
+        # Once a child has been waited for, its time is known only in ticks of 10 ms.
         assert THOUGHT_S - 0.02 <= playing.spent.cpu_s < THOUGHT_S + 0.3
         playing.ask((0, 0))
         assert playing.spent.cpu_s < 0.2
@@ -51,7 +51,7 @@ def test_thinking_beyond_the_limit_loses_and_the_sentence_tells_both_clocks():
 
 @withheld_is_known
 def test_a_busy_core_makes_no_answer_late_by_either_clock(busy_core):
-    """With four other programs on the core, 0.4 s of CPU time take about 2 s."""
+    """With four other programs on the core, 0.4 s of CPU time takes about 2 s."""
     with process("think", move_s=0.7, wall_cap_s=0.9) as playing:
         playing.ask(SWAP)
         spent = playing.spent
@@ -64,7 +64,7 @@ def test_a_busy_core_makes_no_answer_late_by_either_clock(busy_core):
 def test_one_that_sleeps_on_a_busy_core_is_late_all_the_same(busy_core, fault):
     with process(fault, move_s=0.6, wall_cap_s=1.0) as playing, pytest.raises(EngineFailure) as failure:
         playing.ask(SWAP)
-    assert failure.value.termination == "timeout" and "1 s of wall clock" in str(failure.value)
+    assert failure.value.termination == "timeout" and "1 s of wall-clock time" in str(failure.value)
     assert playing.spent.wall_s - playing.spent.withheld_s > 0.95
 
 
@@ -110,8 +110,8 @@ def test_the_same_answer_is_late_by_the_wall_clock(busy_core):
 def test_one_that_sleeps_ends_at_the_cap_of_wall_clock_time():
     with process("late", move_s=0.2) as playing, pytest.raises(EngineFailure) as failure:
         playing.ask(SWAP)
-    assert 1.3 < playing.spent.wall_s < 30  # it would have slept for a minute
-    assert "1.4 s of wall clock, of which it computed for 0.0" in str(failure.value)
+    assert 1.3 < playing.spent.wall_s < 30  # without the cap it would have slept for a minute
+    assert "1.4 s of wall-clock time, during which it computed for 0.0" in str(failure.value)
 
 
 @pytest.mark.parametrize(("fault", "at_least"), [("ponder", 0.03), ("daemon", 0.03), ("wiped", 0.03), ("none", 0.0)])
@@ -121,7 +121,7 @@ def test_nobody_thinks_on_the_opponents_time(fault, at_least):
         tree.resume()
         before = tree.cpu_s()
         time.sleep(0.3)
-        assert tree.cpu_s() - before >= at_least  # it would think, and be seen thinking
+        assert tree.cpu_s() - before >= at_least  # if it could think here, the clock would see it
         tree.stop()
         before = tree.cpu_s()
         time.sleep(0.5)
@@ -140,7 +140,7 @@ def test_memory_beyond_the_limit_is_refused():
 def test_games_side_by_side_are_given_different_cores():
     cores = sorted(os.sched_getaffinity(0))
     with one_core() as first, one_core() as second:
-        assert first in [*cores, None] and (second != first or first is None)  # None: another match has them
+        assert first in [*cores, None] and (second != first or first is None)  # None: another match has all cores
         assert second is None or os.sched_getaffinity(0) == {second}
     assert sorted(os.sched_getaffinity(0)) == cores
 

@@ -1,4 +1,4 @@
-"""What a match says: textbook values, clusters, and the coverage of the interval when games depend on each other."""
+"""The statistics of a match: textbook values, clusters, and the coverage of the interval if games depend on each other."""
 
 import itertools
 import json
@@ -25,7 +25,7 @@ from arena.statistics.estimates import (
 
 
 def games(*values, **keys):
-    """Games with these values; each keyword is a list with one entry for each game."""
+    """Make games with these values; each keyword argument is a list with one entry per game."""
     return [GameResult(value, **{name: entries[i] for name, entries in keys.items()}) for i, value in enumerate(values)]
 
 
@@ -176,9 +176,9 @@ def test_pairs_are_counted_by_their_points():
 
 
 def nearly_deterministic_match(rng, openings, rate, correlation, draws, paired):
-    """64 games out of fixed outcomes, two for each opening, drawn once from engines of this true rate.
+    """Make a match of 64 games whose outcomes are fixed: two for each opening, drawn once for engines with this true rate.
 
-    Outcomes come from normal variables: the two colours of an opening share a part of theirs (with the sign of correlation).
+    Outcomes come from normal variables. Those of the two colours of an opening share a part, with the sign of `correlation`.
     """
     shared, own = math.sqrt(abs(correlation)), math.sqrt(1 - abs(correlation))
     common = rng.standard_normal(openings)
@@ -204,7 +204,7 @@ def nearly_deterministic_match(rng, openings, rate, correlation, draws, paired):
         (49, 0.9, 0.5, 0.0, True, 0.92),
         (49, 0.8, -0.9, 0.0, True, 1.0),
         (25, 0.6, 0.0, 0.0, False, 0.85),
-        (1000, 0.5, -0.9, 0.0, True, 1.0),  # hardly a repetition: pairs alone
+        (1000, 0.5, -0.9, 0.0, True, 1.0),  # hardly any repetitions: tests the pairs alone
     ],
 )
 def test_the_interval_covers_the_true_rate_where_the_naive_one_does_not(

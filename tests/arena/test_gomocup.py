@@ -1,4 +1,4 @@
-"""Gomocup engines at either seat, and course engines under a Gomocup manager."""
+"""Gomocup engines in either seat, and course engines under a Gomocup manager."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ INFORMATION = [
 
 @pytest.fixture
 def windows(pbrain, tmp_path):
-    """Makes specs of the Gomocup engine; what one is told goes to its log."""
+    """Return a function that makes specs of the Gomocup engine, which logs every line that it receives."""
 
     def make(fault="none", at=2, log=None):
         env = {} if log is None else {"PBRAIN_LOG": str(tmp_path / log)}
@@ -86,10 +86,10 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
 @pytest.mark.parametrize(
     ("fault", "at", "black", "termination", "words"),
     [
-        ("silent", 2, True, "timeout", "it said last 'ERROR my tables are broken'"),
+        ("silent", 2, True, "timeout", "its last comment was 'ERROR my tables are broken'"),
         ("silent", 1, False, "timeout", "gave no answer within 0.4 s"),
         ("crash", 2, False, "crash", "SIGABRT"),
-        ("exit", 2, True, "crash", "exit code 3; it said last 'MESSAGE I leave'"),
+        ("exit", 2, True, "crash", "exit code 3; its last comment was 'MESSAGE I leave'"),
         ("words", 2, True, "malformed", "instead of x,y"),
         ("no_comma", 2, False, "malformed", "instead of x,y"),
         ("three_numbers", 2, True, "malformed", "instead of x,y"),
@@ -100,7 +100,7 @@ def test_an_engine_without_restart_is_started_again(windows, tmp_path):
         ("swap", 2, False, "illegal_move", '"-1,-1", which is off the board'),
         ("corner", 1, True, "illegal_opening", "outside the central 7x7"),
         ("no_start", 1, True, "init_failed", "'ERROR this size is not for me' instead of OK to START 15"),
-        ("silent_start", 1, False, "init_failed", "it said last 'MESSAGE thinking about it'"),
+        ("silent_start", 1, False, "init_failed", "its last comment was 'MESSAGE thinking about it'"),
     ],
 )
 def test_a_misbehaving_engine_loses_by_the_same_names(windows, fault, at, black, termination, words):
@@ -148,7 +148,7 @@ def test_games_at_either_seat_end_by_the_rules(pbrain, engines, opponent, plays)
 
 
 def converse(text, *engine, **env):
-    """The adapter's lines and exit code for a manager's commands."""
+    """Return the adapter's output lines and exit code for a manager's commands."""
     command = [sys.executable, "-m", "arena.engine.gomocup", *map(str, engine)]
     done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=ROOT, timeout=30, env={**os.environ, **env})
     assert "Traceback" not in done.stderr
@@ -272,7 +272,7 @@ def test_an_adapter_that_is_killed_leaves_no_engine(engines, number):
     assert eventually(lambda: all(is_dead(int(child)) for child in children))
 
 
-# ------------------------------------------------------------------- the whole way: course engine, adapter, arena
+# ------------------------------------------------------------------- end to end: course engine, adapter, arena
 
 
 def test_a_course_engine_behind_the_adapter_plays_in_the_arena(engines):

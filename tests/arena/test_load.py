@@ -24,7 +24,7 @@ pytestmark = [
 @pytest.mark.parametrize(
     ("fault", "termination"),
     [
-        ("think", "five"),  # 0.4 s of CPU time, about 2 s of wall clock
+        ("think", "five"),  # 0.4 s of CPU time, about 2 s of wall-clock time
         ("child_thinks", "five"),
         ("flood_stderr", "five"),
         ("late", "timeout"),

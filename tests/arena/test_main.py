@@ -1,4 +1,4 @@
-"""`python -m arena`: a recorded game is played again, and the machine is timed."""
+"""`python -m arena` replays recorded games and times the machine."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ def test_a_recorded_game_is_played_again_and_a_difference_is_named(ours, tmp_pat
     game["moves"][2] = [0, 0]
     file.write_text("\n".join([lines[0], lines[1], json.dumps(game)]) + "\n")
     assert arena.main(["replay", str(file), str(index)]) == 1
-    assert "They differ from ply 3 on" in capsys.readouterr().out
+    assert "The games differ from ply 3 on" in capsys.readouterr().out
     assert arena.main(["replay", str(file), "9"]) == 2
     assert arena.main(["replay", str(tmp_path / "nothing"), "0"]) == 2
     assert capsys.readouterr().err.count("\n") == 2
@@ -46,7 +46,7 @@ def test_a_game_that_went_otherwise_is_repeated_on_a_busy_machine_and_load_is_na
     monkeypatch.setattr(arena, "play_game", lambda task: tasks.append(task) or other)
     assert arena.main(["replay", str(file), "0"]) == 1
     said = capsys.readouterr().out
-    assert len(tasks) == (1 + REPEATS if busy_now else 1) and "They differ from ply 2 on" in said
+    assert len(tasks) == (1 + REPEATS if busy_now else 1) and "The games differ from ply 2 on" in said
     assert "When it was recorded other programs withheld 80 % of the time, which may be why." in said
     assert ("Now other programs withheld 80 %" in said) == busy_now
 

@@ -1,4 +1,4 @@
-"""Matches as a whole: openings in pairs, the rule that ends one, games that could not be decided, a busy machine."""
+"""Whole matches: paired openings, stopping rules, undecided games, and a busy machine."""
 
 import random
 from dataclasses import replace
@@ -53,7 +53,7 @@ def test_pairs_are_counted_apart_from_games(ours):
 
 
 def record(index, winner, moves=(), refused=""):
-    """A game of a match in which agent 0 is always black."""
+    """Make a game of a match in which agent 0 is always black."""
     return GameRecord(
         index, 0, winner, Termination.FIVE, None, "", moves, (), (), (), ("a", "b"), 1, None, 15, False, 0.0, refused=refused
     )
@@ -100,7 +100,7 @@ def test_each_game_and_seat_has_a_seed_of_its_own(tmp_path):
 
 
 def in_any_order(tasks):
-    """A runner whose games end in a random order."""
+    """Make a runner whose games end in a random order."""
     tasks = list(tasks)
     random.Random(3).shuffle(tasks)
     yield from (play_game(task) for task in tasks)

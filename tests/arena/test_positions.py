@@ -1,4 +1,4 @@
-"""The suite of positions: its data, and engines that take positions and that do not."""
+"""The suite of positions: its data, engines that can set up positions, and engines that cannot."""
 
 import os
 import subprocess
@@ -55,7 +55,7 @@ def solved(program, limits=None, kind=None):
 
 def test_the_reference_solves_nearly_all_and_the_sample_hardly_any(engines):
     right, of = solved(engines / "reference")
-    assert right >= of - 4  # it looks at a clock
+    assert right >= of - 4  # some slack, since the engine looks at a clock
     assert solved(engines / "sample")[0] <= 4
 
 
@@ -66,7 +66,7 @@ def test_the_baseline_solves_some(engines):
 
 @pytest.mark.parametrize("name", PLAYERS)
 def test_an_engine_in_a_position_knows_whose_stones_are_whose(engines, name):
-    """Either colour can make five, in a position in which the engine chose none of the stones."""
+    """Both colours can make five, in a position in which the engine did not choose any of the stones."""
     four, scattered = [[4, 7], [5, 7], [6, 7], [7, 7]], [[12, 12], [10, 2], [13, 3], [2, 13], [0, 0]]
     black = [point for pair in zip(four, scattered[:4], strict=True) for point in pair]
     white = [*(point for pair in zip(scattered[:4], four, strict=True) for point in pair), scattered[4]]
@@ -82,7 +82,7 @@ def test_an_engine_in_a_position_knows_whose_stones_are_whose(engines, name):
 def test_the_sample_moves_on_empty_points_of_a_position(engines, side):
     full = [(x, y) for x in range(15) for y in range(15)]
     free, moves = (14, 14), []
-    # All points but a few, without five in a row: colours by the pattern of two columns, shifted from row to row.
+    # Fill all but a few points without five in a row: colours alternate every two columns, with a shift from row to row.
     black = [p for p in full if (p[0] // 2 + p[1]) % 2 == 0 and p != free][: 110 - side]
     white = [p for p in full if (p[0] // 2 + p[1]) % 2 == 1 and p != free][: 110 - side]
     for pair in zip(black, white, strict=True):
@@ -122,7 +122,7 @@ def test_a_gomocup_engine_is_told_the_position_by_board(pbrain):
 
 @pytest.fixture
 def plain(tmp_path):
-    """An engine from before positions were introduced."""
+    """Build an engine as it was before positions were introduced."""
     source, program = tmp_path / "plain.cpp", tmp_path / "plain"
     source.write_text(
         '#include "AIController.h"\n'
@@ -142,7 +142,11 @@ def judge(*arguments):
 def test_an_engine_that_takes_no_positions_is_refused(plain):
     done = judge("--suite", plain)
     assert done.returncode == 2 and done.stdout == ""
-    assert "does not take positions" in done.stderr and "ai_set_stone" in done.stderr and done.stderr.count("\n") == 1
+    assert (
+        "expected an engine that can set up positions" in done.stderr
+        and "ai_set_stone" in done.stderr
+        and done.stderr.count("\n") == 1
+    )
 
 
 def script(tmp_path, body, name="engine"):
@@ -175,7 +179,7 @@ def test_a_right_answer_is_solved_and_any_other_is_not(tmp_path):
     for answer, verdict in ((right, True), (wrong, False)):
         spec = parse_agent(script(tmp_path, TAKES + f"print(*{answer}, flush=True)"))
         assert attempt(spec, position, Limits()).solved is verdict
-    # An answer that would be right but came too late does not count.
+    # A correct answer that comes too late does not count.
     made = attempt(spec, position, Limits())
     assert not replace(made, answer=right, fault="timeout").solved
 
@@ -201,7 +205,7 @@ def test_a_position_is_drawn_with_what_is_right():
     position = find_position("trap-01")
     done = judge("--show", "trap-01")
     assert done.returncode == 0 and done.stdout.count("X") > 5
-    assert f"Right: {position.answers[0][0]} {position.answers[0][1]}" in done.stdout
+    assert f"Correct: {position.answers[0][0]} {position.answers[0][1]}" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A process tree knows all its members at all times, although it searches the whole list only after one was created."""
+"""A process tree always knows all its members, although it searches all processes only after one has been created."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from arena.engine.process import ProcessTree, has_cpu_clock, is_dead
 
 pytestmark = pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show other programs' processes")
 
-# At each line it starts a child that has left its session and has no environment, and then says so.
+# For each line of input, start a child in a session of its own, without any environment, and print its process id.
 FORKS = 'while read line; do setsid env -i sleep 60 </dev/null >/dev/null 2>&1 & echo "$!"; done'
 
 
@@ -48,7 +48,7 @@ def test_a_child_is_a_member_at_the_next_look_however_many_looks_found_nothing_n
 
 def test_looks_at_an_idle_tree_do_not_read_the_whole_list(tree, monkeypatch):
     reads = []
-    monkeypatch.setattr(process, "_newest", lambda: b"7")  # nobody creates a process, on whatever machine this runs
+    monkeypatch.setattr(process, "_newest", lambda: b"7")  # no new processes, whatever else runs on this machine
     settle(tree)
     monkeypatch.setattr(process, "process_ids", lambda: reads.append(1) or {tree.popen.pid})
     tree._scanned_s = time.monotonic()
@@ -75,7 +75,7 @@ def test_the_kill_finds_a_child_that_no_look_has_seen(tree):
 
 
 def test_one_seen_while_it_is_being_loaded_is_known_later(monkeypatch):
-    """Its environment is empty at that moment, as if it were nobody's."""
+    """At that moment its environment is empty, so the process seems to belong to no tree."""
     loading = [True]
     mark = process.environment_mark
     monkeypatch.setattr(process, "environment_mark", lambda pid: None if loading[0] else mark(pid))
@@ -83,7 +83,7 @@ def test_one_seen_while_it_is_being_loaded_is_known_later(monkeypatch):
     tree = ProcessTree(["/bin/sh", "-c", FORKS.replace("env -i ", "")], env={"PATH": os.defpath})
     child = child_of(tree)
     assert child not in tree.members()
-    while not (read_file(f"/proc/{child}/cmdline").startswith(b"sleep") and mark(child)):  # it is loaded three times
+    while not (read_file(f"/proc/{child}/cmdline").startswith(b"sleep") and mark(child)):  # it execs other programs first
         time.sleep(0.001)
     loading[0] = False
     assert child in tree.members()

@@ -1,4 +1,4 @@
-"""Games as Ray tasks: the same games as threads play, on two nodes, with a node, a worker and the match itself killed."""
+"""Games as Ray tasks are the games that threads play, on two nodes, even if a node, a worker or the match itself is killed."""
 
 import importlib.util
 import json
@@ -28,7 +28,7 @@ LIMITS = Limits(move_s=10, init_s=30, wall_cap_s=60)
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
 
 
-# Thinks for a fifth of a second a move, makes five in a column of its own, and leaves a child that has left its session.
+# Think for a fifth of a second per move, make five in one column, and leave behind a child in a session of its own.
 SLOW = """
 import subprocess, sys, time
 subprocess.Popen(["sleep", "60"], start_new_session=True)
@@ -42,12 +42,12 @@ for y in range(4, 9):
 
 
 def slow(folder):
-    """An engine whose games take two seconds, known by the test's folder."""
+    """Make an engine whose games take two seconds and which can be recognised by the test's folder."""
     return EngineSpec(path="slow", command=(sys.executable, "-S", "-c", SLOW), env={"OF_TEST": str(folder)})
 
 
 def engines_of(folder):
-    """Processes that the test of this folder has started as engines; they name it in a path or in the environment."""
+    """Return the engines that the test with this folder has started; their command line or environment names the folder."""
     found = []
     for pid in process_ids():
         with suppress(OSError):
@@ -71,11 +71,11 @@ def essence(result):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Two nodes of one CPU each on this machine."""
+    """Start a cluster of two nodes with one CPU each on this machine."""
     from ray.cluster_utils import Cluster
 
     quick = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 2000}
-    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}  # so that a dead node is soon known to be so
+    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}  # so that the death of a node is noticed soon
     nodes = Cluster(initialize_head=True, head_node_args=head)
     nodes.add_node(num_cpus=1)
     yield nodes
@@ -136,7 +136,7 @@ def test_an_address_at_which_another_program_answers_is_one_sentence():
 def test_ray_plays_the_games_that_threads_play(engines, cluster, tmp_path, monkeypatch):
     os.symlink(engines, tmp_path / "here")
     monkeypatch.chdir(tmp_path)
-    agents = (EngineSpec("here/sample"), EngineSpec("./here/baseline"))  # paths that mean something in this folder alone
+    agents = (EngineSpec("here/sample"), EngineSpec("./here/baseline"))  # relative paths, which are valid only in this folder
     setup = MatchSetup(agents, 4, 11, LIMITS, openings="all49")
     by_ray = play_match(setup, RayRunner(None, cluster.address))
     assert essence(by_ray) == essence(play_match(setup, ThreadRunner(2)))
@@ -165,7 +165,7 @@ def test_a_match_that_is_ended_early_ends_its_games(cluster, tmp_path):
     with closing(RayRunner(None, cluster.address)(tasks)) as games:
         next(games)
         until(lambda: engines_of(tmp_path))
-    assert engines_of(tmp_path) == []  # at once: nothing has to be waited for
+    assert engines_of(tmp_path) == []  # at once, without waiting
 
 
 # --------------------------------------------------------------------------------------------------- what dies
@@ -234,7 +234,7 @@ def test_a_match_killed_with_its_driver_goes_on_and_leaves_no_engine(cluster, en
     before = read_records(file)[1]
     done = subprocess.run([*evaluate, "--resume", str(file), *by_ray], cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr and "ray" not in done.stderr.lower()  # its log would drown the progress bar
+    assert "Traceback" not in done.stderr and "ray" not in done.stderr.lower()  # Ray's log would drown out the progress bar
     subprocess.run([*evaluate, *match, "--json", str(whole)], check=True, **quiet)
     after = read_records(file)[1]
     assert {index: after[index] for index in before} == before and 2 <= len(before) < 6

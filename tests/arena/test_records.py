@@ -1,4 +1,4 @@
-"""A match on disk: what a kill leaves is continued, and what does not belong to it is refused."""
+"""The records of a match: a killed match can be continued, and files that do not belong to the match are refused."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ def test_a_killed_match_goes_on_and_repeats_nothing(tmp_path):
     setup = MatchSetup((misbehaving("win"), misbehaving()), 3, 1, LIMITS)
     whole = play_match(setup, ThreadRunner(1), records=Records(file, setup))
     lines = file.read_text().splitlines(keepends=True)
-    file.write_text("".join(lines[:2]) + lines[2][:40])  # as a kill in the middle of a write leaves it
+    file.write_text("".join(lines[:2]) + lines[2][:40])  # as if killed in the middle of a write
     again = play_match(setup, ThreadRunner(1), records=Records(file, setup), on_game=played.append)
     assert len(played) == 3 and played[0] == whole.games[0]
     assert [g.moves for g in again.games] == [g.moves for g in whole.games]

@@ -1,4 +1,4 @@
-"""The referee: engines that misbehave, games that cannot be decided, and what a record says."""
+"""The referee: misbehaving engines, undecided games, and the content of a record."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def test_the_answer_that_loses_the_game_is_recorded_beside_the_moves(fault, at, 
     assert game.refused == refused and len(game.moves) == (0 if at == 1 or fault == "early_word" else 2)
     data = game.to_json()
     assert GameRecord.from_json(data) == game
-    del data["refused"]  # older records lack it
+    del data["refused"]  # older records do not have this field
     assert GameRecord.from_json(data) == replace(game, refused="")
 
 
@@ -79,7 +79,7 @@ def test_a_noisy_engine_plays_on_and_leaves_nothing(fault):
 def test_a_legal_swap_is_no_forfeit_and_the_win_belongs_to_the_right_process():
     game = play_game(GameTask(misbehaving("win"), misbehaving("swap", 2), LIMITS))
     assert game.swapped and game.moves[3] == SWAP
-    # Black's first two stones went to white by the swap; black went on to make five of its own.
+    # The swap gave black's first two stones to white; black went on to make five.
     assert (game.termination, game.faulty) == ("five", None)
     own = [move for ply, move in enumerate(game.moves) if ply % 2 == 0]
     assert game.winner == 0 and len(own) > 5
@@ -92,14 +92,14 @@ def test_a_program_that_is_missing_fails_at_init():
 
 @pytest.fixture
 def starved(monkeypatch):
-    """A machine so busy that an answer is doubtful after 0.3 s."""
+    """Simulate a machine so busy that an answer is doubtful after 0.3 s."""
     monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
 
 
 def test_a_doubtful_answer_is_nobodys_loss_after_the_game_was_played_again(starved):
     game = play_game(GameTask(misbehaving("win"), misbehaving("late", 2), seed=3))
     assert (game.termination, game.winner, game.faulty, game.is_decided) == ("undecided", None, None, False)
-    assert game.repeats == REPEATS and game.detail.startswith("white gave no answer within 0.3 s of wall clock")
+    assert game.repeats == REPEATS and game.detail.startswith("white gave no answer within 0.3 s of wall-clock time")
     assert len(game.moves) == 3 and len(game.move_s) == len(game.withheld_s) == 4
     assert GameRecord.from_json(json.loads(json.dumps(game.to_json()))) == game
 

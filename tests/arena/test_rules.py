@@ -1,4 +1,4 @@
-"""The rules of a match game: five in a row, the opening, the swap, and the lines of the protocol."""
+"""The rules of a game in a match: five in a row, the opening, the swap, and the lines of the protocol."""
 
 import pytest
 

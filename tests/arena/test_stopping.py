@@ -1,4 +1,4 @@
-"""The stopping rules err no more often than promised: counted exactly if possible, simulated otherwise."""
+"""The stopping rules err no more often than promised; errors are counted exactly if possible and simulated otherwise."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ def results(values, linked=False):
 
 
 def play(rule, games):
-    """The number of games that the rule needed, and its sentence or None."""
+    """Return the number of games that the rule needed, and the reason it gave or None."""
     for number, game in enumerate(games, 1):
         if (reason := rule.add(game)) is not None:
             return number, reason
@@ -34,13 +34,13 @@ def play(rule, games):
 
 
 def drawn(rng, rate, draws=0.0):
-    """The value of one game, drawn with this mean."""
+    """Draw the value of one game from a distribution with this mean."""
     u = rng.random()
     return 1.0 if u < rate - draws / 2 else 0.5 if u < rate + draws / 2 else 0.0
 
 
 def at_most(errors, runs, promised):
-    """Whether the number of errors is compatible with a probability of at most `promised`; wrongly denied 1 time in 1000."""
+    """Return whether the errors are compatible with a probability of at most `promised`; falsely denied 1 time in 1000."""
     return errors <= runs * promised + 3.1 * math.sqrt(runs * promised * (1 - promised))
 
 
@@ -99,7 +99,7 @@ def test_the_match_interval_holds_what_is_possible_and_ends_at_the_truth(linked)
 
 @pytest.mark.parametrize(("planned", "values", "linked"), [(12, (0, 1), False), (8, (0, 0.5, 1), False), (12, (0, 1), True)])
 def test_the_match_interval_ever_misses_the_final_mean_as_seldom_as_promised_by_exact_count(planned, values, linked):
-    """Every match of this length, weighted by its probability at many rates of the two colours."""
+    """Enumerate all matches of this length and weight them by their probability at many rates of the two colours."""
     alpha, matches = 0.25, []
     for outcome in itertools.product(values, repeat=planned):
         sequence, final, missed = MatchSequence(planned, linked=linked, alpha=alpha), Fraction(sum(outcome)) / planned, False
@@ -122,7 +122,7 @@ def test_the_match_interval_ever_misses_the_final_mean_as_seldom_as_promised_by_
 
 
 def test_a_match_that_cannot_change_its_points_ends_without_error():
-    # With 1 point, won at a score rate of .9: after 7 losses of 64 it is gone, whatever comes.
+    # The only point requires a score rate of .9, so after 7 losses in 64 games it is out of reach.
     rule = Decided(SHIFTED, 1, 64, alpha=1e-9)
     number, reason = play(rule, results([0] * 7 + [1] * 57))
     assert (number, rule.points) == (7, 0)
@@ -176,7 +176,7 @@ def test_a_match_of_pairs_and_single_games_is_refused():
 @pytest.mark.parametrize(
     ("full", "black", "white", "draws", "linked"),
     [
-        (3, 0.6, 0.6, 0.0, False),  # at an edge between two points
+        (3, 0.6, 0.6, 0.0, False),  # at the edge between two numbers of points
         (3, 0.9, 0.9, 0.0, False),
         (3, 0.95, 0.75, 0.0, True),
         (30, 0.95, 0.95, 0.0, False),
@@ -186,7 +186,7 @@ def test_a_match_of_pairs_and_single_games_is_refused():
 def test_points_given_early_differ_from_those_of_all_games_as_seldom_as_promised(full, black, white, draws, linked):
     rng, runs, wrong, early = Random(5), 200, 0, 0
     for _ in range(runs):
-        if linked:  # the two games of a pair share their luck
+        if linked:  # the two games of a pair depend on each other
             luck = [rng.random() for _ in range(16) for _ in (0, 1)]
             values = [float(u < (black, white)[i % 2]) for i, u in enumerate(luck)]
         else:
@@ -198,7 +198,7 @@ def test_points_given_early_differ_from_those_of_all_games_as_seldom_as_promised
     assert at_most(wrong, runs, 0.1) and early
 
 
-@pytest.mark.parametrize("rate", [0.47, 0.7, 0.86])  # with 2 points the edges are .45 and .9
+@pytest.mark.parametrize("rate", [0.47, 0.7, 0.86])  # with 2 points, the edges are .45 and .9
 def test_points_of_the_true_rate_are_wrong_as_seldom_as_promised(rate):
     rng, runs, wrong, ended = Random(6), 100, 0, 0
     for _ in range(runs):

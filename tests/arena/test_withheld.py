@@ -1,4 +1,4 @@
-"""What counts as withheld: waiting for a core, once however many threads wait, but not sleeping."""
+"""Waiting for a core counts as withheld time, once however many threads wait; sleeping does not."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ input()
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that stands still until it is set, on a system that counts run delays."""
+    """Provide a clock that stands still until it is set, on a system that counts run delays."""
     now = [100.0]
     monkeypatch.setattr(withheld, "monotonic", lambda: now[0])
     monkeypatch.setattr(withheld, "has_run_delays", lambda: True)
@@ -39,9 +39,9 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def looks(clock, monkeypatch):
-    """Makes one look after the other, 0.2 s apart, at threads with these run delays; gives what is withheld by then.
+    """Look repeatedly, every 0.2 s, at threads with these run delays; return the withheld seconds at the end.
 
-    `cpu` is the CPU time of the program by each look.
+    `cpu` is the CPU time of the program up to each look.
     """
 
     def make(*delays, begin=None, cpu=()):
@@ -70,10 +70,10 @@ def test_threads_that_wait_at_the_same_time_wait_once(looks):
 
 
 def test_threads_that_wait_for_each_other_earn_no_time_to_sleep(looks):
-    """Four of them share a core for 0.4 s, each of them waiting for three quarters of it, and then all sleep."""
+    """Four threads share a core for 0.4 s, so that each waits for three quarters of that time; then all sleep."""
     waiting, done = dict.fromkeys(range(4), 0.15), dict.fromkeys(range(4), 0.3)
     assert looks(waiting, done, done, done, cpu=(0.2, 0.4, 0.4, 0.4)) == 0
-    lumps = [{1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.4}, {1: 0.6, 2: 0.4}]  # told when the waits are over
+    lumps = [{1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.4}, {1: 0.6, 2: 0.4}]  # reported when the waits are over
     assert looks(*lumps, begin={1: 0.0, 2: 0.0}, cpu=(0.2, 0.4, 0.6, 0.8)) == 0
 
 
@@ -91,7 +91,7 @@ def test_a_wait_is_counted_whole_when_it_ends_long_after_the_last_look(looks):
 
 
 def test_waits_that_go_on_at_every_look_are_counted_whole(looks):
-    """What is told at a look is now less than the time since the one before, and now more."""
+    """The delay reported at a look is sometimes less and sometimes more than the time since the previous look."""
     assert looks({1: 0.15}, {1: 0.36}, {1: 0.54}, {1: 0.75}) == 0.75
 
 
@@ -114,19 +114,19 @@ def test_another_thread_under_the_number_of_one_that_ended_begins_at_nothing(loo
 
 
 def cores(**seconds):
-    """Core -> seconds from `c0=(busy, stolen, all)`."""
+    """Return core number -> times, from arguments such as `c0=(busy, stolen, all)`."""
     return {int(name[1:]): Core(*values) for name, values in seconds.items()}
 
 
 @pytest.mark.parametrize(
     ("now", "cpu_s", "most"),
     [
-        (cores(c0=(8.0, 0.0, 8.0)), 2.0, 6.0),  # others had the core but for what it had itself
-        (cores(c0=(2.0, 0.0, 8.0)), 2.0, 0.0),  # the core was idle but for itself
+        (cores(c0=(8.0, 0.0, 8.0)), 2.0, 6.0),  # other programs had the core whenever the program itself did not
+        (cores(c0=(2.0, 0.0, 8.0)), 2.0, 0.0),  # the core was idle except for the program itself
         (cores(c0=(8.0, 0.0, 8.0), c1=(0.5, 0.0, 8.0)), 0.0, 0.5),  # the second core was free
         (cores(c0=(8.0, 0.0, 8.0), c1=(8.0, 0.0, 8.0)), 2.0, 7.0),
         ({}, 2.0, 8.0),  # nothing is known
-        (cores(c0=(0.0, 0.0, 0.0)), 2.0, 8.0),  # an imitation whose numbers stand still
+        (cores(c0=(0.0, 0.0, 0.0)), 2.0, 8.0),  # an emulated /proc whose numbers stand still
     ],
 )
 def test_without_run_delays_no_more_is_withheld_than_others_can_have_had(clock, monkeypatch, now, cpu_s, most):
@@ -174,7 +174,7 @@ def test_threads_that_have_ended_were_seen_waiting_and_sleepers_were_not(busy_co
             said = program.stdout.read()
         passed_s = time.monotonic() - started
         waited_s = tree.withheld.seconds(0.5, exact=False)
-        assert passed_s > 1.0  # half a second of work beside four other programs
+        assert passed_s > 1.0  # half a second of work alongside four other programs
         assert 0.6 * (passed_s - 0.5) < waited_s <= passed_s
         tree.withheld.begin(tree.known)
         for _ in range(5):
