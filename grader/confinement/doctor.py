@@ -118,7 +118,7 @@ def _files(patient: Patient) -> tuple[bool, str]:
             Path("/etc/passwd"),
         ]
         found = patient.ask("read", *tried)
-    return found == [], f"Of the files outside that were tried, {_count(found, 'could be read')}."
+    return found == [], f"Of the outside files that were tried, {_count(found, 'could be read')}."
 
 
 def _writes(patient: Patient) -> tuple[bool, str]:
@@ -131,7 +131,7 @@ def _writes(patient: Patient) -> tuple[bool, str]:
 def _network(patient: Patient) -> tuple[bool, str]:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         reached = patient.ask("connect", server.getsockname()[1])
-    return reached is False, f"A service of this machine {'was' if reached else 'could not be'} reached."
+    return reached is False, f"A service on this machine {'was' if reached else 'could not be'} reached."
 
 
 def _processes(patient: Patient) -> tuple[bool, str]:
@@ -147,20 +147,20 @@ def _reaching(patient: Patient) -> tuple[bool, str]:
     found = patient.ask("reach", os.getpid())
     return (
         found == [],
-        f"Of the processes to signal or to read the memory of, {_count(found, 'could be reached')}.",
+        f"Of the processes outside, {_count(found, 'could be signalled or have their memory opened')}.",
     )
 
 
 def _user(patient: Patient) -> tuple[bool, str]:
     found = patient.ask("user")
     holds = found["uid"] != 0 and found["no_new_privileges"]
-    more = "cannot get more rights" if found["no_new_privileges"] else "can get more rights"
+    more = "cannot gain privileges" if found["no_new_privileges"] else "can gain privileges"
     return holds, f"Programs run as user {found['uid']} and {more}."
 
 
 def _children(patient: Patient) -> tuple[bool, str]:
     started = patient.ask("children", LIMITS.processes + 16)
-    return started == 0, f"A program that may not start any started {started} processes."
+    return started == 0, f"A program that may not start processes started {started}."
 
 
 def _compilers_children(patient: Patient) -> tuple[bool, str]:
@@ -186,7 +186,7 @@ def _memory(patient: Patient) -> tuple[bool, str]:
 
 def _uncounted(patient: Patient) -> tuple[bool, str]:
     got = patient.ask("uncounted")
-    return got is False, f"Memory that counts for no process was {'granted' if got else 'refused'}."
+    return got is False, f"Memory that is not charged to any process was {'granted' if got else 'refused'}."
 
 
 def _disk(patient: Patient) -> tuple[bool, str]:
@@ -204,12 +204,12 @@ def _files_made(patient: Patient) -> tuple[bool, str]:
 
 def _file_size(patient: Patient) -> tuple[bool, str]:
     small = patient.ask("fill", patient.scratch, limits=replace(LIMITS, file_size_mib=1))
-    return small == 0, f"Writing beyond the limit of a file's size was {'accepted' if small else 'refused'}."
+    return small == 0, f"Writing beyond the limit on file size was {'accepted' if small else 'refused'}."
 
 
 def _namespace(patient: Patient) -> tuple[bool, str]:
     made = patient.ask("namespace")
-    return made is False, f"A nested user namespace could {'be' if made else 'not be'} made."
+    return made is False, f"A nested user namespace could {'be' if made else 'not be'} created."
 
 
 def _deaf(patient: Patient) -> tuple[bool, str]:
@@ -300,7 +300,7 @@ def _examine_one(name: str, patient: Patient) -> Finding:
     try:
         holds, seen = look(patient)
     except NoAnswer:
-        holds, seen = False, "The program that tried it gave no result."
+        holds, seen = False, "The program that tried this gave no result."
     return Finding(name, holds, seen, patient.sandbox.remedy if advice == NAMESPACES else advice)
 
 

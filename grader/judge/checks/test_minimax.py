@@ -164,7 +164,7 @@ def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random
         ruling.deduct(
             "outside",
             f"{len(outside)} of {len(stones)} first stones lay outside the central 7x7 (x and y from 4 to 10), the first at "
-            f"{outside[0]}; such a stone loses a game of a match.",
+            f"{outside[0]}; in a match, such a stone loses the game.",
         )
     if same:
         ruling.deduct("never_varies", f"The first stone was {stones[0]} in each of {len(stones)} games; it should vary.")
@@ -225,7 +225,7 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
     possible = [run.assignment.win_rate_points(wins + w, losses + missing - w, profile.games, points) for w in (0, missing)]
     if possible[0] < possible[1]:
         raise CouldNotGrade(
-            f"{missing} of {profile.games} games could not be decided, since other programs had the cores. That leaves "
+            f"{missing} of {profile.games} games could not be decided, since other programs occupied the cores. That leaves "
             f"{possible[0]:g} to {possible[1]:g} points; grade it again when fewer programs are running. {ruling.seen}"
         )
     given = possible[0]

@@ -123,7 +123,7 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
         raise StudentFault(f"After {n_playout} playouts the root has no children: the tree was not expanded.")
     if sums[0] not in (n_playout - 1, n_playout):
         raise StudentFault(
-            f"After {n_playout} playouts the root's children have {sums[0]:g} visits together; expected {n_playout - 1} "
+            f"After {n_playout} playouts the root's children have {sums[0]:g} visits in total; expected {n_playout - 1} "
             f"(the first playout expands the root) or {n_playout}. Each playout counts as one visit on its whole path."
         )
     if abs(tree.visits[0] - n_playout) > 1:
@@ -134,7 +134,7 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
         if own not in (0, 1):
             raise StudentFault(
                 f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g} and its children have "
-                f"{sums[node]:g} together; expected one less (the visit that expanded the node). Visits are not counted "
+                f"{sums[node]:g} in total; expected one less (the visit that expanded the node). Visits are not counted "
                 "along the whole path."
             )
 
@@ -180,7 +180,7 @@ def expect_finished_games_to_end(tree: Tree, position: BoardPosition) -> None:
     expanded = set(tree.parent[1:].tolist())
     for node, board in boards_of(tree, position).items():
         if node in expanded and board.game_end()[0]:
-            raise StudentFault(f"The node after moves {tree.path(node)} was expanded, though the game is over there.")
+            raise StudentFault(f"The node after moves {tree.path(node)} was expanded, although the game is over there.")
 
 
 @dataclass
@@ -257,7 +257,7 @@ def expect_values_add_up(
         return "" if view > 0 else "Q is stored for the player to move, which is accepted."
     hint = f" {hint}" if hint else ""
     if errors.wins > 1:
-        raise StudentFault("In the tree a finished game with a winner is not worth 1 or -1: only its result counts there.")
+        raise StudentFault("In the tree a finished game with a winner is not worth 1 or -1; only its result should count.")
     if errors.draws > 1:
         raise StudentFault("A draw is not worth 0 in the tree.")
     if min(errors.inside.values()) <= 1 and min(errors.at_ends.values()) <= 1:

@@ -274,7 +274,7 @@ def _doubt(worker: Worker, beginning: dict[str, np.ndarray], weights: dict[str, 
             raise ValueError("another size")
         log_probs, values = forward(weights, states)
     except (ValueError, RuntimeError):
-        return "the network has other layers than the handout's"
+        return "the network's layers are not those of the handout"
     probs, own_values = _policy_value(worker)(states)
     if max(np.abs(probs - np.exp(log_probs)).max(), np.abs(own_values.reshape(-1) - values.reshape(-1)).max()) > SAME_OUTPUTS:
         return "the network's outputs are not those that the handout's network has with its weights"
