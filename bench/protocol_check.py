@@ -34,7 +34,7 @@ MOVE_S = 0.2  # the time per move announced to engines, as in the profile `trust
 
 
 def compiled(sample: Sample, folder: Path) -> EngineSpec:
-    """A sample's engine."""
+    """Compile the engine of a sample and return it."""
     assignment = load_assignment()
     lay_out(sample, folder / "submission", ROOT)
     submission = read_submission(folder / "submission", assignment)
