@@ -1,8 +1,8 @@
-"""What each idea of the reference engine is worth: `python bench/ablation.py FOLDER`.
+"""Measure what each idea of the reference engine is worth: `python bench/ablation.py FOLDER`.
 
 The engine plays a match against itself with one idea switched off (GOMOKU_WITHOUT; the names are explained in
-instructor/reference/Minimax/options.h), at equal time, and the loss is printed in Elo. Each match has its records in FOLDER:
-what was killed goes on.
+instructor/reference/Minimax/options.h), at equal time, and the loss is printed in Elo. The games of each match are recorded in
+FOLDER, so a run that was killed can be continued.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ IDEAS = (
 
 
 def match_without(ideas: str, options: argparse.Namespace) -> MatchResult:
-    """The whole engine, agent 0, against the one without these ideas."""
+    """Play the whole engine, agent 0, against the engine without these ideas."""
     path = str(options.engine)
     whole = EngineSpec(path=path)
     without = EngineSpec(path=path, env={"GOMOKU_WITHOUT": ideas})
@@ -51,7 +51,7 @@ def match_without(ideas: str, options: argparse.Namespace) -> MatchResult:
 
 
 def row(ideas: str, result: MatchResult) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     found = result.statistics(0)
     assert found.elo is not None
     low, high = (f"{end:+.0f}" if isfinite(end) else "without end" for end in (found.elo.low, found.elo.high))
@@ -61,14 +61,16 @@ def row(ideas: str, result: MatchResult) -> str:
 
 
 def main() -> int:
-    """Play what is missing, printing each row when its match ends."""
+    """Play the missing games, and print each row when its match ends."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder", type=Path, help="of the records")
-    parser.add_argument("--ideas", nargs="+", default=IDEAS, metavar="NAMES", help="each alone, or several joined by commas")
-    parser.add_argument("--engine", type=Path, default=REFERENCE)
-    parser.add_argument("--games", type=int, default=64, help="of each match (default 64)")
+    parser.add_argument("folder", type=Path, help="folder of the records")
     parser.add_argument(
-        "--time-limit", type=float, default=0.25, help="CPU seconds a move, of which 0.2 are used (default 0.25)"
+        "--ideas", nargs="+", default=IDEAS, metavar="NAMES", help="ideas to switch off, one at a time; join several by commas"
+    )
+    parser.add_argument("--engine", type=Path, default=REFERENCE)
+    parser.add_argument("--games", type=int, default=64, help="number of games in each match (default 64)")
+    parser.add_argument(
+        "--time-limit", type=float, default=0.25, help="CPU seconds per move, of which 0.2 are used (default 0.25)"
     )
     parser.add_argument("--num-workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
@@ -76,7 +78,7 @@ def main() -> int:
     if min(options.games, options.num_workers) < 1 or not options.time_limit > 0:
         parser.error("expected --games and --num-workers of at least 1, and --time-limit above 0")
     options.folder.mkdir(parents=True, exist_ok=True)
-    print(f"{options.time_limit:g} s of CPU time a move, seed {options.seed}, {machine()['processor']}\n")
+    print(f"{options.time_limit:g} s of CPU time per move, seed {options.seed}, {machine()['processor']}\n")
     print("| without | won : lost with it | worth, Elo | 95 % interval | distinct games | late |")
     print("|---|---|---|---|---|---|", flush=True)
     try:
@@ -86,7 +88,7 @@ def main() -> int:
         print(f"ablation.py: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"Interrupted; the same command goes on with the games in {options.folder}.", file=sys.stderr)
+        print(f"Interrupted; the same command continues the games in {options.folder}.", file=sys.stderr)
         return 130
     return 0
 

@@ -1,10 +1,10 @@
-"""How fast the board is: `python bench/board.py` prints microseconds and ratios to a plain model of the same rules.
+"""Measure how fast the board is: `python bench/board.py` prints microseconds and ratios to a plain model of the same rules.
 
-Measured on 3, 8, 11 and 15 points a side with 0, 10, 60 and 120 stones where they fit without a winner: do_move + game_end,
-current_state and copy; from the empty board also a random rollout (copy, then random moves until the end). The plain model
-looks along the lines of every stone after every move, fills its planes from lists and is copied by `copy.deepcopy`. Both play
-the same moves, and the run stops if they ever disagree. Each figure is the best of several repeats, since other programs only
-add time.
+The boards have 3, 8, 11 and 15 points a side and 0, 10, 60 and 120 stones, where these fit without a winner. Measured are
+do_move + game_end, current_state and copy, and from the empty board a random rollout (copy, then random moves until the end).
+The plain model checks the lines through every stone after every move, fills its planes from lists and is copied by
+`copy.deepcopy`. Both play the same moves, and the run stops if they ever disagree. Each figure is the best of several repeats,
+since other programs can only add time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ATTEMPTS = 2000
 
 
 class PlainBoard:
-    """The rules written down as they are said: nothing is remembered but the moves, everything else is searched for."""
+    """The rules in their simplest form: only the moves are stored, and everything else is computed from them."""
 
     def __init__(self, width: int, height: int, n_in_row: int) -> None:
         self.width, self.height, self.n_in_row = width, height, n_in_row
@@ -79,12 +79,12 @@ class PlainBoard:
 
 
 def line_length(size: int) -> int:
-    """Stones in a row that win on a board of this size."""
+    """Return how many stones in a row win on a board of this size."""
     return 3 if size == 3 else 5
 
 
 def undecided_game(size: int, stones: int) -> list[int] | None:
-    """Random moves that put `stones` stones on the board without a winner; None where that is not found."""
+    """Return random moves that put `stones` stones on the board without a winner, or None if no such game is found."""
     if stones > size * size - 1:
         return None
     rng = random.Random(size * 1000 + stones)
@@ -102,14 +102,14 @@ def undecided_game(size: int, stones: int) -> list[int] | None:
 
 
 def wins(board: Board, move: int) -> bool:
-    """Whether a move would decide the game."""
+    """Return whether a move would win the game."""
     after = board.copy()
     after.do_move(move)
     return after.has_a_winner()[0]
 
 
 def new_board(kind: type, size: int, moves: list[int] | None = None) -> Any:
-    """A square board of one of the two kinds after some moves."""
+    """Return a square board of one of the two kinds after these moves."""
     board = kind(width=size, height=size, n_in_row=line_length(size))
     for move in moves or []:
         board.do_move(move)
@@ -117,12 +117,12 @@ def new_board(kind: type, size: int, moves: list[int] | None = None) -> Any:
 
 
 def best_us(task: Callable[[], float], repeats: int) -> float:
-    """Best time in microseconds of one operation; `task` returns the nanoseconds that one took."""
+    """Return the best time of one operation in microseconds; `task` returns the nanoseconds that one operation took."""
     return min(task() for _ in range(repeats)) / 1000
 
 
 def time_moves(board: Any, moves: list[int], rounds: int) -> Callable[[], float]:
-    """do_move + game_end, each move on a fresh copy so that the number of stones stays the same."""
+    """Return a task that times do_move + game_end; each move is made on a new copy, so the number of stones stays the same."""
 
     def task() -> float:
         pairs = [(board.copy(), move) for move in moves * rounds]
@@ -136,7 +136,7 @@ def time_moves(board: Any, moves: list[int], rounds: int) -> Callable[[], float]
 
 
 def time_calls(call: Callable[[], object], rounds: int) -> Callable[[], float]:
-    """A method without arguments, many times in a row."""
+    """Return a task that times many calls of a method without arguments."""
 
     def task() -> float:
         start = time.perf_counter_ns()
@@ -148,7 +148,7 @@ def time_calls(call: Callable[[], object], rounds: int) -> Callable[[], float]:
 
 
 def rollout(board: Any, seed: int) -> tuple[int, int]:
-    """Random moves until the end on a copy; (number of moves, winner)."""
+    """Play random moves on a copy until the game ends; return (number of moves, winner)."""
     choice = random.Random(seed).choice
     board = board.copy()
     ended, winner = board.game_end()
@@ -161,7 +161,7 @@ def rollout(board: Any, seed: int) -> tuple[int, int]:
 
 
 def time_rollouts(board: Any, seeds: range) -> Callable[[], float]:
-    """Rollouts with given seeds."""
+    """Return a task that times rollouts with these seeds."""
 
     def task() -> float:
         start = time.perf_counter_ns()
@@ -173,14 +173,14 @@ def time_rollouts(board: Any, seeds: range) -> Callable[[], float]:
 
 
 def check_agreement(board: Board, plain: PlainBoard, seeds: range) -> None:
-    """Stop if the two boards do not tell the same story."""
+    """Raise AssertionError if the two boards disagree."""
     same_planes = np.array_equal(board.current_state(), plain.current_state())
     if not same_planes or any(rollout(board, seed) != rollout(plain, seed) for seed in seeds):
         raise AssertionError(f"the board and the plain model disagree on {board.width}x{board.height}")
 
 
 def measure(size: int, stones: int, moves: list[int], repeats: int) -> list[tuple[str, float, float]]:
-    """(what, microseconds of the board, microseconds of the plain model) for one position."""
+    """Measure one position; return rows of (operation, microseconds of the board, microseconds of the plain model)."""
     board, plain = new_board(Board, size, moves), new_board(PlainBoard, size, moves)
     check_agreement(board, plain, range(3))
     free = board.availables
@@ -206,7 +206,7 @@ def measure(size: int, stones: int, moves: list[int], repeats: int) -> list[tupl
 
 
 def machine() -> str:
-    """Processor, cores and versions in one line."""
+    """Return processor, cores and versions in one line."""
     name = platform.processor() or platform.machine()
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
@@ -219,7 +219,7 @@ def machine() -> str:
 def main() -> int:
     """Measure everything and print one table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--repeats", type=int, default=20, help="repeats of each measurement, the best counts (default 20)")
+    parser.add_argument("--repeats", type=int, default=20, help="repeats of each measurement; the best counts (default 20)")
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error(f"expected --repeats of at least 1; got {options.repeats}")

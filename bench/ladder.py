@@ -1,10 +1,10 @@
-"""How strong the engines are: `python bench/ladder.py FOLDER` plays a round robin and prints Elo ratings with errors.
+"""Measure how strong the engines are: `python bench/ladder.py FOLDER` plays a round robin and prints Elo ratings with errors.
 
-The engines are named from the weakest to the strongest, in the intended order of the ladder. Neighbours play more games than
-others, since the ladder promises a difference between them. Each pair is a match of the arena with its records in FOLDER. A run
-that was killed continues, the same command with more games adds to them, and recorded games beyond that number count as well.
+List the engines from the weakest to the strongest, in the intended order of the ladder. Neighbours play more games than other
+pairs, since the ladder promises a difference between them. Each pair plays a match of the arena, recorded in FOLDER. The same
+command continues a run that was killed, or adds games if it asks for more; recorded games beyond that number count as well.
 
-The ratings come from training/ratings.py, over all pairs together, with 95 % errors; the first engine is at 0.
+The ratings come from training/ratings.py and use all pairs at once, with 95 % errors; the first engine is at 0.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ LADDER = ("sample", "mcts_50000", "mcts_100000", "mcts_400000", "baseline", "ref
 
 
 def pairs_in_order(count: int) -> Iterator[tuple[int, int]]:
-    """All pairs, neighbours first and the strongest first, since these matches take longest."""
+    """Yield all pairs, neighbours first and stronger pairs first, since these matches take longest."""
     yield from sorted(combinations(range(count), 2), key=lambda pair: (pair[1] - pair[0], -pair[0]))
 
 
 def play_pair(names: tuple[str, str], games: int, options: argparse.Namespace) -> MatchResult:
-    """Play the match of a pair, whose first agent is the stronger one on the ladder; recorded games are not played again."""
+    """Play the match of a pair (weaker, stronger), in which the stronger engine is agent 0; recorded games are not replayed."""
     weaker, stronger = names
     agents = (engine_at(str(options.engines_path / stronger)), engine_at(str(options.engines_path / weaker)))
     path = options.folder / f"{stronger}-{weaker}.jsonl"
@@ -52,7 +52,7 @@ def play_pair(names: tuple[str, str], games: int, options: argparse.Namespace) -
 
 
 def report(names: Sequence[str], results: dict[tuple[int, int], MatchResult]) -> Iterator[str]:
-    """Matches, ratings and move times as lines of Markdown."""
+    """Yield the matches, ratings and move times as lines of Markdown."""
     yield "| stronger | weaker | games | distinct | won : lost | score rate, 95 % | lost by other than five |"
     yield "|---|---|---|---|---|---|---|"
     pairs = []
@@ -65,7 +65,7 @@ def report(names: Sequence[str], results: dict[tuple[int, int], MatchResult]) ->
         yield "| " + " | ".join(map(str, cells)) + f" | {seen.score_rate:.3f}, {low:.3f} to {high:.3f} | {others} |"
     elo, covariance = elo_ratings(len(names), pairs)
     yield ""
-    yield "| engine | Elo | above the one before | CPU s a move: median | p95 | max |"
+    yield "| engine | Elo | above the one before | CPU s per move: median | p95 | max |"
     yield "|---|---|---|---|---|---|"
     for number, name in enumerate(names):
         times = list(cpu_times(number, results))
@@ -87,7 +87,7 @@ def report(names: Sequence[str], results: dict[tuple[int, int], MatchResult]) ->
 
 
 def cpu_times(number: int, results: dict[tuple[int, int], MatchResult]) -> Iterator[float]:
-    """CPU seconds of all moves of one engine."""
+    """Yield the CPU seconds of all moves of one engine."""
     for pair, result in results.items():
         if number not in pair:
             continue
@@ -99,12 +99,12 @@ def cpu_times(number: int, results: dict[tuple[int, int], MatchResult]) -> Itera
 def main() -> int:
     """Play the missing games and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder", type=Path, help="for the records")
+    parser.add_argument("folder", type=Path, help="folder for the records")
     parser.add_argument("--engines", nargs="+", default=LADDER, metavar="NAME", help="weakest first")
     parser.add_argument("--engines-path", type=Path, default=ENGINES)
-    parser.add_argument("--games", type=int, default=100, help="between neighbours (default 100)")
-    parser.add_argument("--others", type=int, default=20, help="between all others (default 20)")
-    parser.add_argument("--time-limit", type=float, default=5.0, help="CPU seconds a move (default 5)")
+    parser.add_argument("--games", type=int, default=100, help="number of games between neighbours (default 100)")
+    parser.add_argument("--others", type=int, default=20, help="number of games between other pairs (default 20)")
+    parser.add_argument("--time-limit", type=float, default=5.0, help="CPU seconds per move (default 5)")
     parser.add_argument("--num-workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -123,7 +123,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print(f"Interrupted; the same command continues the games in {options.folder}.", file=sys.stderr)
         return 130
-    print(f"{options.time_limit:g} s of CPU time a move, seed {options.seed}, {machine()['processor']}\n")
+    print(f"{options.time_limit:g} s of CPU time per move, seed {options.seed}, {machine()['processor']}\n")
     print("\n".join(report(names, results)))
     return 0
 

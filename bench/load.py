@@ -1,15 +1,15 @@
-"""Whether a busy machine changes verdicts: `python bench/load.py` counts those that differ from a free machine's.
+"""Measure whether load changes verdicts: `python bench/load.py` counts the verdicts that differ from those of an idle machine.
 
-The same samples are judged with the same seed while 0, 1, 2, 4 programs that only compute run on every core:
+The same samples are judged with the same seed while 0, 1, 2 and 4 programs that only compute run on every core:
 
-  submissions   the reference and all variants of instructor/submissions, and engines that take their time (the random sample,
-                which once a game thinks for 3.6 or 5.6 s of CPU time, or sleeps for 10 or 12 s: two of them right, two too
-                late), graded by a profile of assignment.toml, with the checks that their files can fell
-  games         the engine of tests/misbehaving_engine.py with each of its faults, on both sides: how its game ends
+  submissions   the reference and all variants of instructor/submissions, and slow engines (the random sample, which once per
+                game thinks for 3.6 or 5.6 s of CPU time, or sleeps for 10 or 12 s: two of these are in time and two are too
+                late), graded with a profile of assignment.toml and the checks that their files can affect
+  games         the engine of tests/misbehaving_engine.py with each of its faults, as black and as white: how its game ends
 
 A verdict is a check's status and points, or a game's termination and loser. An engine that plans by the wall clock may play
-differently under load, and a game of it end differently, without any verdict on its time being wrong. Run it on a machine that
-does nothing else; the graded submissions stay in --out.
+differently under load, so its game may end differently without any wrong verdict on its time. Run this on a machine that does
+nothing else; the graded submissions stay in --out.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ FAULTS = (
 )
 FAULTY_ANSWER = 2
 LIMITS = Limits(move_s=1.0, init_s=2.0, memory_mib=1024)
-# name -> what an answer does first, once a game.
+# Name -> what the engine does before its second answer in each game.
 SLOW = {
     "thinks-3.6-s": "const double until = seconds() + 3.6; while (seconds() < until) {}",
     "thinks-5.6-s": "const double until = seconds() + 5.6; while (seconds() < until) {}",
@@ -83,14 +83,14 @@ Decision = tuple[str, object]  # status and points, or termination and loser
 
 @dataclass(frozen=True)
 class Judged:
-    """One verdict under one load; `words` say why."""
+    """One verdict under one load, with the words that explain it."""
 
     outcome: Decision
     words: str
 
 
 def slow_samples() -> list[Sample]:
-    """Engines that take their time, laid over the reference."""
+    """Return the samples of slow engines, laid over the reference."""
     plain = (ROOT / "Minimax" / "sample.cpp").read_text(encoding="utf-8")
     head = "std::pair<int, int> action("
     own = tuple(f"Minimax/{path.name}" for path in sorted((ROOT / "instructor" / "reference" / "Minimax").iterdir()))
@@ -103,7 +103,7 @@ def slow_samples() -> list[Sample]:
 
 @contextmanager
 def busy_programs(each: int) -> Iterator[None]:
-    """So many programs on every core, each in a session of its own, since schedulers share a core among sessions first."""
+    """Run this many programs on every core, each in its own session, since schedulers first share a core among sessions."""
     command = [sys.executable, "-S", "-c", SPIN]
     cores = sorted(os.sched_getaffinity(0)) * each
     programs = [
@@ -119,7 +119,7 @@ def busy_programs(each: int) -> Iterator[None]:
 
 
 def judge_submission(sample: Sample, profile: str, out: Path, sandbox: Sandbox, seed: int) -> tuple[dict[str, Judged], Load]:
-    """Verdict by check, and the load under the games of its checks."""
+    """Grade a sample; return the verdict of each check, and the load during the games of its checks."""
     long = profile not in ("trust", "smoke")
     assignment = load_assignment()
     assignment = replace(assignment, checks=tuple(checks_for(sample, assignment, long=long)[0]))
@@ -133,7 +133,7 @@ def judge_submission(sample: Sample, profile: str, out: Path, sandbox: Sandbox, 
 
 
 def judge_games(fault: str) -> tuple[dict[str, Judged], Load]:
-    """How the games of a misbehaving engine end, by its colour."""
+    """Play a misbehaving engine with each colour; return how its games end, and the load during them."""
 
     def engine(name: str) -> EngineSpec:
         return EngineSpec(name, (sys.executable, "-S", str(MISBEHAVING), name, str(FAULTY_ANSWER)))
@@ -148,11 +148,20 @@ def judge_games(fault: str) -> tuple[dict[str, Judged], Load]:
 
 
 def main() -> int:
-    """Judge everything under each load and print the table; 1 if a verdict differs."""
+    """Judge everything under each load and print the verdicts that change; return 1 if any verdict differs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--busy", type=int, nargs="+", default=[1, 2, 4], metavar="N", help="programs on every core, beside 0")
-    parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help="names of submissions and faults")
-    parser.add_argument("--profile", default="trust", help="of assignment.toml; trust and smoke leave out what takes long")
+    parser.add_argument(
+        "--busy",
+        type=int,
+        nargs="+",
+        default=[1, 2, 4],
+        metavar="N",
+        help="numbers of programs on every core, in addition to 0",
+    )
+    parser.add_argument(
+        "--only", nargs="+", default=["*"], metavar="PATTERN", help="patterns for names of submissions and faults"
+    )
+    parser.add_argument("--profile", default="trust", help="a profile of assignment.toml; trust and smoke skip the slow checks")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()

@@ -1,18 +1,18 @@
-"""How much the referee costs: `python bench/match_overhead.py` prints microseconds a move, games a second and ratios.
+"""Measure what the referee costs: `python bench/match_overhead.py` prints microseconds per move, games per second and ratios.
 
 Random engines (Minimax/sample.cpp) play each other on one core. They answer at once, so the referee takes nearly all the time.
-The same games, move by move (the run stops if they ever differ), are played by
+The following referees play the same games, move by move (the run stops if they ever differ):
 
   arena           the arena as matches use it: engines stopped while idle, CPU clock, rules, deadlines, whole trees ended
   arena, bare     the same without stopping, resuming and CPU clock, to show what these cost
   windows         a plain referee: subprocess.Popen, lines of text, and after each move a check of every five points of a numpy
                   board in all four directions, each of them a numpy slice; no clock, no deadline
-  shifts          the same, but the whole board is checked by a few shifted products, as an experienced numpy user writes it
-  pipes           the moves alone, over the same pipes, without any checks: no referee can be faster than this
+  shifts          the same, but the whole board is checked by a few shifted products, as an experienced numpy user would do it
+  pipes           only the moves, over the same pipes, without any checks: no referee can be faster than this
 
-Each round contains all of them, in an order that rotates. Figures are medians over rounds with the 95 % interval of the median
-(order statistics); ratios are taken round by round. CPU time includes the referee and the engines, with their start and end.
-Other programs on the core hardly affect it, unlike the wall clock.
+Each round contains all referees, in a rotating order. Figures are medians over rounds with the 95 % interval of the median
+(order statistics); ratios are computed round by round. CPU time is that of the referee and the engines, including their start
+and end. Unlike the wall clock, it is hardly affected by other programs on the core.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 
 
 def five_by_windows(board: np.ndarray) -> bool:
-    """Whether five of one colour (1 or -1) lie in a row on a board [15, 15]."""
+    """Return whether there are five stones of one colour (1 or -1) in a row on a board [15, 15]."""
     for x in range(SIZE):
         for y in range(SIZE):
             square = board[x : x + 5, y : y + 5]
@@ -64,7 +64,7 @@ def five_by_windows(board: np.ndarray) -> bool:
 
 
 def five_by_shifts(board: np.ndarray) -> bool:
-    """The same, for all points at once."""
+    """Return the same as `five_by_windows`, computed for all points at once."""
     for colour in (1, -1):
         own = board == colour
         for dx, dy in DIRECTIONS:
@@ -80,7 +80,7 @@ def five_by_shifts(board: np.ndarray) -> bool:
 
 @dataclass
 class Game:
-    """The moves of a game and four times in seconds: the start, after the first and the last move, all engines ended."""
+    """The moves of a game, and four times in seconds: start, after the first and the last move, after all engines ended."""
 
     moves: list[Action]
     times: tuple[float, float, float, float]
@@ -111,7 +111,7 @@ class PlainEngine:
 
 
 def play_plain(path: str, seed: int, has_five: Callable[[np.ndarray], bool] | None, plies: int) -> Game:
-    """One game by a plain referee; without `has_five`, `plies` moves that nobody checks."""
+    """Play one game with a plain referee; without `has_five`, play `plies` moves that are not checked."""
     started = first = time.perf_counter()
     engines = [PlainEngine(path, side, seat_seed(seed, side)) for side in (0, 1)]
     board = np.zeros((SIZE, SIZE), dtype=int)
@@ -142,7 +142,7 @@ def play_plain(path: str, seed: int, has_five: Callable[[np.ndarray], bool] | No
 
 
 class BareTree(ProcessTree):
-    """A program that keeps running while it is idle, and whose CPU time nobody reads."""
+    """A program that keeps running while it is idle, and whose CPU time is not read."""
 
     def stop(self) -> None:
         pass
@@ -155,7 +155,7 @@ class BareTree(ProcessTree):
 
 
 def play_arena(path: str, seed: int) -> Game:
-    """One game by the arena's referee."""
+    """Play one game with the arena's referee."""
     shown: list[float] = []
 
     def on_action(position: Position, action: Action) -> None:
@@ -170,7 +170,7 @@ def play_arena(path: str, seed: int) -> Game:
 
 
 def play_bare(path: str, seed: int) -> Game:
-    """The same without the work for the arena's clock."""
+    """Play one game with the arena's referee, without the work for its clock."""
     with mock.patch.object(engine, "ProcessTree", BareTree):
         return play_arena(path, seed)
 
@@ -180,11 +180,11 @@ def play_bare(path: str, seed: int) -> Game:
 
 @dataclass(frozen=True)
 class Block:
-    """The time that one referee took for some games, each figure a mean per game or move.
+    """The time that one referee took for some games; each figure is a mean per game or move.
 
     Attributes:
-        start_ms: from the start of a game to its first move.
-        end_ms: from its last move until all engines have ended.
+        start_ms: milliseconds from the start of a game to its first move.
+        end_ms: milliseconds from the last move until all engines have ended.
         move_us: wall-clock microseconds of each move in between.
         wall_s: wall-clock seconds of a game.
         own_s, engines_s: CPU seconds of a game, used by the referee and by the engines.
@@ -199,18 +199,18 @@ class Block:
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds of a game in total."""
+        """The total CPU seconds of a game."""
         return self.own_s + self.engines_s
 
 
 def children_cpu_s() -> float:
-    """CPU seconds of all processes that this one started and waited for."""
+    """Return the CPU seconds of all processes that this one started and waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def block(play: Callable[[int], Game], seeds: Sequence[int], expected: dict[int, list[Action]]) -> Block:
-    """Play a game with each seed. Each game must have the moves that the first referee recorded in `expected`."""
+    """Play a game with each seed and return the times; the moves must be those recorded in `expected`, if there are any."""
     own, engines, games = time.process_time(), children_cpu_s(), []
     for seed in seeds:
         games.append(play(seed))
@@ -230,7 +230,7 @@ def block(play: Callable[[int], Game], seeds: Sequence[int], expected: dict[int,
 
 
 def middle(values: Sequence[float]) -> tuple[float, float, float]:
-    """Median, and the order statistics that enclose it with at least 95 % confidence (the extremes if there are too few)."""
+    """Return the median and the order statistics that enclose it with at least 95 % confidence (the extremes if too few)."""
     ordered, n = sorted(values), len(values)
     rank = 0
     while rank + 1 <= (n - 1) // 2 and sum(comb(n, i) for i in range(rank + 1)) / 2**n <= 0.025:
@@ -247,7 +247,7 @@ def with_interval(values: Sequence[float], form: str = ".1f") -> str:
 
 @contextmanager
 def on_a_core() -> Iterator[str]:
-    """Keep this program and all engines on one core, if the system allows it; yields where they run."""
+    """Keep this program and all engines on one core, if the system allows it; yield where they run."""
     with one_core() as core:
         yield "on any core" if core is None else f"on core {core} alone"
 
@@ -263,12 +263,12 @@ def report(rounds: Sequence[dict[str, Block]]) -> None:
             f"{median(r.cpu_s for r in rows) * 1e3:12.2f} {with_interval([1 / r.cpu_s for r in rows]):>22}"
         )
     over = [blocks["arena"].move_us - blocks["pipes"].move_us for blocks in rounds]
-    print(f"\noverhead a move, arena - pipes: {with_interval(over, '.0f')} us (aim: at most {AIM_US})")
+    print(f"\noverhead per move, arena - pipes: {with_interval(over, '.0f')} us (aim: at most {AIM_US})")
     for other in ("windows", "shifts"):
         wall = [blocks[other].wall_s / blocks["arena"].wall_s for blocks in rounds]
         cpu = [blocks[other].cpu_s / blocks["arena"].cpu_s for blocks in rounds]
         print(
-            f"games a second, arena / {other}: {with_interval(wall)} by the wall clock, "
+            f"games per second, arena / {other}: {with_interval(wall)} by the wall clock, "
             f"{with_interval(cpu)} by CPU time (aim: {AIM_RATIO})"
         )
 
@@ -277,8 +277,8 @@ def main() -> int:
     """Play all rounds and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=15, help="number of rounds; each contains all referees (default 15)")
-    parser.add_argument("--games", type=int, default=5, help="games of each referee in a round (default 5)")
-    parser.add_argument("--seed", type=int, default=1, help="of the games (default 1)")
+    parser.add_argument("--games", type=int, default=5, help="number of games of each referee in a round (default 5)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the games (default 1)")
     parser.add_argument("--program", default=str(SAMPLE), help="a fast engine that follows GOMOKU_SEED (default the sample)")
     options = parser.parse_args()
     for name in ("rounds", "games"):
@@ -304,7 +304,7 @@ def main() -> int:
     rounds = []
     with on_a_core() as where:
         print(f"seed {options.seed}, {options.rounds} rounds of {options.games} games, {where}, {path}")
-        for seed in seeds:  # not timed: this determines the games and loads everything into memory
+        for seed in seeds:  # not timed; this determines the games and loads everything into memory
             moves[seed] = play_arena(path, seed).moves
         for number in range(options.rounds):
             own = seeds[number * options.games : (number + 1) * options.games]
@@ -312,7 +312,7 @@ def main() -> int:
             turned = names[number % len(names) :] + names[: number % len(names)]
             blocks = {name: block(referees[name], own, moves) for name in turned}
             rounds.append({name: blocks[name] for name in names})
-    print(f"{sum(map(len, moves.values())) / len(moves):.1f} moves a game")
+    print(f"{sum(map(len, moves.values())) / len(moves):.1f} moves per game")
     report(rounds)
     return 0
 

@@ -1,9 +1,9 @@
-"""How often the protocol check accuses an engine: `python bench/protocol_check.py --seeds 50 'engine-*' reference`.
+"""Count how often the protocol check accuses an engine: `python bench/protocol_check.py --seeds 50 'engine-*' reference`.
 
 The arguments are names or patterns of variants and mutants (`instructor/submissions`). Each engine is compiled once and
-plays the games of the check with every seed, unconfined. Printed for each: runs in which something was found on one side,
-on both; the temptations of `grader/judge/support/beliefs.py` that it met and took; answers given, and seconds a run.
-`--no-baseline` leaves out the whole games against the baseline, which take longest.
+plays the games of the check with every seed, unconfined. The table shows for each engine the number of runs with a fault on
+one side and on both sides, the temptations of `grader/judge/support/beliefs.py` that it met and took, and the answers and
+seconds per run. `--no-baseline` skips the full games against the baseline, which take longest.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from grader.pipeline.engine_build import build_engine, build_opponent, engine_so
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 
-MOVE_S = 0.2  # what engines are told, as in the profile `trust`
+MOVE_S = 0.2  # the time per move announced to engines, as in the profile `trust`
 
 
 def compiled(sample: Sample, folder: Path) -> EngineSpec:
-    """A sample's engine."""
+    """Compile the engine of a sample and return it."""
     assignment = load_assignment()
     lay_out(sample, folder / "submission", ROOT)
     submission = read_submission(folder / "submission", assignment)
@@ -45,7 +45,7 @@ def compiled(sample: Sample, folder: Path) -> EngineSpec:
 
 
 def run(engine: EngineSpec, seed: int, with_baseline: bool) -> list[Side]:
-    """Both sides, played to their end."""
+    """Play all games of both sides and return the sides."""
     baseline = EngineSpec("baseline", (str(build_opponent("baseline", load_assignment())),)) if with_baseline else None
     limits = Limits(move_s=5, told_move_s=MOVE_S)
     sides = [Side(seat, engine, baseline, limits, Random(f"{seed} {seat}")) for seat in (0, 1)]
@@ -55,7 +55,7 @@ def run(engine: EngineSpec, seed: int, with_baseline: bool) -> list[Side]:
 
 
 def main() -> int:
-    """Print a line for each engine, and each thing that was found once."""
+    """Print a line for each engine, followed by its most frequent faults."""
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("names", nargs="+")
     parser.add_argument("--seeds", type=int, default=20)
@@ -63,7 +63,7 @@ def main() -> int:
     parser.add_argument("--no-baseline", action="store_true")
     arguments = parser.parse_args()
     chosen = [s for s in load_samples() if any(fnmatchcase(s.name, name) for name in arguments.names)]
-    print("engine | runs | one side | both sides | temptations met | taken | answers a run | s a run")
+    print("engine | runs | one side | both sides | temptations met | taken | answers per run | s per run")
     for sample in chosen:
         with tempfile.TemporaryDirectory(prefix="bench-protocol-") as folder:
             engine = compiled(sample, Path(folder))

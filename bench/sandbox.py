@@ -1,9 +1,9 @@
-"""What confinement costs a whole grading: `python bench/sandbox.py --rounds 3` prints it in per cent.
+"""Measure what confinement costs a grading run: `python bench/sandbox.py --rounds 3` prints the cost in per cent.
 
-The same submission is graded with one seed under the strongest level of this machine and under rlimits alone, in turn, so that
-a machine that grows slower meets both. Wall and CPU seconds are those of the grader with all that it starts; CPU time is read
-from /proc several times a second, since what is ended with its process namespace is counted nowhere else. A pair's ratio is of
-two gradings next to each other; told are their median and spread.
+The same submission is graded with the same seed, alternately under the strongest level of this machine and under rlimits, so
+that a machine that becomes slower affects both. Wall and CPU seconds are those of the grader and everything that it starts.
+CPU time is read from /proc several times a second, since processes that end with their namespace are not counted anywhere
+else. Each ratio compares two consecutive grading runs; the median and range of the ratios are printed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def cpu_of_descendants() -> dict[tuple[int, int], float]:
-    """CPU seconds so far of each process that descends from this one, by its number and start."""
+    """Return (process id, start time) -> CPU seconds so far, for each process that descends from this one."""
     seconds: dict[tuple[int, int], float] = {}
     parents: dict[int, tuple[int, int]] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
@@ -38,7 +38,7 @@ def cpu_of_descendants() -> dict[tuple[int, int], float]:
             pid, fields = int(entry.parent.name), entry.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
-        # Fields 4 ppid, 14 utime, 15 stime, 22 starttime of proc(5), of which the first two are cut off.
+        # The fields of proc(5): 4 is ppid, 14 utime, 15 stime, 22 starttime. The first two fields are cut off here.
         parents[pid] = int(fields[1]), int(fields[19])
         seconds[pid, int(fields[19])] = (int(fields[11]) + int(fields[12])) * TICK_S
 
@@ -53,7 +53,7 @@ def cpu_of_descendants() -> dict[tuple[int, int], float]:
 
 
 def measure(submission: Path, profile: str, level: str) -> tuple[float, float]:
-    """Wall and CPU seconds of one grading at that level."""
+    """Grade the submission once at this level; return wall and CPU seconds."""
     with tempfile.TemporaryDirectory(prefix="bench-sandbox-") as out:
         command = [sys.executable, "-m", "grader", "grade", str(submission), "--profile", profile, "--seed", str(SEED)]
         command += ["--out", out, "--sandbox", level, "--allow-weak-sandbox"]
@@ -67,18 +67,18 @@ def measure(submission: Path, profile: str, level: str) -> tuple[float, float]:
             wall = time.monotonic() - started
             if process.returncode:
                 log.seek(0)
-                sys.exit(f"expected a grading that ends well under {level}; got: {log.read().strip()[-500:]}")
+                sys.exit(f"expected the grading run to succeed under {level}; got: {log.read().strip()[-500:]}")
     return wall, sum(used.values())
 
 
 def main() -> None:
     """Print each round and the ratios."""
-    parser = argparse.ArgumentParser(description="What confinement costs a whole grading.")
-    parser.add_argument("--rounds", type=int, default=3, help="pairs of gradings (default: 3)")
-    parser.add_argument("--profile", default="quick", help="of assignment.toml (default: quick)")
+    parser = argparse.ArgumentParser(description="Measure what confinement costs a grading run.")
+    parser.add_argument("--rounds", type=int, default=3, help="pairs of grading runs (default: 3)")
+    parser.add_argument("--profile", default="quick", help="a profile of assignment.toml (default: quick)")
     parser.add_argument("--submission", type=Path, default=ROOT / "instructor" / "reference", help="(default: the reference)")
     options = parser.parse_args()
-    # Programs that lose their parent stay descendants.
+    # With this, processes that lose their parent remain descendants of this one.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     levels = (find_sandbox().level, LEVELS[-1])
     print(f"{'round':5}  {'level':10}  {'wall s':>7}  {'CPU s':>7}", flush=True)

@@ -1,10 +1,10 @@
-"""Verdicts of the search checks over many seeds, without a sandbox: how often is a right solution accused, a mutant missed?
+"""Run the search checks with many seeds, without a sandbox: how often is a correct solution accused or a mutant missed?
 
     python bench/search_verdicts.py --kind variants --only 'search-*' --seeds 200
     python bench/search_verdicts.py --kind mutants --only 'pure-*' --seeds 20
 
-Samples and seeds are those of `python -m grader trust`, and so are the verdicts. Here each sample runs all its seeds in one
-process, which makes a run a few seconds of CPU time. Only samples with a file of a search are run.
+Samples, seeds and verdicts are those of `python -m grader trust`. Here each sample runs all its seeds in one process, so a
+run takes only a few seconds of CPU time. Only samples that contain the file of a search are run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FILES = {"AlphaZero/mcts_pure.py": "mcts_pure", "AlphaZero/mcts_alphaZero.py": "
 
 
 class LocalWorker:
-    """Runs the operations of `grader.confinement.worker` in this process, with the seeds that a worker would be given."""
+    """Runs the operations of `grader.confinement.worker` in this process, with the seeds that a worker would get."""
 
     def __init__(self, workspace: Path) -> None:
         self.seed_rng = Random()
@@ -60,7 +60,7 @@ class LocalWorker:
 
 
 def tests_of(groups: set[str]) -> dict[str, Any]:
-    """Check -> the test that decides it."""
+    """Return check -> the test that decides it."""
     found: dict[str, Any] = {}
     for module in (test_mcts_pure, test_mcts_alphazero, test_self_play):
         for test in vars(module).values():
@@ -70,7 +70,7 @@ def tests_of(groups: set[str]) -> dict[str, Any]:
 
 
 def verdict_of(check: str, test: Any, seed: int, local: LocalWorker, shares: dict[str, float]) -> tuple[float, str]:
-    """The share of the points and the message; -1 for what could not be graded."""
+    """Return the share of the points and the message; the share is -1 if the check could not be graded."""
     ruling = Ruling(shares=shares)
     local.seed_rng = Random(f"{seed}:{check}:dice")  # codespell:ignore dice
     try:
@@ -96,7 +96,7 @@ def run_one(folder: Path, groups: set[str], seeds: range) -> None:
 
 
 def print_sample(sample: trust.Sample, rows: list[list[Any]]) -> int:
-    """Print what a sample got, and what is not as it must be; how many verdicts that were."""
+    """Print the verdicts of a sample and mark unexpected ones; return the number of unexpected verdicts."""
     wrong = 0
     for check in dict.fromkeys(row[0] for row in rows):
         mine = [row for row in rows if row[0] == check]
@@ -118,10 +118,12 @@ def print_sample(sample: trust.Sample, rows: list[list[Any]]) -> int:
 
 
 def main() -> int:
-    """Parse the command line, run the samples one after the other; 1 if a verdict is not as it must be."""
+    """Parse the command line and run the samples one after the other; return 1 if any verdict is unexpected."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--kind", choices=sorted(trust.KINDS), help="one kind of samples (default: all)")
-    parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help="samples whose name fits one of them")
+    parser.add_argument(
+        "--only", nargs="+", default=["*"], metavar="PATTERN", help="run samples whose name matches one of the patterns"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--one", nargs=2, metavar=("FOLDER", "GROUPS"), help=argparse.SUPPRESS)
@@ -149,7 +151,7 @@ def main() -> int:
         runs += len(rows)
         for check, _, _, _, cpu_s in rows:
             seconds[check] += cpu_s
-    print(f"{runs} verdicts, {wrong} not as they must be; CPU seconds: {', '.join(f'{i} {s:.0f}' for i, s in seconds.items())}")
+    print(f"{runs} verdicts, {wrong} unexpected; CPU seconds: {', '.join(f'{i} {s:.0f}' for i, s in seconds.items())}")
     return int(wrong > 0)
 
 

@@ -1,17 +1,17 @@
-"""How fast self-play is: `python bench/selfplay.py` prints evaluations, moves and games a second, beside train.py's loop.
+"""Measure self-play: `python bench/selfplay.py` prints evaluations, moves and games per second, and compares train.py's loop.
 
-On each board, with the reference's network and fresh weights:
+On each board, with the reference's network and newly initialised weights:
 
-    forward     the network alone: the forward calls of the inference copy, at the batch size of the games side by side
+    forward     only the network: the forward calls of the inference copy, with one state per concurrent game in the batch
     serial      train.py's way: one game, the reference's player, one position in each call
-    puct        training/: games side by side, their leaves in one batch, every position through a random symmetry
-    cached      the same with a cache of positions before the network
-    gumbel      as puct, by Gumbel search
+    puct        training/: concurrent games, their leaves in one batch, every position through a random symmetry
+    cached      the same with a cache of positions in front of the network
+    gumbel      like puct, but with Gumbel search
 
 `asked` counts the positions that the search requests, `evaluated` those that the network evaluates. `share` is the rate of
-evaluations relative to that of the forward calls alone, measured before and after each run. Since a game on a large board takes
-long, games per second are moves per second divided by the mean length of games, by the same search with an uninformed
-evaluator.
+evaluations relative to the rate of the forward calls, measured before and after each run. Since a game on a large board takes
+long, games per second are moves per second divided by the mean length of games, which is measured with the same search and an
+uninformed evaluator.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ GAMES_FOR_LENGTH = 32
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured: a board, a network, a search."""
+    """One case to measure: a board, a network and a search."""
 
     size: int
     n_in_row: int
@@ -79,7 +79,7 @@ class Counted:
 
 
 def know_nothing(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A uniform policy and the value of a draw."""
+    """Return a uniform policy and the value of a draw."""
     points = states.shape[2] * states.shape[3]
     return np.full((len(states), points), 1 / points, dtype=np.float32), np.zeros(len(states), dtype=np.float32)
 
@@ -92,7 +92,7 @@ class Stopwatch:
     clock: Callable[[], float]
 
     def repeat(self, act: Callable[[], Any], share: float = 1.0) -> tuple[int, float]:
-        """Repeat until the time (or a share of it) is over; returns (number of calls, their seconds)."""
+        """Call `act` repeatedly until the time (or a share of it) is over; return (number of calls, their total seconds)."""
         times, start, took = 0, self.clock(), 0.0
         while took < self.seconds * share:
             act()
@@ -102,7 +102,7 @@ class Stopwatch:
 
 
 def forward_rate(network: InferenceNetwork, batch: torch.Tensor, stopwatch: Stopwatch) -> float:
-    """States per second of forward calls alone."""
+    """Return the states per second with nothing but forward calls."""
 
     def forward() -> None:
         values = network.model(batch)[1]
@@ -115,12 +115,12 @@ def forward_rate(network: InferenceNetwork, batch: torch.Tensor, stopwatch: Stop
 
 
 def selfplay_settings(case: Case, search: PuctSettings | GumbelSettings) -> SelfPlaySettings:
-    """The case's board and games under this search."""
+    """Return the settings for the case's board and games with this search."""
     return SelfPlaySettings(case.size, case.size, case.n_in_row, games=case.games, search=search)
 
 
 def mean_length(case: Case, search: PuctSettings | GumbelSettings) -> float:
-    """Mean number of moves in a game."""
+    """Return the mean number of moves in a game."""
     case = replace(case, games=min(case.games, GAMES_FOR_LENGTH))
     selfplay = SelfPlay(selfplay_settings(case, search), know_nothing, np.random.default_rng(1))
     lengths: list[int] = []
@@ -130,7 +130,7 @@ def mean_length(case: Case, search: PuctSettings | GumbelSettings) -> float:
 
 
 def measure_serial(case: Case, network: Any, stopwatch: Stopwatch) -> tuple[float, float]:
-    """(positions, moves) a second of one game after another, as TrainPipeline collects them."""
+    """Return (positions, moves) per second when games are played one after another, as in TrainPipeline."""
     from AlphaZero.mcts_alphaZero import MCTSPlayer
 
     asked = 0
@@ -156,14 +156,14 @@ def measure_serial(case: Case, network: Any, stopwatch: Stopwatch) -> tuple[floa
 
 
 def print_row(name: str, case: Case, how: str, batch: int, asked: float, evaluated: float, *rest: float) -> None:
-    """A line of the table; `rest` are moves and games a second and the share, where there are any."""
+    """Print a line of the table; `rest` is moves and games per second and the share, or nothing."""
     moves, games, share = (f"{number:.{digits}f}" for number, digits in zip(rest, (1, 2, 0), strict=True)) if rest else "---"
     row = f"{name:>6} {case.blocks:6} {how:8} {batch:5} {asked:9.0f} {evaluated:11.0f} {moves:>8} {games:>8}"
     print(row, f"{f'{share} %' if rest else share:>6}", flush=True)
 
 
 def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
-    """All rows of one case."""
+    """Measure one case and print its rows."""
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
     torch.manual_seed(seed)
@@ -196,7 +196,7 @@ def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
 
 
 def position_bytes(size: int) -> int:
-    """Bytes of one position in the form stored for learning."""
+    """Return the bytes of one position in the form stored for learning."""
     points = size * size
     game = FinishedGame(
         moves=np.zeros(1, dtype=np.int16),
@@ -211,12 +211,14 @@ def position_bytes(size: int) -> int:
 def main() -> int:
     """Parse the command line and measure case after case."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--boards", nargs="+", choices=CASES, default=list(CASES), help="which of the cases (default: all)")
-    parser.add_argument("--seconds", type=float, default=20, help="of each measurement (default 20)")
-    parser.add_argument("--games", type=int, help="games side by side (default: the case's)")
-    parser.add_argument("--playouts", type=int, help="of each move (default: the case's)")
-    parser.add_argument("--threads", type=int, default=1, help="of torch (default 1)")
-    parser.add_argument("--cpu-time", action="store_true", help="CPU seconds in place of the clock's, on a machine in use")
+    parser.add_argument("--boards", nargs="+", choices=CASES, default=list(CASES), help="the cases to measure (default: all)")
+    parser.add_argument("--seconds", type=float, default=20, help="seconds of each measurement (default 20)")
+    parser.add_argument("--games", type=int, help="concurrent games (default: as in the case)")
+    parser.add_argument("--playouts", type=int, help="playouts of each move (default: as in the case)")
+    parser.add_argument("--threads", type=int, default=1, help="threads of torch (default 1)")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="measure CPU seconds instead of wall-clock time, for a busy machine"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if not options.seconds > 0:
@@ -239,7 +241,7 @@ def main() -> int:
             case = replace(case, games=options.games or case.games, playouts=options.playouts or case.playouts)
             measure(name, case, stopwatch, options.seed)
     for name in options.boards:
-        print(f"{name}: {position_bytes(CASES[name].size)} MB a million positions as they are kept for learning")
+        print(f"{name}: {position_bytes(CASES[name].size)} MB per million positions as they are stored for learning")
     return 0
 
 

@@ -1,15 +1,17 @@
-"""How many games the stopping rules need, and how often they err: `python bench/stopping.py`.
+"""Measure how many games the stopping rules need, and how often they err: `python bench/stopping.py`.
 
-Each row is one true rate. Each cell shows the mean number of games and the share of wrong decisions with its 95 % interval
-(Wilson). All rules receive the same results, drawn with one seed. The rules are:
+Each row is for one true score rate. Each cell shows the mean number of games and the share of wrong decisions with its 95 %
+interval (Wilson). All rules receive the same results, drawn with one seed. The rules are:
 
-- match: `--stop decided`. Wrong: the points differ from those that all planned games give. The next column is the share of
-  matches that ended early.
-- rate: the points of the true rate over an interval that is valid at any time. Wrong: the match ended early with other points.
-- sprt: `--sprt ELO0,ELO1,ALPHA,BETA`, until a decision or `--most` games. Wrong: H1 accepted at a rate not above that of ELO0,
-  or H0 at a rate not below that of ELO1; between the two neither is wrong. The next column is the share without a decision.
+- match: `--stop decided`. A decision is wrong if the points differ from those that all planned games give. The next column is
+  the share of matches that ended early.
+- rate: stop when an interval for the true rate, valid at any time, settles the points. A decision is wrong if the match ended
+  early with other points than the true rate gives.
+- sprt: `--sprt ELO0,ELO1,ALPHA,BETA`, until a decision or `--most` games. It is wrong to accept H1 at a rate not above that of
+  ELO0, or H0 at a rate not below that of ELO1; between the two, neither is wrong. The next column is the share without a
+  decision.
 
-The last lines show the largest error of the match rule's interval in small matches, counted exactly over all of them.
+The last lines show the largest error of the match rule's interval in small matches, counted exactly over all possible matches.
 """
 
 from __future__ import annotations
@@ -34,14 +36,14 @@ from common.scoring import Formula, formula_named
 
 
 def drawn(rng: Random, rate: float, draws: float) -> GameResult:
-    """Draw the result of one game with mean `rate`, and a share `draws` of draws as far as the rate allows."""
+    """Draw the result of one game with mean `rate` and, as far as the rate allows, a share `draws` of drawn games."""
     half = min(draws / 2, rate, 1 - rate)
     u = rng.random()
     return GameResult(1.0 if u < rate - half else 0.5 if u < rate + half else 0.0)
 
 
 def needed(rule: StoppingRule, games: Sequence[GameResult]) -> int:
-    """The number of games after which the rule ends the match; all of them if it does not."""
+    """Return the number of games after which the rule ends the match; all games if it does not."""
     for number, game in enumerate(games, 1):
         if rule.add(game) is not None:
             return number
@@ -49,13 +51,13 @@ def needed(rule: StoppingRule, games: Sequence[GameResult]) -> int:
 
 
 def share(count: int, runs: int) -> str:
-    """A share in per cent with its 95 % interval."""
+    """Return a share in per cent with its 95 % interval."""
     low, high = wilson_95(count, runs)
     return f"{100 * count / runs:5.1f} ({100 * low:.1f}-{100 * high:.1f})"
 
 
 def row(rate: float, options: argparse.Namespace, formula: Formula, sprt: Sprt) -> str:
-    """The row of one true rate."""
+    """Simulate one true rate and return its row."""
     rng = Random(f"{options.seed} {rate} {options.draws}")
     early = wrong_match = wrong_rate = no_verdict = wrong_sprt = 0
     used = [0, 0, 0]
@@ -92,7 +94,7 @@ def row(rate: float, options: argparse.Namespace, formula: Formula, sprt: Sprt) 
 
 
 def largest_error(planned: int, linked: bool, alpha: float) -> float:
-    """The largest probability, over the rates of the two colours, that the match interval ever misses the final mean."""
+    """Return the largest probability, over the rates of the two colours, that the match interval ever misses the final mean."""
     missing = []
     for outcome in itertools.product((0, 1), repeat=planned):
         sequence, final = MatchSequence(planned, linked=linked, alpha=alpha), Fraction(sum(outcome), planned)

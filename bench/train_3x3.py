@@ -1,10 +1,10 @@
-"""How soon and how surely train.py ends with a tic-tac-toe agent that never loses: `python bench/train_3x3.py --seeds 1 2 3`.
+"""Measure how soon and how reliably train.py gives a perfect tic-tac-toe agent: `python bench/train_3x3.py --seeds 1 2 3`.
 
-For each seed it repeats the training of `python train.py --seed SEED` exactly, over the reference or a submission. It prints
-the CPU seconds of this process for the training and for the exact search that measures it. `--set` and `--without` change one
-thing to measure its effect, `--go-on` continues after the first verified network to see whether later ones lose again, and
-`--judge` tests each best network under searches that the training did not use: the grader's own, and the player's with random
-symmetries drawn again. `--weights` keeps the networks.
+For each seed this repeats the training of `python train.py --seed SEED` exactly, with the reference or a submission. It prints
+the CPU seconds of this process for training and for the exact search that tests the network. `--set` and `--without` change
+one thing to measure its effect. `--go-on` continues after the first verified network to see whether later networks lose again.
+`--judge` tests each best network with searches that were not used in training: the grader's own, and the player's with newly
+drawn random symmetries. `--weights` keeps the networks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from training.exact import play_all_games, play_all_replies, remembered, searchi
 
 
 def measured_pipeline(options: argparse.Namespace) -> Any:
-    """A TrainPipeline of the workspace that tells of each evaluation, changed as the options say."""
+    """Return a TrainPipeline of the workspace that prints a row at each exact test, changed as the options say."""
     import train
     from AlphaZero import mcts_alphaZero
 
@@ -54,12 +54,14 @@ def measured_pipeline(options: argparse.Namespace) -> Any:
                 flush=True,
             )
             if self.games_played >= options.games:
-                raise KeyboardInterrupt  # what ends a training early and saves; game_batch_num would change the learning rate
+                raise KeyboardInterrupt  # ends training early and saves; game_batch_num would change the learning rate
             return passed, losing, n_playout
 
     pipeline: Any = Measured()
     if "symmetry" in options.without:
-        pipeline.policy_value_net.policy_value_fn_random = pipeline.policy_value_net.policy_value_fn  # not of the average
+        pipeline.policy_value_net.policy_value_fn_random = (
+            pipeline.policy_value_net.policy_value_fn
+        )  # the average network is unchanged
     if "noise" in options.without:
         mcts_alphaZero.DIRICHLET_EPSILON = 0.0
     for name, value in options.set:
@@ -70,8 +72,10 @@ def measured_pipeline(options: argparse.Namespace) -> Any:
 
 
 def judge(pipeline: Any, draws: int) -> None:
-    """A row for each number of playouts: losing lines of the verified network, with the evaluations of policy_value_fn under
-    the grader's search, and under the player's with those of policy_value_fn_random, drawn so many times.
+    """Print the losing lines of the verified network for each number of playouts.
+
+    The grader's search uses the evaluations of policy_value. The player's search uses those of policy_value_fn_random, and is
+    repeated with `draws` different draws of the symmetries.
     """
     net = pipeline.average_net
     net.restore_model("model/best_policy.model")
@@ -89,7 +93,7 @@ def judge(pipeline: Any, draws: int) -> None:
 
 
 def lay_out(submission: Path, folder: Path) -> Path:
-    """The framework with the reference's files and those of the submission over them."""
+    """Build a workspace from the framework and the reference, with the submission's files laid over it; return its folder."""
     both = folder / "submission"
     shutil.copytree(ROOT / "instructor" / "reference", both)
     shutil.copytree(submission, both, dirs_exist_ok=True)
@@ -98,7 +102,7 @@ def lay_out(submission: Path, folder: Path) -> Path:
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """NAME=VALUE, the value a Python literal."""
+    """Parse NAME=VALUE, where the value is a Python literal."""
     name, found, value = text.partition("=")
     try:
         if not found:
@@ -109,16 +113,20 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def main() -> int:
-    """Parse the command line, train every seed in a workspace, and sum up."""
+    """Parse the command line, train with every seed in a workspace, and print a summary."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--games", type=int, default=800, help="end a training after so many games (default 800)")
-    parser.add_argument("--submission", type=Path, default=ROOT / "instructor" / "reference", help="laid over the reference")
-    parser.add_argument("--set", type=setting, nargs="+", default=[], metavar="NAME=VALUE", help="attributes of the pipeline")
-    parser.add_argument("--without", nargs="+", default=[], choices=["augmentation", "symmetry", "noise"])
-    parser.add_argument("--go-on", action="store_true", help="train on after the first verified network")
+    parser.add_argument("--games", type=int, default=800, help="end a training run after this many games (default 800)")
     parser.add_argument(
-        "--judge", type=int, default=0, metavar="N", help="judge the verified network, with N draws of symmetries"
+        "--submission", type=Path, default=ROOT / "instructor" / "reference", help="a submission to lay over the reference"
+    )
+    parser.add_argument(
+        "--set", type=setting, nargs="+", default=[], metavar="NAME=VALUE", help="set attributes of the pipeline"
+    )
+    parser.add_argument("--without", nargs="+", default=[], choices=["augmentation", "symmetry", "noise"])
+    parser.add_argument("--go-on", action="store_true", help="continue training after the first verified network")
+    parser.add_argument(
+        "--judge", type=int, default=0, metavar="N", help="test the verified network with N draws of the symmetries"
     )
     parser.add_argument("--weights", type=Path, metavar="FOLDER", help="keep each best network there, as SEED.model")
     options = parser.parse_args()

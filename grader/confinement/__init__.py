@@ -1,1 +1,1 @@
-"""What keeps a submission's programs apart from the machine that grades them."""
+"""Confinement: what isolates a submission's programs from the machine that grades them."""

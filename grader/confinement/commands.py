@@ -11,7 +11,7 @@ from grader.screen import Screen
 
 
 def doctor_command(options: argparse.Namespace) -> int:
-    """Test whether the confinement holds on this machine."""
+    """Test whether the confinement holds on this machine; return the exit code."""
     return doctor.main(options.level, Screen())
 
 

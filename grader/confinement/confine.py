@@ -1,17 +1,17 @@
-"""The last step before a submission's program starts: limits are set, privileges dropped, then `exec`.
+"""The last step before a submission's program starts: set limits, drop privileges, then `exec`.
 
-Run as a script by the interpreter, inside whatever namespaces `grader.confinement.sandbox` made around it:
+The interpreter runs this file as a script, inside whatever namespaces `grader.confinement.sandbox` has set up:
 
     python -I -S confine.py --memory-mib 1024 --cpu-s 60 --processes 64 --file-size-mib 16 --cwd DIR [--uid N] -- PROGRAM
 
-A program is one process with threads, unless --children is given, so that its address space is all the memory it can have
-and nothing outlives it: a filter of system calls (seccomp) withholds new processes, namespaces, tracing and memory that
-counts for no process. With --reads or --writes a Landlock domain, where the kernel has Landlock, withholds all other files,
-TCP, and signals to processes outside. With --bare there are no namespaces around: the filter then also withholds sockets,
-changes of a file's owner, mode or times (which Landlock leaves alone; they seem to succeed), and calls that reach into
-other processes.
+Unless --children is given, a program is a single process with threads, so its address space is all the memory it can have,
+and nothing outlives it. A filter of system calls (seccomp) blocks new processes, namespaces, tracing, and memory that is not
+charged to any process. With --reads or --writes, if the kernel has Landlock, a Landlock domain blocks all other files, TCP,
+and signals to outside processes. With --bare there are no namespaces; the filter then also blocks sockets, calls that reach
+into other processes, and changes of a file's owner, mode or times (which Landlock does not cover; these calls seem to
+succeed).
 
-It uses the standard library only and imports nothing of the grader, since it runs where the grader cannot be seen.
+This module uses only the standard library and imports nothing from the grader, since it runs where the grader is not visible.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ CLONE_THREAD, CLONE_NEWUSER = 0x10000, 0x10000000
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO; errno 0 looks like success
 OPEN_FILES = 512
 
-# Linux numbers its system calls for each kind of processor: audit architecture, then {name: (x86_64, aarch64)}.
+# Linux numbers its system calls differently on each kind of processor: {name: (x86_64, aarch64)}. ARCHITECTURES has the
+# audit architecture of each.
 Calls = Mapping[str, tuple[int | None, int | None]]
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 CLONE = (56, 220)
-CLONE3 = 435  # its flags lie in memory, where no filter sees them; the C library then uses clone
+CLONE3 = 435  # its flags are in memory, where a filter cannot see them; if it is refused, the C library uses clone
 STARTING: Calls = {"fork": (57, None), "vfork": (58, None)}
 REFUSED: Calls = (
     {"ptrace": (101, 117), "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "open_by_handle_at": (304, 265)}
@@ -50,7 +51,7 @@ REFUSED: Calls = (
     | {"bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425)}
     | {"add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219)}
 )
-# Without namespaces around, these also:
+# These are refused as well where there are no namespaces.
 REFUSED_BARE: Calls = (
     {"socket": (41, 198), "socketpair": (53, 199), "tkill": (200, 130), "pidfd_send_signal": (424, 424)}
     | {"pidfd_open": (434, 434), "setpriority": (141, 140), "ioprio_set": (251, 30), "migrate_pages": (256, 238)}
@@ -63,28 +64,28 @@ PRETENDED_BARE: Calls = (
     | {"removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16)}
     | {"setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469)}
 )
-# The first argument must be the program's own process, or 0, which means the same.
+# For these calls the first argument must be the program's own process, or 0, which means the same.
 OWN_PROCESS_BARE: Calls = (
     {"kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240)}
     | {"prlimit64": (302, 261), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119)}
     | {"sched_setaffinity": (203, 122), "sched_setattr": (314, 274)}
 )
 
-# Landlock: system calls (the same on all processors) and rights, by the version (ABI) that brought them.
+# Landlock: system calls (the same on all processors), and rights by the version (ABI) that introduced them.
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
 LANDLOCK_VERSION, LANDLOCK_PATH_BENEATH = 1, 1
-FS_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}  # how many bits from the lowest
+FS_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}  # version -> number of rights; they are the lowest bits
 FS_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
-FS_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # what there is of a file: execute, write, read, truncate, ioctl
-NET_TCP, SCOPED = 0b11, 0b11  # bind and connect, from version 4; abstract sockets and signals, from version 6
+FS_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the rights that apply to a file: execute, write, read, truncate, ioctl
+NET_TCP, SCOPED = 0b11, 0b11  # bind and connect, since version 4; abstract sockets and signals, since version 6
 
 
 def call_filter(machine: str, children: bool, bare: bool = False) -> bytes:
-    """The filter as a program of the kernel's packet machine (struct sock_filter), empty for an unknown processor.
+    """Return the filter as a BPF program (an array of struct sock_filter); empty for an unknown processor.
 
     Args:
-        children: whether other processes may be started.
-        bare: whether no namespaces are around; this process is then the only one that may be signalled.
+        children: whether the program may start other processes.
+        bare: whether there are no namespaces; this process is then the only one that may be signalled.
     """
     if machine not in ARCHITECTURES:
         return b""
@@ -98,9 +99,9 @@ def call_filter(machine: str, children: bool, bare: bool = False) -> bytes:
         return [number for pair in calls.values() if (number := pair[column]) is not None]
 
     refuse, allow = step(give, REFUSE | errno.EPERM), step(give, ALLOW)
-    # Offsets in struct seccomp_data: 0 the call's number, 4 the architecture, 16 the first argument.
+    # Offsets in struct seccomp_data: 0 for the call's number, 4 for the architecture, 16 for the first argument.
     program = [step(load, 4), step(equal, ARCHITECTURES[machine], 1, 0), refuse, step(load, 0)]
-    program += [step(at_least, 0x40000000, 0, 1), refuse]  # x32, a second numbering
+    program += [step(at_least, 0x40000000, 0, 1), refuse]  # x32 is a second numbering of the calls
     program += [step(equal, CLONE3, 0, 1), step(give, REFUSE | errno.ENOSYS)]
     for number in numbers(REFUSED) + ([] if children else numbers(STARTING)) + (numbers(REFUSED_BARE) if bare else []):
         program += [step(equal, number, 0, 1), refuse]
@@ -125,7 +126,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _done(result: int, what: str) -> int:
-    """The result of a call of the C library; OSError if that is -1."""
+    """Return the result of a C library call; raise OSError if it is negative."""
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{what}: {os.strerror(code)}")
@@ -133,12 +134,12 @@ def _done(result: int, what: str) -> int:
 
 
 def die_with_parent() -> None:
-    """Have this process killed when its parent ends, however that ends; a change of user undoes it."""
+    """Have this process killed when its parent ends for any reason; a change of user undoes this."""
     _libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def install(program: bytes) -> None:
-    """Put the filter on this process and all that it becomes; OSError where the kernel has none."""
+    """Install the filter for this process and every program that it executes; raise OSError if the kernel cannot."""
     libc = _libc()
     _done(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     if program:
@@ -148,21 +149,22 @@ def install(program: bytes) -> None:
 
 
 def landlock_version() -> int:
-    """The kernel's version of Landlock, 0 without it."""
+    """Return the version of Landlock in the kernel; 0 if it has none."""
     return max(0, _libc().syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION))
 
 
 def restrict_files(reads: Sequence[str], writes: Sequence[str]) -> None:
-    """Withhold from this process all files but these and what lies below them, and TCP; signals to others, too.
+    """Block this process from all files except these paths and everything below them, from TCP, and from signals to others.
 
-    Does as much of it as the kernel's Landlock can: truncation from version 3, TCP from 4, signals from 6, nothing without.
+    It blocks as much of this as the kernel's Landlock can: truncation since version 3, TCP since version 4, signals since
+    version 6. Without Landlock it does nothing.
 
     Args:
-        reads: files and folders that may be read and executed; a path that does not exist is left out.
-        writes: those that may be written as well.
+        reads: files and folders that may be read and executed; a path that does not exist is skipped.
+        writes: files and folders that may also be written.
 
     Raises:
-        OSError: the kernel has Landlock and refuses.
+        OSError: the kernel has Landlock but refuses.
     """
     version = landlock_version()
     if not version:
@@ -187,18 +189,18 @@ def restrict_files(reads: Sequence[str], writes: Sequence[str]) -> None:
 
 
 def set_capabilities(kept: Sequence[int]) -> None:
-    """Drop all capabilities of this process but these, which the programs that it becomes inherit."""
+    """Drop all capabilities of this process except these, which the programs that it executes inherit."""
     libc, mask = _libc(), sum(1 << number for number in kept)
     header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
     low, high = mask & 0xFFFFFFFF, mask >> 32
-    # Effective, permitted, inheritable: first the lower halves, then the upper ones.
+    # Effective, permitted and inheritable sets: first their lower halves, then the upper ones.
     _done(libc.capset(ctypes.c_char_p(header), ctypes.c_char_p(struct.pack("=6I", low, low, low, high, high, high))), "capset")
     for number in kept:
         _done(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0), "ambient capability")
 
 
 def become(uid: int) -> None:
-    """Change from root to another user, with no groups but its own; capabilities are kept until `set_capabilities`."""
+    """Change from root to another user with only its own group; capabilities are kept until `set_capabilities`."""
     _libc().prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
     os.setgroups([])
     os.setresgid(uid, uid, uid)
@@ -206,7 +208,7 @@ def become(uid: int) -> None:
 
 
 def tasks_of_user() -> int:
-    """How many processes and threads this user has on the machine, itself left out."""
+    """Return how many processes and threads this user has on the machine, not counting this one."""
     count, own = -1, os.getuid()
     for entry in Path("/proc").glob("[0-9]*/task"):
         with contextlib.suppress(OSError):
@@ -215,7 +217,7 @@ def tasks_of_user() -> int:
 
 
 def main() -> None:
-    """Parse, confine, exec. Exit code 126 when the program cannot be started, like a shell's."""
+    """Parse the arguments, confine this process and exec the program; exit with 126, as a shell does, if it cannot start."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--memory-mib", type=int, required=True)
     parser.add_argument("--cpu-s", type=int, required=True)
@@ -242,17 +244,17 @@ def main() -> None:
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-        file.write("1000")  # where memory runs out, it is not the grader that has to go
-    # The kernel counts all tasks of a user in a user namespace; a user of this program's own has none, one of the machine may.
+        file.write("1000")  # if memory runs out, this process is killed rather than the grader
+    # The kernel counts all tasks of a user. A user id reserved for this program has no other tasks; a regular user may have.
     others = tasks_of_user() if options.bare and options.uid is None else 0
     try:
         if options.reads or options.writes:
-            restrict_files(options.reads, options.writes)  # before the change of user, who might not reach these places
+            restrict_files(options.reads, options.writes)  # before the change of user, who may be unable to reach these places
         if options.uid is not None:
             become(options.uid)
         set_capabilities(options.capability)
         die_with_parent()
-        # After the change of user: the kernel counts processes of the user that asks, and never binds root.
+        # After the change of user: the kernel counts the processes of the current user, and never limits root.
         limit(resource.RLIMIT_NPROC, options.processes + others)
         install(call_filter(platform.machine(), options.children, options.bare))
     except OSError as error:

@@ -1,6 +1,6 @@
-"""`python -m grader doctor`: does the confinement hold on this machine? Each property is tried, none is assumed.
+"""`python -m grader doctor`: does the confinement hold on this machine? Each property is tested; none is assumed.
 
-For each property a small program of `grader.confinement.probes` runs confined like a submission, and its result is checked
+For each property a small program from `grader.confinement.probes` runs confined like a submission, and its result is checked
 from outside. A property that does not hold is reported with a remedy.
 """
 
@@ -37,17 +37,17 @@ from grader.confinement.sandbox import (
 LIMITS = ProcessLimits(memory_mib=512, cpu_s=5, processes=24, file_size_mib=16)
 LIMIT_S = 20.0
 GONE_S = 3.0
-NAMESPACES = "by namespaces"  # stands for the sandbox's own remedy on this machine
+NAMESPACES = "by namespaces"  # a placeholder for the remedy that the sandbox gives for this machine
 SECCOMP = "Use a kernel with seccomp, on x86_64 or aarch64."
 LINUX = "Use Linux, where this limit binds."
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One property on this machine.
+    """The result for one property on this machine.
 
     Attributes:
-        seen: what was tried, and the result.
+        seen: what was tried, and what happened.
         advice: the remedy if it does not hold.
     """
 
@@ -62,18 +62,18 @@ class Finding:
 
 
 class NoAnswer(Exception):
-    """A probe was killed before it printed its result."""
+    """Raised when a probe did not print a result."""
 
 
 class Patient:
-    """A sandbox and a scratch folder to test; each probe is a fresh process."""
+    """A sandbox to test, with a scratch folder; each probe runs in a new process."""
 
     def __init__(self, sandbox: Sandbox, scratch: Path) -> None:
         self.sandbox, self.scratch = sandbox, scratch
 
     @contextmanager
     def started(self, *probe: object, limits: ProcessLimits = LIMITS) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-        """The probe's process and the mark in its command line; killed at the end, like a worker."""
+        """Start a probe; yield its process and the mark in its command line. It is killed at the end, like a worker."""
         mark = f"probe={secrets.token_hex(8)}"
         command = [sys.executable, "-I", "-S", "-X", mark, str(PROBES_FILE), *map(str, probe)]
         wrapped = self.sandbox.wrap(command, limits=limits, read_only=[PROBES_FILE], scratch=self.scratch)
@@ -97,7 +97,7 @@ class Patient:
                 process.stdout.close()
 
     def ask(self, *probe: object, limits: ProcessLimits = LIMITS) -> Any:
-        """Run the probe and return its result; NoAnswer if there is none."""
+        """Run the probe and return its result; raise NoAnswer if there is no result."""
         with self.started(*probe, limits=limits) as (process, _):
             try:
                 answer, _ = process.communicate(timeout=LIMIT_S)
@@ -118,7 +118,7 @@ def _files(patient: Patient) -> tuple[bool, str]:
             Path("/etc/passwd"),
         ]
         found = patient.ask("read", *tried)
-    return found == [], f"Of the files outside that were tried, {_count(found, 'could be read')}."
+    return found == [], f"Of the outside files that were tried, {_count(found, 'could be read')}."
 
 
 def _writes(patient: Patient) -> tuple[bool, str]:
@@ -131,11 +131,11 @@ def _writes(patient: Patient) -> tuple[bool, str]:
 def _network(patient: Patient) -> tuple[bool, str]:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         reached = patient.ask("connect", server.getsockname()[1])
-    return reached is False, f"A service of this machine {'was' if reached else 'could not be'} reached."
+    return reached is False, f"A service on this machine {'was' if reached else 'could not be'} reached."
 
 
 def _processes(patient: Patient) -> tuple[bool, str]:
-    # Process ids inside are small, so only large ids of ours can be told from them.
+    # Process ids inside the sandbox are small, so only large ids from outside can be told apart from them.
     with subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as other:
         own = [pid for pid in (os.getpid(), other.pid) if pid > 50]
         found = patient.ask("processes", *own)
@@ -147,20 +147,20 @@ def _reaching(patient: Patient) -> tuple[bool, str]:
     found = patient.ask("reach", os.getpid())
     return (
         found == [],
-        f"Of the processes to signal or to read the memory of, {_count(found, 'could be reached')}.",
+        f"Of the processes outside, {_count(found, 'could be signalled or have their memory opened')}.",
     )
 
 
 def _user(patient: Patient) -> tuple[bool, str]:
     found = patient.ask("user")
     holds = found["uid"] != 0 and found["no_new_privileges"]
-    more = "cannot get more rights" if found["no_new_privileges"] else "can get more rights"
+    more = "cannot gain privileges" if found["no_new_privileges"] else "can gain privileges"
     return holds, f"Programs run as user {found['uid']} and {more}."
 
 
 def _children(patient: Patient) -> tuple[bool, str]:
     started = patient.ask("children", LIMITS.processes + 16)
-    return started == 0, f"A program that may not start any started {started} processes."
+    return started == 0, f"A program that may not start processes started {started}."
 
 
 def _compilers_children(patient: Patient) -> tuple[bool, str]:
@@ -171,7 +171,7 @@ def _compilers_children(patient: Patient) -> tuple[bool, str]:
 
 def _threads(patient: Patient) -> tuple[bool, str]:
     started = patient.ask("threads", LIMITS.processes + 16)
-    # Without namespaces the limit includes the user's other programs; some of them may have ended meanwhile.
+    # Without namespaces the limit includes the user's other programs, some of which may have ended in the meantime.
     holds = 0 < started < LIMITS.processes + 16
     return holds, f"A program started {started} threads at once under a limit of {LIMITS.processes}."
 
@@ -186,7 +186,7 @@ def _memory(patient: Patient) -> tuple[bool, str]:
 
 def _uncounted(patient: Patient) -> tuple[bool, str]:
     got = patient.ask("uncounted")
-    return got is False, f"Memory that counts for no process was {'granted' if got else 'refused'}."
+    return got is False, f"Memory that is not charged to any process was {'granted' if got else 'refused'}."
 
 
 def _disk(patient: Patient) -> tuple[bool, str]:
@@ -204,12 +204,12 @@ def _files_made(patient: Patient) -> tuple[bool, str]:
 
 def _file_size(patient: Patient) -> tuple[bool, str]:
     small = patient.ask("fill", patient.scratch, limits=replace(LIMITS, file_size_mib=1))
-    return small == 0, f"Writing beyond the limit of a file's size was {'accepted' if small else 'refused'}."
+    return small == 0, f"Writing beyond the limit on file size was {'accepted' if small else 'refused'}."
 
 
 def _namespace(patient: Patient) -> tuple[bool, str]:
     made = patient.ask("namespace")
-    return made is False, f"A nested user namespace could {'be' if made else 'not be'} made."
+    return made is False, f"A nested user namespace could {'be' if made else 'not be'} created."
 
 
 def _deaf(patient: Patient) -> tuple[bool, str]:
@@ -268,7 +268,7 @@ def _count(found: list[Any], what: str) -> str:
 
 
 def _left(mark: str) -> list[int]:
-    """Processes with the mark that are still running after GONE_S seconds."""
+    """Return the processes with this mark that are still running after GONE_S seconds."""
     until = time.monotonic() + GONE_S
     while (left := _marked(mark)) and time.monotonic() < until:
         time.sleep(0.02)
@@ -287,7 +287,7 @@ def _marked(mark: str) -> list[int]:
 
 
 def examine(sandbox: Sandbox, names: Iterable[str] = PROPERTIES) -> list[Finding]:
-    """Try these properties of one level; by default all."""
+    """Test these properties, by default all, of one level."""
     scratch = Path(tempfile.mkdtemp(prefix="grader-scratch-")).resolve()
     try:
         return [_examine_one(name, Patient(sandbox, scratch)) for name in names]
@@ -300,12 +300,12 @@ def _examine_one(name: str, patient: Patient) -> Finding:
     try:
         holds, seen = look(patient)
     except NoAnswer:
-        holds, seen = False, "The program that tried it gave no result."
+        holds, seen = False, "The program that tried this gave no result."
     return Finding(name, holds, seen, patient.sandbox.remedy if advice == NAMESPACES else advice)
 
 
 def main(level: str | None, announce: Callable[[str], None]) -> int:
-    """Print which properties hold at this level, or at the strongest that works here; 0 if all hold."""
+    """Announce which properties hold at this level, by default the strongest that works here; return 0 if all hold, else 1."""
     sandbox = find_sandbox(level)
     for stronger in LEVELS[: LEVELS.index(sandbox.level)]:
         why_not = try_level(stronger)

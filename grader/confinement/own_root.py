@@ -1,16 +1,16 @@
-"""Namespaces and a root of its own for a confined program, by the kernel's calls alone: what bubblewrap does, without it.
+"""Give a confined program its own namespaces and root with plain system calls: what bubblewrap does, without bubblewrap.
 
     python -I -S own_root.py --bytes N --inodes N --show PATH... --memory PATH... [--bind PATH] -- PROGRAM ARGUMENT...
 
-The program sees the paths of --show, read-only, file systems in memory of bounded size at those of --memory, the folder of
---bind, a few devices and its own processes; no network. It is the second process of its namespaces: the first one waits
-for it, and with that one all others end. The process that was started ends as the program does, by the same exit code or
-signal; when it is killed, the namespaces end.
+The program sees the --show paths read-only, in-memory file systems of bounded size at the --memory paths, the --bind folder,
+a few devices and its own processes; it has no network. It is the second process in its namespaces; the first process waits
+for it, and when the first one ends, all others end too. The process started from outside ends as the program does, with the
+same exit code or signal; if it is killed, the namespaces end.
 
-With --user this runs in a user namespace, as somebody without privileges can. Without, it must be started by root, who keeps
-the capabilities of --keep, so that the program can be given another user id afterwards (see `grader.confinement.confine`).
+With --user this runs in a user namespace, which an unprivileged user can create. Without --user it must be started by root; it
+then keeps the --keep capabilities, so that the program can be given another user id later (see `grader.confinement.confine`).
 
-It uses the standard library only and imports nothing of the grader, since it runs where the grader cannot be seen.
+This module uses only the standard library and imports nothing from the grader, since it runs where the grader is not visible.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 0x1000, 0x4000, 0x40000
 MNT_DETACH = 2
-MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000  # the call has the same number on all processors
+MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000  # this call has the same number on all processors
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_READ, PR_CAPBSET_DROP = 1, 4, 23, 24
 CAPABILITY_VERSION_3, CAPABILITIES = 0x20080522, 64
 
-OUTSIDE = "/.outside"  # where the machine's root is until it is let go
+OUTSIDE = "/.outside"  # where the machine's root is mounted until it is detached
 DEVICES = ("null", "zero", "full", "random", "urandom")
-# What container engines withhold of /proc, since it tells of the whole machine or changes it.
+# The parts of /proc that container engines hide or protect, since they reveal or change something about the whole machine.
 PROC_READ_ONLY = ("bus", "fs", "irq", "sys", "sysrq-trigger")
 PROC_HIDDEN = ("acpi", "asound", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list", "timer_stats")
 
@@ -44,7 +44,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def check(result: int, what: str) -> None:
-    """OSError if the result of a call of the C library is -1."""
+    """Raise OSError if the result of a C library call is negative."""
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{what}: {os.strerror(code)}")
@@ -57,14 +57,14 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str =
 
 
 def protect(target: str, flags: int, recursive: bool = True) -> None:
-    """Add flags to a mount and, if recursive, to all below it (mount_setattr(2), Linux 5.12)."""
+    """Add flags to a mount and, if recursive, to all mounts below it (mount_setattr(2), Linux 5.12)."""
     attributes = struct.pack("=QQQQ", flags, 0, 0, 0)
     below = AT_RECURSIVE if recursive else 0
     check(LIBC.syscall(MOUNT_SETATTR, AT_FDCWD, target.encode(), below, attributes, len(attributes)), f"protect {target}")
 
 
 def make_visible(path: str, source: str, flags: int) -> None:
-    """Make a file or folder of the machine visible under a path of the new root, which is made where it does not exist."""
+    """Make a file or folder of the machine visible at a path in the new root; create the path if it does not exist."""
     if os.path.isdir(OUTSIDE + source):
         os.makedirs(path, exist_ok=True)
     elif not os.path.exists(path):
@@ -75,13 +75,13 @@ def make_visible(path: str, source: str, flags: int) -> None:
 
 
 def build_root(shown: Sequence[str], memory: Sequence[str], bound: Sequence[str], size: str) -> None:
-    """Exchange the root for one that holds these paths alone, and close it to writing.
+    """Replace the root by one that contains only these paths, and make it read-only.
 
     Args:
-        shown: seen read-only.
-        memory: a file system in memory each, which everybody may write.
-        bound: seen and written as they are.
-        size: mount options that bound each file system in memory.
+        shown: paths that are visible read-only.
+        memory: paths that each get an in-memory file system which everybody may write to.
+        bound: paths of the machine that may be read and written.
+        size: mount options that bound the size of each in-memory file system.
     """
     sources = {path: os.path.realpath(path) for path in [*shown, *bound]}
     os.umask(0o022)
@@ -103,7 +103,7 @@ def build_root(shown: Sequence[str], memory: Sequence[str], bound: Sequence[str]
     _mask_proc()
 
     kinds = dict.fromkeys(shown, "shown") | dict.fromkeys(memory, "memory") | dict.fromkeys(bound, "bound")
-    for path, kind in sorted(kinds.items(), key=lambda item: item[0].split("/")):  # a folder before what lies in it
+    for path, kind in sorted(kinds.items(), key=lambda item: item[0].split("/")):  # a folder comes before its contents
         if kind == "memory":
             os.makedirs(path, exist_ok=True)
             mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=1777,{size}")
@@ -127,7 +127,7 @@ def _mask_proc() -> None:
 
 
 def enter_user_namespace() -> None:
-    """Become privileged in a user namespace of one's own, with the same user and group ids."""
+    """Become privileged in a new user namespace, with the same user and group ids."""
     uid, gid = os.geteuid(), os.getegid()
     check(LIBC.unshare(CLONE_NEWUSER), "a user namespace")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
@@ -136,27 +136,27 @@ def enter_user_namespace() -> None:
 
 
 def drop_capabilities() -> None:
-    """Keep none of this process's capabilities."""
+    """Drop all capabilities of this process."""
     header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
     check(LIBC.capset(header, bytes(24)), "capset")
 
 
 def drop_bounds(kept: Sequence[int]) -> None:
-    """Have programs that are started from here gain no capabilities but these."""
+    """Make sure that programs started from here can gain no capabilities except these."""
     for number in range(CAPABILITIES):
         if number not in kept and LIBC.prctl(PR_CAPBSET_READ, number, 0, 0, 0) == 1:
             check(LIBC.prctl(PR_CAPBSET_DROP, number, 0, 0, 0), "drop capabilities")
 
 
 def let_go(null: int) -> None:
-    """Keep nothing open of what the program alone should have: a reader sees its end when the program closes it."""
+    """Close stdin, stdout and stderr here, so only the program has them and a reader sees their end when it closes them."""
     for number in range(3):
         os.dup2(null, number)
     os.close(null)
 
 
 def first_process(program: list[str], report: int, null: int) -> None:
-    """Start the program, collect whatever ends, and write the program's status to `report` when it has."""
+    """Start the program, wait for all processes that end, and write the program's status to `report` when it has ended."""
     pid = os.fork()
     if pid == 0:
         os.close(report)
@@ -177,7 +177,7 @@ def first_process(program: list[str], report: int, null: int) -> None:
 
 
 def end_as(status: int) -> None:
-    """End this process as another one did."""
+    """End this process in the way that another process with this wait status ended."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -188,12 +188,12 @@ def end_as(status: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Have this process killed when its parent ends, however that ends."""
+    """Have this process killed when its parent ends for any reason."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def main() -> None:
-    """Parse, build, start, wait. Exit code 126 where the machine does not let it."""
+    """Parse the arguments, build the namespaces, start the program and wait; exit with 126 if the machine does not allow it."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--user", action="store_true")
     parser.add_argument("--bytes", type=int, required=True)
@@ -208,12 +208,12 @@ def main() -> None:
     try:
         if options.user:
             enter_user_namespace()
-        with contextlib.suppress(OSError):  # a kernel may be without control groups
+        with contextlib.suppress(OSError):  # a kernel may have no control groups
             check(LIBC.unshare(CLONE_NEWCGROUP), "a control group namespace")
         check(LIBC.unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS), "namespaces")
-        null = os.open("/dev/null", os.O_RDWR)  # now, since the root is exchanged under this process too
+        null = os.open("/dev/null", os.O_RDWR)  # opened now, since the root changes for this process too
         status_in, status_out = os.pipe()
-        alive_in, alive_out = os.pipe()  # its end tells the first process that this one is gone
+        alive_in, alive_out = os.pipe()  # when it reaches its end, the first process knows that this one is gone
         first = os.fork()
         if first == 0:
             die_with_parent()

@@ -1,7 +1,7 @@
-"""What both sides of a worker's exchange share: plain values as JSON, and an evaluator that both can compute.
+"""Code shared by a worker and its client: plain values as JSON, and an evaluator that both sides can compute.
 
-numpy arrays are sent as `{"__array__": [dtype, shape, base64]}`. Only the standard library and numpy are imported, since this
-runs in the sandbox too.
+numpy arrays are sent as `{"__array__": [dtype, shape, base64]}`. This module imports only the standard library and numpy, since
+it also runs in the sandbox.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 MAX_DIMENSION = 2**31
-# The dtypes of arrays that may be sent, in either byte order, by the machine's names.
+# The dtypes of arrays that may be sent, in either byte order, by the names that they have on this machine.
 DTYPES = {str(dtype): dtype for code in "?bhilqBHILQefd" for dtype in (np.dtype(code), np.dtype(code).newbyteorder())}
 
 
 def encode(value: Any) -> Any:
-    """Turn numpy arrays and scalars, tuples and dict keys into JSON values; ValueError for an array of other than numbers."""
+    """Turn numpy arrays and scalars, tuples and dict keys into JSON values; raise ValueError for an array without numbers."""
     if isinstance(value, np.ndarray):
         if str(value.dtype) not in DTYPES:
             raise ValueError(f"expected numbers, got an array of {value.dtype}")
@@ -35,10 +35,10 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """The inverse of `encode`, for dicts with string keys.
+    """Invert `encode`, for dicts with string keys.
 
     Raises:
-        ValueError: an array whose bytes do not fit its shape, or of a dtype that is not plain numbers.
+        ValueError: an array's bytes do not fit its shape, or its dtype is not one of plain numbers.
     """
     if isinstance(value, dict):
         if set(value) == {"__array__"}:
@@ -50,7 +50,7 @@ def decode(value: Any) -> Any:
 
 
 def _decode_array(parts: Any) -> np.ndarray:
-    """The array, if its parts fit together; a student may have written them."""
+    """Return the array; raise ValueError unless its parts fit together, since a student may have written them."""
     if not isinstance(parts, list) or [type(part) for part in parts] != [str, list, str]:
         raise ValueError("expected an array given by its dtype, shape and bytes")
     name, shape, data = parts
@@ -65,7 +65,7 @@ def _decode_array(parts: Any) -> np.ndarray:
 
 
 def number(value: Any) -> float:
-    """A visit count, value or prior as a float, whether the student keeps it as a number or as an array of one."""
+    """Return a visit count, value or prior as a float, whether the student stores a number or an array with one entry."""
     try:
         return float(np.asarray(value, dtype=float).reshape(-1)[0]) if np.size(value) else float("nan")
     except OverflowError:
@@ -73,7 +73,7 @@ def number(value: Any) -> float:
 
 
 def whole(value: Any) -> int:
-    """A move as an integer; ValueError for a number that is not a move on any board."""
+    """Return a move as an integer; raise ValueError for a number that is too large for a move on any board."""
     move = int(value)
     if abs(move) >= MAX_DIMENSION:
         raise ValueError(f"expected a move; got a number of {move.bit_length()} bits")
@@ -81,9 +81,12 @@ def whole(value: Any) -> int:
 
 
 def hash_priors_and_value(stones: Sequence[tuple[int, int]], side: int, legal: Sequence[int], seed: int) -> Any:
-    """A fixed evaluator that no search can predict: priors [len(legal)] that sum to 1, and a value in (-0.9, 0.9).
+    """Evaluate a position by a hash that no search can predict.
 
-    Both depend only on the stones (move, player), the side to move and the seed. Used on both sides of the pipe.
+    Both results depend only on the stones (move, player), the side to move and the seed. Both sides of the pipe use this.
+
+    Returns:
+        Priors [len(legal)] that sum to 1, and a value in [-0.9, 0.9).
     """
     text = f"{seed}:{side}:{sorted(stones)}".encode()
     numbers = np.frombuffer(hashlib.shake_128(text).digest(4 * (len(legal) + 1)), dtype=np.uint32) / 2.0**32

@@ -1,9 +1,9 @@
-"""What a hostile program would try first, a few lines each; `grader.confinement.doctor` runs them inside the sandbox.
+"""Probes: what a hostile program would try first, in a few lines each; `grader.confinement.doctor` runs them in the sandbox.
 
     python -I -S probes.py NAME ARGUMENT...
 
-Each prints its result as one line of JSON. Each limits itself, so that it does no harm where the confinement does not hold.
-This module uses only the standard library and imports nothing of the grader, since it runs where the grader cannot be seen.
+Each probe prints its result as one line of JSON. Each limits itself, so that it does no harm if the confinement does not hold.
+This module uses only the standard library and imports nothing from the grader, since it runs where the grader is not visible.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WAIT_S = 30
 
 
 def read(*paths: str) -> list[str]:
-    """The files that can be read."""
+    """Return the files that can be read."""
     return [path for path in paths if _opens(path)]
 
 
@@ -39,7 +39,7 @@ def _opens(path: str) -> bool:
 
 
 def write(*folders: str) -> list[str]:
-    """The folders in which a file can be made."""
+    """Return the folders in which a file can be created."""
     found = []
     for folder in folders:
         path = Path(folder, f"probe-{os.getpid()}")
@@ -53,7 +53,7 @@ def write(*folders: str) -> list[str]:
 
 
 def connect(port: str) -> bool:
-    """Whether a service of this machine answers."""
+    """Return whether a service on this machine answers."""
     try:
         socket.create_connection(("127.0.0.1", int(port)), timeout=2).close()
     except OSError:
@@ -62,19 +62,19 @@ def connect(port: str) -> bool:
 
 
 def processes(*ids: str) -> list[str]:
-    """The processes that can be seen."""
+    """Return the processes that can be seen."""
     return [pid for pid in ids if Path("/proc", pid, "stat").exists()]
 
 
 def user() -> dict[str, Any]:
-    """The user id, and whether starting a set-user-id program is prevented from giving more rights."""
+    """Return the user id, and whether the kernel prevents set-user-id programs from giving more privileges."""
     status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     fields = dict(line.split(":\t", 1) for line in status if ":\t" in line)
     return {"uid": os.getuid(), "no_new_privileges": fields.get("NoNewPrivs") == "1"}
 
 
 def children(most: str) -> int:
-    """How many of `most` processes could be started at once; they end when their pipe is closed."""
+    """Return how many of `most` processes could be started at once; they end when their pipe is closed."""
     waits, wakes = os.pipe()
     started: list[int] = []
     try:
@@ -94,7 +94,7 @@ def children(most: str) -> int:
 
 
 def reach(*ids: str) -> list[str]:
-    """The processes that can be signalled, and those whose memory can be opened, parent and first process included."""
+    """Return the processes that can be signalled or whose memory can be opened, including process 1 and the parent."""
     found = []
     for pid in ids:
         try:
@@ -112,7 +112,7 @@ def reach(*ids: str) -> list[str]:
 
 
 def threads(most: str) -> int:
-    """How many of `most` threads could be started at once."""
+    """Return how many of `most` threads could be started at once."""
     done, started = threading.Event(), 0
     threading.stack_size(64 << 10)
     try:
@@ -126,7 +126,7 @@ def threads(most: str) -> int:
 
 
 def fill(folder: str) -> int:
-    """How many bytes can be written to a folder, in many files."""
+    """Return how many bytes can be written to a folder, in many files."""
     written = 0
     files: list[Path] = []
     try:
@@ -142,7 +142,7 @@ def fill(folder: str) -> int:
 
 
 def crowd(folder: str, most: str) -> int:
-    """How many of `most` empty files can be made in a folder."""
+    """Return how many of `most` empty files can be created in a folder."""
     made = 0
     try:
         while made < int(most):
@@ -156,7 +156,7 @@ def crowd(folder: str, most: str) -> int:
 
 
 def allocate(mib: str) -> bool:
-    """Whether this much memory can be allocated; it is not touched."""
+    """Return whether this much memory can be allocated; it is not touched."""
     try:
         return len(bytearray(int(mib) << 20)) > 0
     except MemoryError:
@@ -164,7 +164,7 @@ def allocate(mib: str) -> bool:
 
 
 def uncounted() -> bool:
-    """Whether memory can be had that counts for no process: a file without a name in any folder."""
+    """Return whether memory can be had that is not charged to any process: an anonymous file (memfd)."""
     try:
         os.close(os.memfd_create("probe"))
     except (OSError, AttributeError):
@@ -173,7 +173,7 @@ def uncounted() -> bool:
 
 
 def namespace() -> bool:
-    """Whether a user namespace can be made, in which this program would be root."""
+    """Return whether a user namespace can be created, in which this program would be root."""
     return ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWUSER) == 0
 
 
@@ -187,7 +187,7 @@ def deaf() -> bool:
 
 
 def daemon() -> bool:
-    """Leave a process behind that has its own session and no parent."""
+    """Leave behind a process that has its own session and no parent."""
     if os.fork() == 0:
         os.setsid()
         if os.fork():

@@ -1,4 +1,4 @@
-"""The layout of every reply that a worker can give: what the trusted side checks before it reads a value."""
+"""The layout of every reply that a worker can give; the trusted side checks it before it reads a value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Layout(Protocol):
     """What a decoded value must look like."""
 
     def fits(self, value: Any) -> bool:
-        """Whether the value has this layout."""
+        """Return whether the value has this layout."""
         ...
 
 
@@ -29,7 +29,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class ListOf:
-    """A list of any length whose items have one layout."""
+    """A list of any length whose items all have the same layout."""
 
     item: Layout
 
@@ -39,7 +39,7 @@ class ListOf:
 
 @dataclass(frozen=True)
 class Row:
-    """A list of fixed length; each item has a layout of its own."""
+    """A list of fixed length whose items each have their own layout."""
 
     items: tuple[Layout, ...]
 
@@ -67,7 +67,7 @@ class Record:
 
 @dataclass(frozen=True)
 class MapOf:
-    """A dict with any keys, whose values have one layout."""
+    """A dict with any keys whose values all have the same layout."""
 
     value: Layout
 
@@ -104,4 +104,4 @@ REPLIES: dict[str, Layout] = {
     "train_play": Record(dict.fromkeys(("states", "probs", "winners"), ARRAY)),
     "train_steps": ListOf(MapOf(ARRAY)),
 }
-"""Operation of `grader.confinement.worker` -> the layout of its value."""
+"""Operation of `grader.confinement.worker` -> the layout of the value that it returns."""

@@ -1,15 +1,15 @@
-"""Confinement of a submission's programs: one interface and four levels, of which the strongest that works here is used.
+"""Confinement of a submission's programs: one interface and four levels; the strongest that works on this machine is used.
 
     namespaces  a root with only /usr, the interpreter, the named folders (read-only) and a scratch folder; no network; its
                 own process, ipc and host names (grader.confinement.own_root)
-    bubblewrap  the same with the program bubblewrap, which some systems allow to make namespaces when they forbid it to
-                others; the number of files in memory is not limited
-    landlock    without namespaces: the kernel's Landlock withholds files, and a filter of system calls withholds the network
+    bubblewrap  the same with the program bubblewrap, since some systems let it create namespaces but forbid it to other
+                programs; the number of files in memory is not limited
+    landlock    no namespaces: the kernel's Landlock blocks access to files, and a filter of system calls blocks the network
                 and access to other processes; the names of other programs can be seen, and the disk can be filled
-    rlimits     the filter, and limits on memory, CPU, processes and file size
+    rlimits     only the filter, and limits on memory, CPU, processes and file size
 
-If the grader is root, programs run under a user id of their own. A level is never assumed: it is tried by starting a program
-under it. Every result records the level and what it withholds.
+If the grader is root, programs run under their own user ids. The grader never assumes that a level works, but tests it by
+starting a program under it. Every result records the level and what it withholds.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ WITH_NAMESPACES = LEVELS[:2]
 CONFINE = Path(__file__).with_name("confine.py")
 OWN_ROOT = Path(__file__).with_name("own_root.py")
 PROBES_FILE = Path(__file__).with_name("probes.py")
-# Each confined program gets one of these ids, above those of a machine's users; a container may have only the second range.
+# Each confined program gets one of these ids, above those of regular users; a container may have only the second range.
 USER_IDS = (range(100_000, 150_000), range(30_000, 60_000))
 PROBE_LIMIT_S = 20
-TMP_BYTES = 64 << 20  # size of each file system in memory that programs may write to
-TMP_FILES = 4096  # files in each of them
+TMP_BYTES = 64 << 20  # size of each in-memory file system that programs may write to
+TMP_FILES = 4096  # most files in each of them
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full")
-# What programs read about the machine where it is not hidden: number and kind of processors, amount of memory.
+# Files from which programs learn about the machine if they are not hidden: number and kind of processors, amount of memory.
 ABOUT_MACHINE = ("/dev/random", "/dev/urandom", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
 CAPABILITIES = {"CAP_DAC_OVERRIDE": 1, "CAP_DAC_READ_SEARCH": 2, "CAP_SETGID": 6, "CAP_SETUID": 7}
 READ_CAPABILITIES = (
     "CAP_DAC_READ_SEARCH",
     "CAP_DAC_OVERRIDE",
-)  # to reach files whatever their mode; the second alone is in containers
+)  # to reach files whatever their mode; containers have only the second
 CONTAINERS = ("/.dockerenv", "/run/.containerenv")
-# A setting that forbids namespaces, its value then, and the one that allows them.
+# Settings that can forbid namespaces: name, the value that forbids them, and the value that allows them.
 SWITCHES = (
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
     ("kernel.unprivileged_userns_clone", "0", "1"),
@@ -62,8 +62,8 @@ class ProcessLimits:
     """What one confined program may use; memory is address space per process.
 
     Attributes:
-        processes: including threads.
-        children: whether it may start other processes, as a compiler does; if not, its total memory is limited.
+        processes: the number of processes and threads.
+        children: whether the program may start other processes, as a compiler does; if not, its total memory is limited.
     """
 
     memory_mib: int
@@ -79,9 +79,9 @@ class Sandbox:
 
     Attributes:
         level: one of LEVELS.
-        own_user: programs run under a user id of their own (only where the grader itself is root).
-        capability: one of READ_CAPABILITIES, which programs keep if they need files that only root can reach; with namespaces
-            or Landlock they still cannot open any others.
+        own_user: whether programs run under their own user id (only if the grader itself is root).
+        capability: the one of READ_CAPABILITIES that programs keep because they need files that only root can reach; with
+            namespaces or Landlock they still cannot open any others.
     """
 
     level: str
@@ -91,12 +91,12 @@ class Sandbox:
     @property
     def weak(self) -> bool:
         """Whether submissions need the caller's consent, since they could write where the grader writes."""
-        # Landlock of a kernel before 6.2 does not withhold truncation.
+        # In kernels before 6.2, Landlock does not block truncation.
         return self.level == "rlimits" or (self.level == "landlock" and not self.own_user and landlock_version() < 3)
 
     @property
     def properties(self) -> dict[str, object]:
-        """What the level withholds, for every report."""
+        """The properties of the level that every report records."""
         return {
             "level": self.level,
             "weak": self.weak,
@@ -109,7 +109,7 @@ class Sandbox:
 
     @property
     def sentence(self) -> str:
-        """What a report says about the level, with a remedy if it is weak."""
+        """The text about the level in a report, with a remedy if it is weak."""
         if self.weak:
             lacks = "can reach all files that their user may read or write"
             if self.level == "landlock":
@@ -132,17 +132,17 @@ class Sandbox:
         keeps: bool = False,
         cwd: Path | None = None,
     ) -> list[str]:
-        """The command line that runs `command` confined.
+        """Return the command line that runs `command` confined.
 
         Args:
-            command: program and arguments; inside, the program has the same path.
-            limits: of the process tree.
+            command: program and arguments; the program has the same path inside.
+            limits: the limits of the process tree.
             read_only: files and folders that must be visible inside, under the same path.
-            scratch: the only folder that may be written; its owner becomes the program's user. With namespaces it is a file
-                system in memory, of limited size, which disappears with the program. So are /tmp and /dev/shm, which cannot
-                be written without namespaces.
-            keeps: with namespaces too, use the scratch folder itself, so that it can be read afterwards.
-            cwd: the folder to start in; by default `scratch`, or else `/`.
+            scratch: the only folder that may be written; the program's user becomes its owner. With namespaces it is an
+                in-memory file system of limited size, which disappears with the program. So are /tmp and /dev/shm; without
+                namespaces these cannot be written.
+            keeps: use the scratch folder itself even with namespaces, so that it can be read afterwards.
+            cwd: the folder to start in; by default `scratch` if given, otherwise `/`.
         """
         inner = [sys.executable, "-I", "-S", str(CONFINE)]
         inner += ["--memory-mib", str(limits.memory_mib), "--cpu-s", str(limits.cpu_s)]
@@ -179,33 +179,33 @@ class Sandbox:
     def _bubblewrap(self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path]) -> list[str]:
         arguments = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev"]
         arguments += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
-        # As root without a user namespace, so that the program can be given another user id inside (see
+        # Root does not use a user namespace, so that the program can be given another user id inside (see
         # grader.confinement.confine).
         arguments += (
             ["--cap-drop", "ALL", *_each("--cap-add", self._needed)]
             if self.own_user
             else ["--unshare-user", "--cap-drop", "ALL"]
         )
-        # bubblewrap would make the folders above for root alone, and the program's user could not enter them.
+        # Otherwise bubblewrap would create the parent folders for root only, and the program's user could not enter them.
         above = {parent for path in [*shown, *memory, *bound] for parent in path.parents} - set(memory) - set(map(Path, SYSTEM))
         kinds: dict[Path, tuple[str, ...]] = dict.fromkeys(above - {Path("/"), Path("/dev")}, ("--perms", "0755", "--dir"))
         kinds |= dict.fromkeys(shown, ("--ro-bind",))
         kinds |= dict.fromkeys(memory, ("--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs"))
         kinds |= dict.fromkeys(bound, ("--bind",))
-        for path, words in sorted(kinds.items()):  # a folder before what lies in it
+        for path, words in sorted(kinds.items()):  # a folder comes before its contents
             arguments += [*words, str(path), *([str(path)] if words[-1] in ("--ro-bind", "--bind") else [])]
-        # The root and /dev are file systems in memory too, but without a size limit.
+        # The root and /dev are in-memory file systems too, but without a size limit, so they become read-only.
         return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
 
     @property
     def remedy(self) -> str:
-        """How to get a stronger level on this machine: a sentence with one command."""
+        """Advice on how to get a stronger level on this machine."""
         best = find_sandbox()
         if LEVELS.index(best.level) < LEVELS.index(self.level):
             return f"The level {best.level} works on this machine: leave out the option that asks for {self.level}."
         if self.level in WITH_NAMESPACES:
             return "Grade as an ordinary user." if os.geteuid() == 0 and not self.own_user else "No level withholds more."
-        for name, forbids, allows in SWITCHES if os.geteuid() else ():  # none of them binds root
+        for name, forbids, allows in SWITCHES if os.geteuid() else ():  # none of them affects root
             setting = Path("/proc/sys", *name.split("."))
             if setting.exists() and setting.read_text(encoding="ascii").strip() == forbids:
                 return f"Namespaces are forbidden on this machine: allow them with sudo sysctl -w {name}={allows}."
@@ -220,12 +220,12 @@ class Sandbox:
 
 
 def _each(option: str, values: Sequence[object]) -> list[str]:
-    """The option once for each value."""
+    """Return the option and a value, once for each value."""
     return [word for value in values for word in (option, str(value))]
 
 
 def interpreter_folders() -> list[Path]:
-    """The folders of this interpreter and its packages, with links resolved and as they are named."""
+    """Return the folders of this interpreter and its packages, both with links resolved and unresolved."""
     named = [Path(sys.base_prefix), Path(sys.prefix), Path(sys.executable).parent.parent]
     places = [*(place.resolve() for place in named), Path(sys.executable).resolve().parent.parent, *named]
     return [p for p in dict.fromkeys(places) if p != Path("/usr") and p != Path("/")]
@@ -233,7 +233,7 @@ def interpreter_folders() -> list[Path]:
 
 @cache
 def own_user_ids() -> range:
-    """User ids for programs; empty if this process may not change to them."""
+    """Return the user ids for programs; empty if this process may not change to them."""
     mapped = [list(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text(encoding="ascii").splitlines()]
     for ids in USER_IDS if {"CAP_SETUID", "CAP_SETGID"} <= _held() and os.geteuid() == 0 else ():
         if any(first <= ids.start and ids.stop <= first + count for first, _, count in mapped):
@@ -243,27 +243,27 @@ def own_user_ids() -> range:
 
 @cache
 def _held() -> frozenset[str]:
-    """The CAPABILITIES that this process has."""
+    """Return those of CAPABILITIES that this process has."""
     status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
     mask = next((int(line.split()[1], 16) for line in status if line.startswith("CapEff:")), 0)
     return frozenset(name for name, number in CAPABILITIES.items() if mask >> number & 1)
 
 
 def _candidates(level: str) -> Iterator[Sandbox]:
-    """The forms of a level, best first: under their own user id, programs may be unable to reach what they need."""
+    """Yield the variants of a level, best first; under their own user id, programs may be unable to reach what they need."""
     reading = [name for name in READ_CAPABILITIES if name in _held()][:1]
     if level == "rlimits" and reading == ["CAP_DAC_OVERRIDE"]:
-        reading = []  # nothing else withholds files at this level, and programs could write all of them
+        reading = []  # at this level nothing else protects files, so programs could write to all of them
     if own_user_ids():
         plain, reaching = [Sandbox(level, True)], [Sandbox(level, True, name) for name in reading]
-        # The files may lie anywhere. Namespaces bring them to a place that all can reach; Landlock only allows opening them.
+        # The files may be anywhere. Namespaces make them reachable for every user; Landlock only allows opening them.
         yield from reaching + plain if level == "landlock" else plain + reaching
     if not own_user_ids() or level == "rlimits":
         yield Sandbox(level, False)
 
 
 def _failure(sandbox: Sandbox) -> str:
-    """Why a program cannot start, read a package, or read a folder made like a workspace; empty if it can."""
+    """Return why a program cannot start, read a package, or read a folder laid out like a workspace; "" if it can."""
     limits = ProcessLimits(memory_mib=1024, cpu_s=10, processes=64, file_size_mib=1)
     code = "import importlib.util, sys; [open(p).close() for p in (sys.argv[1], importlib.util.find_spec('numpy').origin)]"
     with tempfile.TemporaryDirectory(prefix="grader-probe-") as folder:
@@ -290,7 +290,7 @@ def _failure(sandbox: Sandbox) -> str:
 
 @cache
 def try_level(level: str) -> Sandbox | str:
-    """The sandbox of a level, or why the level does not work on this machine."""
+    """Return the sandbox of a level, or why the level does not work on this machine."""
     if level == "bubblewrap" and shutil.which("bwrap") is None:
         return "the package bubblewrap is not installed"
     if level == "landlock" and not landlock_version():
@@ -307,7 +307,7 @@ def try_level(level: str) -> Sandbox | str:
 
 @cache
 def find_sandbox(level: str | None = None) -> Sandbox:
-    """The strongest level that works here, or the requested one.
+    """Return the sandbox of the strongest level that works on this machine, or of the requested level.
 
     Raises:
         UsageError: the requested level is unknown or does not work on this machine.

@@ -1,11 +1,11 @@
-"""Starts `grader.confinement.worker` inside the sandbox, where only the files of SHOWN can be seen of the grader."""
+"""Start `grader.confinement.worker` inside the sandbox, where the SHOWN files are the only visible part of the grader."""
 
 import importlib.util
 import sys
 import types
 from pathlib import Path
 
-MODULES = ("plain", "worker")  # each after the modules that it imports
+MODULES = ("plain", "worker")  # each module comes after those that it imports
 SHOWN = ("start_worker.py", *(f"{name}.py" for name in MODULES))
 
 
@@ -20,7 +20,7 @@ def load_file(name: str) -> types.ModuleType:
 
 
 if __name__ == "__main__":
-    # They stand in for the packages, whose other files are missing, and are removed before the student's code is loaded.
+    # These stand in for the packages, whose other files are missing; they are removed before the student's code is loaded.
     packages = ("grader", "grader.confinement")
     sys.modules.update({name: types.ModuleType(name) for name in packages})
     loaded = [load_file(name) for name in MODULES]

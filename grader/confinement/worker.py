@@ -1,12 +1,12 @@
 """The process that runs a student's Python: it reads one request per line and replies with plain values.
 
-Started by `grader.confinement.worker_client` inside the sandbox as `python -I start_worker.py WORKSPACE`. It says HELLO
-once, before any of the student's code is loaded. A request is one JSON line `{"nonce", "seed", "op", "args"}`, the seed for
-the random generators that the student's code draws from; the reply is `{"nonce", "value"}` or `{"nonce", "fault"}`, values
-as in `grader.confinement.plain`. The descriptors of the exchange are moved away first, so what the student prints goes to
-standard error. Nothing is judged here, and no expected value is known here.
+`grader.confinement.worker_client` starts it inside the sandbox as `python -I start_worker.py WORKSPACE`. It writes HELLO once,
+before any of the student's code is loaded. A request is one JSON line `{"nonce", "seed", "op", "args"}`; the seed is for the
+random generators that the student's code uses. The reply is `{"nonce", "value"}` or `{"nonce", "fault"}`, with values encoded
+as in `grader.confinement.plain`. The descriptors of the exchange are moved first, so whatever the student prints goes to
+standard error. This process judges nothing and knows no expected values.
 
-A position is `{"width", "height", "n_in_row", "moves"}`, moves in order of play from the empty board.
+A position is `{"width", "height", "n_in_row", "moves"}`, with the moves in order of play from the empty board.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from grader.confinement.plain import decode, encode, hash_priors_and_value, numb
 HELLO = b"hello\n"
 MAX_TREE_NODES = 200_000
 STATE: dict[str, Any] = {}
-SUBMITTED = "AlphaZero"  # the folder of a workspace that holds the submission's Python; the rest of it was handed out
+SUBMITTED = "AlphaZero"  # the folder of a workspace that has the submission's Python; we handed out everything else
 # `policy_value` begins with these assertions in the published stubs.
 HANDED_OUT_ASSERTION = re.compile(r"assert \(?(actin_fc|action_fc|evaluation_fc) ==")
 
@@ -47,7 +47,7 @@ def seed_generators() -> None:
 
 
 def load_module(name: str) -> Any:
-    """Import a module. Its first import may draw numbers, and torch adds a generator: seed them all again."""
+    """Import a module. Seed the generators again after its first import, which may draw numbers, or add a generator (torch)."""
     if name in sys.modules:
         return sys.modules[name]
     module = importlib.import_module(name)
@@ -59,7 +59,7 @@ def load_module(name: str) -> Any:
 
 
 def board_at(position: dict[str, Any]) -> Any:
-    """The framework's Board after the position's moves."""
+    """Return the framework's Board after the position's moves."""
     from Board.game_board import Board
 
     board = Board(width=position["width"], height=position["height"], n_in_row=position["n_in_row"])
@@ -70,16 +70,16 @@ def board_at(position: dict[str, Any]) -> Any:
 
 
 class SearchEvaluator:
-    """`policy_value_fn(board, action_fc, evaluation_fc)` as a search calls it.
+    """A `policy_value_fn(board, action_fc, evaluation_fc)` for a search to call.
 
     Args:
-        kind: `uniform` (value 0), `hash` (`hash_priors_and_value`) or `network` (the student's own, cached by feature
-            planes).
-        seed: of the hash.
+        kind: `uniform` (value 0), `hash` (`hash_priors_and_value`) or `network` (the student's own network, cached by
+            feature planes).
+        seed: the seed of the hash.
         value_as_array: return the value as a (1, 1) array instead of a float; the interface allows both.
 
     Attributes:
-        finished: how many calls were for a game that is over.
+        finished: the number of calls for a game that was already over.
     """
 
     def __init__(self, kind: str, seed: int = 0, value_as_array: bool = False) -> None:
@@ -108,7 +108,7 @@ class SearchEvaluator:
 
 
 def dump_tree(root: Any) -> dict[str, Any]:
-    """The tree below `root` as breadth-first arrays: parent (index), move, visits, value, prior."""
+    """Return the tree from `root` on as breadth-first arrays: parent (index), move, visits, value, prior."""
     nodes, parent, move = [root], [-1], [-1]
     i = 0
     while i < len(nodes):
@@ -129,9 +129,9 @@ def dump_tree(root: Any) -> dict[str, Any]:
 
 
 def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
-    """A list that records every root of `mcts` and its visits when it became the root; get_action may drop its tree.
+    """Return a list that records every root of `mcts` with its visits at that time, since get_action may drop its tree.
 
-    Where the class cannot be watched (slots), the list has only the present root, from which a fresh player searches.
+    If the class cannot be watched (slots), the list has only the current root, from which a new player searches.
     """
     roots = [(mcts._root, number(mcts._root._n_visits))]
     student_class = type(mcts)
@@ -151,9 +151,9 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
 
 
 def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
-    """The root that gained the most visits; a root kept from an earlier search may have as many in total.
+    """Return the root that gained the most visits; a root kept from an earlier search may have as many in total.
 
-    Of equals the latest, since visits are also added to an earlier root if the new one was not cut off from it.
+    Among equals, return the latest, since an earlier root gains the same visits if the new root was not cut off from it.
     """
     return max(reversed(roots), key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
 
@@ -166,7 +166,7 @@ def make_player(
     is_selfplay: int = 0,
     first_n_moves: int | None = None,
 ) -> Any:
-    """One of the student's players: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
+    """Make one of the student's players: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
     module = load_module(f"AlphaZero.{kind}")
     evaluate = evaluator if isinstance(evaluator, SearchEvaluator) else SearchEvaluator(**evaluator)
     if kind == "mcts_pure":
@@ -180,7 +180,7 @@ def make_player(
 
 
 def plain_probs(value: Any) -> np.ndarray | None:
-    """The second value of get_action as a flat array; None if it is not an array of numbers.
+    """Return the second value of get_action as a flat array, or None if it is not an array of numbers.
 
     Pure MCTS may return anything there.
     """
@@ -193,7 +193,7 @@ def plain_probs(value: Any) -> np.ndarray | None:
 
 
 def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
-    """Call get_action once: the move, its probabilities and the root of the search."""
+    """Call get_action once; return the move, the probabilities and the root of the search."""
     roots = watch_roots(player.mcts)
     if hasattr(player, "set_player_ind"):
         player.set_player_ind(board.get_current_player())
@@ -207,16 +207,16 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
 
 
 def step(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
-    """As `act`, with the whole tree as plain values."""
+    """Call `act`, and return the whole tree as plain values instead of the root."""
     done = act(player, board, is_selfplay)
     return {"move": done["move"], "probs": done["probs"], "tree": dump_tree(done["root"])}
 
 
 def search(position: dict[str, Any], evaluator: dict[str, Any], is_selfplay: int = 0, **player_args: Any) -> dict[str, Any]:
-    """Call get_action of a fresh player, in play or in self-play.
+    """Call get_action of a new player, in play or in self-play.
 
     Returns:
-        move, probs, tree, and in `finished` how often the evaluator was called for a game that was over.
+        move, probs, tree, and finished: the number of evaluator calls for a game that was already over.
     """
     evaluate = SearchEvaluator(**evaluator)
     done = step(make_player(evaluator=evaluate, is_selfplay=is_selfplay, **player_args), board_at(position), is_selfplay)
@@ -224,7 +224,7 @@ def search(position: dict[str, Any], evaluator: dict[str, Any], is_selfplay: int
 
 
 def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict[str, Any]]:
-    """The move of a fresh player in each position (in play, not in self-play), and the visits of its root's moves."""
+    """Return the move of a new player in each position (in play, not in self-play), and the visits of its root's moves."""
     chosen = []
     for position in positions:
         done = act(make_player(**player_args), board_at(position), 0)
@@ -235,9 +235,9 @@ def choose(positions: Sequence[dict[str, Any]], **player_args: Any) -> list[dict
 
 
 def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **player_args: Any) -> list[dict[str, Any]]:
-    """Up to `plies` moves of one player, each with its probabilities and tree.
+    """Play up to `plies` moves of one player; return each with its probabilities and tree.
 
-    In self-play it plays both sides; in play its opponent always takes the lowest empty point.
+    In self-play the player plays both sides; in play its opponent always takes the lowest empty point.
 
     Raises:
         ValueError: a move is not legal.
@@ -258,9 +258,11 @@ def self_play(position: dict[str, Any], plies: int, in_play: bool = False, **pla
 
 
 def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
-    """A searched tree, and the result of update_with_move for its most visited child, for -1, and for a move without a child.
+    """Search, then call update_with_move for the root's most visited child, for -1, and for a move without a child.
 
-    Each result has the tree below the new root, and whether that root still has a parent.
+    Returns:
+        The searched tree, the move of the most visited child, and for each call the tree from the new root on and whether
+        that root still has a parent.
     """
     player = make_player(**player_args)
     root = act(player, board_at(position), 0)["root"]
@@ -282,8 +284,8 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------------- network
 
 
-SYMMETRY_COUNT = 8  # of a square board
-HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test; a network may refuse all others
+SYMMETRY_COUNT = 8  # a square board has eight symmetries
+HANDLES = (2, 3)  # action_fc_test and evaluation_fc2_test; a network may refuse all other handles
 
 
 def torch_module() -> Any:
@@ -302,7 +304,7 @@ def as_tensors(weights: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def model_layout(width: int, height: int, block: int) -> dict[str, list[int]]:
-    """Key -> shape of a fresh PolicyValueNetModel's state_dict."""
+    """Return key -> shape for the state_dict of a new PolicyValueNetModel."""
     torch_module()
     module = load_module("AlphaZero.policy_value_net_torch")
     model = module.PolicyValueNetModel(width, height, block, 9)
@@ -310,10 +312,10 @@ def model_layout(width: int, height: int, block: int) -> dict[str, list[int]]:
 
 
 def net_create(width: int, height: int, block: int, weights: dict[str, np.ndarray] | None = None, by_file: bool = True) -> None:
-    """Make a PolicyValueNet, fresh or with these weights, for later calls.
+    """Make a PolicyValueNet for later calls, with these weights or, by default, newly initialised.
 
     Args:
-        by_file: pass the weights as init_model, in a file written here; otherwise load them into the model's state_dict.
+        by_file: write the weights to a file and pass it as init_model; otherwise load them into the model's state_dict.
     """
     torch = torch_module()
     module = load_module("AlphaZero.policy_value_net_torch")
@@ -327,7 +329,7 @@ def net_create(width: int, height: int, block: int, weights: dict[str, np.ndarra
 
 
 def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Log probabilities and value by `forward` of a copy of the model in the given mode."""
+    """Return the log probabilities and values that `forward` gives in a copy of the model, in train or eval mode."""
     torch = torch_module()
     model = copy.deepcopy(STATE["net"].model)
     model.train(train_mode)
@@ -337,7 +339,7 @@ def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarra
 
 
 def net_forward_changed(changes: dict[str, np.ndarray], states: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """`net_forward` with one entry of the model's state_dict changed at a time: key -> both heads."""
+    """Run `net_forward` with one entry of the model's state_dict changed at a time; return key -> both heads."""
     model = STATE["net"].model
     kept = {key: tensor.detach().clone() for key, tensor in model.state_dict().items()}
     heads = {}
@@ -354,12 +356,12 @@ def net_policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def net_policy_value_fn(position: dict[str, Any]) -> tuple[list[tuple[int, float]], float]:
-    """The legal moves with priors, and the value, by policy_value_fn."""
+    """Return what policy_value_fn gives: the legal moves with priors, and the value."""
     return plain_pairs(STATE["net"].policy_value_fn(board_at(position), *HANDLES))
 
 
 def net_random_symmetries(position: dict[str, Any], draws: int) -> list[tuple[list[tuple[int, float]], float]]:
-    """The same `draws` times by policy_value_fn_random, each through a random symmetry."""
+    """Return the same from policy_value_fn_random, called `draws` times; each call draws a random symmetry."""
     return [plain_pairs(STATE["net"].policy_value_fn_random(board_at(position), *HANDLES)) for _ in range(draws)]
 
 
@@ -369,7 +371,7 @@ def plain_pairs(evaluation: tuple[Any, Any]) -> tuple[list[tuple[int, float]], f
 
 
 def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float, steps: int) -> list[list[float]]:
-    """Call train_step `steps` times on one batch, passed as train.py passes it: [loss, entropy] of each."""
+    """Call train_step `steps` times on one batch, passed as in train.py; return [loss, entropy] of each step."""
     done = []
     for _ in range(steps):
         loss, entropy = STATE["net"].train_step(tuple(states), tuple(probs), winners, lr)
@@ -378,7 +380,7 @@ def net_train(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: fl
 
 
 def net_gradients() -> dict[str, np.ndarray]:
-    """The parameters' gradients after the last step; empty if there are none."""
+    """Return the gradients of the parameters after the last step; empty if there are none."""
     parameters = STATE["net"].model.named_parameters()
     return {name: w.grad.detach().cpu().numpy() for name, w in parameters if w.grad is not None}
 
@@ -391,7 +393,10 @@ def net_weights() -> dict[str, np.ndarray]:
 
 
 def train_start(weights: dict[str, np.ndarray]) -> None:
-    """Make the framework's TrainPipeline with the student's modules and these weights; later calls use its average network."""
+    """Make the framework's TrainPipeline with the student's modules and these weights.
+
+    Later calls use its average network.
+    """
     torch_module()
     os.makedirs("tmp", exist_ok=True)
     os.makedirs("model", exist_ok=True)
@@ -402,23 +407,23 @@ def train_start(weights: dict[str, np.ndarray]) -> None:
 
 
 def train_games(games: int) -> None:
-    """Play self-play games, each followed by its updates."""
+    """Play games of self-play, each followed by its updates."""
     for _ in range(games):
         STATE["pipeline"].step()
 
 
 def train_play() -> dict[str, np.ndarray]:
-    """One game of self-play as `watched_training.Game` holds it."""
+    """Play one game of self-play; return it in the form of `watched_training.GameSamples`."""
     pipeline = STATE["pipeline"]
     pipeline.data_buffer.clear()
     pipeline.collect_selfplay_data()
-    # Each sample comes in all symmetries; the first is the one that was played.
+    # Each sample comes in all symmetries, and the first is the one that was played.
     states, probs, winners = zip(*list(pipeline.data_buffer)[::SYMMETRY_COUNT], strict=True)
     return {"states": np.stack(states), "probs": np.stack(probs).astype(float), "winners": np.array(winners, dtype=float)}
 
 
 def train_steps(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: float) -> list[dict[str, np.ndarray]]:
-    """Take one training step per batch, passed as train.py passes it, and return the weights after each."""
+    """Take one training step per batch, passed as in train.py; return the weights after each step."""
     pipeline, weights = STATE["pipeline"], []
     for batch in zip(states, probs, winners, strict=True):
         pipeline.policy_value_net.train_step(tuple(batch[0]), tuple(batch[1]), batch[2], lr)
@@ -436,9 +441,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*O
 
 
 def describe(error: BaseException, workspace: Path) -> dict[str, Any]:
-    """An exception as plain text: its class, its message and the line of the submission where it arose.
+    """Return an exception as plain text: its class, its message and the line of the submission where it arose.
 
-    `ours` says that the submission is not to blame.
+    `ours` means that the submission is not to blame.
     """
     place = ""
     for frame in traceback.extract_tb(error.__traceback__):
@@ -454,7 +459,7 @@ def describe(error: BaseException, workspace: Path) -> dict[str, Any]:
 
 
 def is_ours(error: BaseException, workspace: Path) -> bool:
-    """Whether code that was handed out failed, and not because of the submission.
+    """Return whether code that we handed out failed for a reason other than the submission.
 
     An assertion counts against the submission only if the submission wrote it. The framework's assertions, and the two about
     handles in the published stubs, mean that framework and stubs do not agree. Any other exception is ours if Board raised
@@ -469,7 +474,7 @@ def is_ours(error: BaseException, workspace: Path) -> bool:
 
 
 def _folder(file: Path, workspace: Path) -> str:
-    """The workspace's folder (or file) that holds the file; empty for a file from elsewhere."""
+    """Return the top folder (or file) of the workspace that contains the file; "" for a file from elsewhere."""
     return file.relative_to(workspace).parts[0] if file.is_relative_to(workspace) else ""
 
 
@@ -490,7 +495,7 @@ def main(workspace: Path) -> None:
             seed_generators()
             reply["value"] = encode(OPERATIONS[request["op"]](**decode(request["args"])))
             text = json.dumps(reply)
-        except BaseException as error:  # also SystemExit: the student's exit() must not end the exchange
+        except BaseException as error:  # including SystemExit, since the student's exit() must not end the exchange
             reply.pop("value", None)
             reply["fault"] = describe(error, workspace)
             text = json.dumps(reply)

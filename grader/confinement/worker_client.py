@@ -1,13 +1,13 @@
-"""The trusted side of `grader.confinement.worker`: starts it in the sandbox, sends requests, explains every failure.
+"""The trusted side of `grader.confinement.worker`: start it in the sandbox, send requests, and explain every failure.
 
-A worker says hello before it loads any of the student's code: a failure before that is the machine's fault. After it, a
+A worker says hello before it loads any of the student's code, so a failure before that is the machine's fault. After that, a
 reply is accepted only if it is one JSON line of bounded size, with the request's nonce and a value in the layout of its
-operation. Anything else is the submission's fault, since no other program writes there. A worker that died, hung or sent
-nonsense is killed with its whole process tree, and the next call starts a fresh one, so that only one check is lost. Limits
-count CPU time, and time that other programs took is subtracted from the wall clock, so that nobody loses a check because
-another program had the core (`arena.engine.stopwatch`). Where the machine was too busy to tell, the request is sent again to
-a fresh worker, or the check could not be graded. Every request carries a seed for the student's random
-generators, so that the same request has the same reply in an appeal.
+operation. Anything else is the submission's fault, since no other program writes to the pipe. A worker that died, hung or sent
+nonsense is killed with its whole process tree, and the next call starts a new one, so only one check is lost. Limits count CPU
+time, and time taken by other programs is subtracted from the wall clock, so nobody loses a check because another program had
+the core (`arena.engine.stopwatch`). If the machine was too busy to tell, the request is sent again to a new worker or,
+failing that, the check is reported as one that could not be graded. Every request carries a seed for the student's random
+generators, so that the same request gets the same reply in an appeal.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from grader.errors import CouldNotGrade, StudentFault
 
 WORKER = Path(__file__).with_name("start_worker.py")
 START_LIMIT_S = 60.0
-BUSY_REPEATS = 1  # of a request for which the machine was too busy; each attempt has taken very long
+BUSY_REPEATS = 1  # how often to repeat a request if the machine was too busy; each attempt takes very long
 MAX_REPLY_BYTES = 128 << 20
 MAX_REPLY_PARTS = 1_000_000  # a part takes up to 30 times its text in memory; an array is one part
-MAX_DIGITS = 18  # of an integer
+MAX_DIGITS = 18  # most digits of an integer
 STDERR_TAIL_BYTES = 4096
 FOREIGN_REPLY = "The program wrote something of its own into the connection to the grader."
 
-# Operations that leave nothing behind: a worker that ran no others can be replaced by a fresh one.
+# Operations that leave no state behind; a worker that has run only these can be replaced by a new one.
 STATELESS = ("search", "choose", "self_play", "advance", "model_layout")
 
 
@@ -55,13 +55,13 @@ class Worker:
 
     Args:
         workspace: the tree laid out by `grader.pipeline.workspace`; read-only for the worker.
-        sandbox: level of confinement.
-        limits: of the worker's process tree.
-        call_limit_s: CPU seconds that one call may take by default; for wall-clock time see
+        sandbox: the level of confinement.
+        limits: the limits of the worker's process tree.
+        call_limit_s: the CPU seconds that one call may take by default; for wall-clock time see
             `arena.engine.stopwatch.cpu_allowance`.
 
     Attributes:
-        seed_rng: draws the seed of each call; not repeatable unless a caller replaces it.
+        seed_rng: draws the seed of each call; replace it to make the seeds repeatable.
     """
 
     def __init__(self, workspace: Path, sandbox: Sandbox, limits: ProcessLimits, call_limit_s: float = 60.0) -> None:
@@ -84,11 +84,12 @@ class Worker:
         """Run one operation of `grader.confinement.worker` and return its plain value.
 
         Args:
-            limit_s: CPU seconds, `call_limit_s` by default.
+            limit_s: the CPU seconds that the call may take; `call_limit_s` by default.
 
         Raises:
-            StudentFault: the student's code raised, ended the process, took longer than `limit_s` or sent nonsense.
-            CouldNotGrade: the worker did not say hello, code that was handed out failed, or the machine was too busy to tell
+            StudentFault: the student's code raised an exception, ended the process, took longer than `limit_s` or sent
+                nonsense.
+            CouldNotGrade: the worker did not say hello, code that we handed out failed, or the machine was too busy to tell
                 whether the reply was late.
         """
         limit_s = self._call_limit_s if limit_s is None else limit_s
@@ -103,7 +104,7 @@ class Worker:
                 repeats += 1
 
     def _request(self, operation: str, seed: int, arguments: dict[str, Any], limit_s: float) -> Any:
-        """Send the request once; OutOfTime if it is unclear whether the reply was late."""
+        """Send the request once; raise OutOfTime if it is unclear whether the reply was late."""
         if self._process is None:
             self._start()
         self._has_state |= operation not in STATELESS
@@ -154,7 +155,7 @@ class Worker:
             "OMP_NUM_THREADS": "1",
             "MKL_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
-            "CUDA_VISIBLE_DEVICES": "",  # verdicts must not depend on a GPU, and solutions use one where they find it
+            "CUDA_VISIBLE_DEVICES": "",  # verdicts must not depend on a GPU, and solutions may use one if they find it
         }
         shown = [self._workspace, *(WORKER.with_name(name) for name in SHOWN)]
         wrapped = self._sandbox.wrap(command, limits=self._limits, read_only=shown, scratch=self._scratch)
@@ -187,11 +188,11 @@ class Worker:
             raise CouldNotGrade(f"the worker process began with {hello[:60]!r} instead of its hello")
 
     def _exchange(self, request: bytes, limit_s: float) -> bytes:
-        """Send the request, if any, and read one line within the limit; standard error is drained meanwhile.
+        """Send the request, if there is one, and read one line within the limit, while draining standard error.
 
         Raises:
-            StudentFault: no reply within the limit, or none at all.
-            OutOfTime: no reply, and the machine was too busy to tell whether it would have been in time.
+            StudentFault: there was no reply within the limit, or the program ended without a reply, or the reply was too long.
+            OutOfTime: there was no reply, and the machine was too busy to tell whether it would have come in time.
         """
         process = self._process
         assert process and process.stdin and process.stdout and process.stderr
@@ -245,7 +246,7 @@ class Worker:
 
     @property
     def _last_words(self) -> str:
-        """The last line of standard error, as the end of a sentence."""
+        """The last line of standard error as the end of a sentence, or "" if there is no output."""
         tail = self._stderr.decode("utf-8", "replace").strip().splitlines()
         return f"; its last words: {_one_line(tail[-1], 200)}" if tail else ""
 
@@ -259,7 +260,7 @@ def _too_busy(over: OutOfTime) -> str:
 
 
 def _parse(line: bytes, nonce: str) -> dict[str, Any]:
-    """A reply with either a value or a fault as `worker.describe` makes it; StudentFault for anything else."""
+    """Return a reply with either a value or a fault as in `worker.describe`; raise StudentFault for anything else."""
     try:
         if sum(line.count(character) for character in b"[{,") > MAX_REPLY_PARTS:
             raise ValueError("too many parts")
@@ -276,19 +277,19 @@ def _parse(line: bytes, nonce: str) -> dict[str, Any]:
 
 
 def _whole_number(digits: str) -> int:
-    """An integer of a reply; ValueError for one with more digits than any reply needs."""
+    """Return an integer in a reply; raise ValueError if it has more digits than any reply needs."""
     if len(digits) > MAX_DIGITS:
         raise ValueError(f"an integer of {len(digits)} digits")
     return int(digits)
 
 
 def _one_line(text: str, most: int) -> str:
-    """The text on one line, harmless on a terminal, and cut to `most` characters."""
+    """Return the text on one line, made safe for a terminal and cut to `most` characters."""
     return " ".join(on_screen(text[:most]).split())
 
 
 def fault_sentence(fault: dict[str, Any]) -> str:
-    """A worker's fault as the student reads it."""
+    """Return a worker's fault in the words that the student reads."""
     kind, message, place = (_one_line(fault[key], most) for key, most in (("type", 100), ("message", 500), ("place", 200)))
     if kind == "NotImplementedError" and "handout section" in message:
         return f"Not written yet: {message}."

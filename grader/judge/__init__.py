@@ -1,1 +1,1 @@
-"""What a submission is judged by: checks with points, their support, and the answers that only an instructor has."""
+"""Everything used to judge a submission: checks with points, their support, and the answers that only an instructor has."""

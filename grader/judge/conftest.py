@@ -1,9 +1,9 @@
 """pytest's side of a grading run: points, fixtures, and the verdict that follows from a test's outcome.
 
 A check is one test marked `@pytest.mark.points("mcts_pure.tree")` with an id of assignment.toml. It passes by returning,
-fails by raising StudentFault (also through `ruling.expect`) and gives a share of its points through `ruling.deduct` or
-`ruling.partial`. Any other exception is a fault of the grader: the check could not be graded, which is neither 0 nor full
-marks.
+fails by raising StudentFault (directly or through `ruling.expect`), and gives a share of its points through `ruling.deduct`
+or `ruling.partial`. Any other exception is a fault in the grader: the check could not be graded, which means neither zero
+nor full marks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the requested checks, in the assignment's order, without those that an earlier, killed run has decided."""
+    """Keep the requested checks, in the assignment's order, except those already decided by an earlier run that was killed."""
     run = config.stash[RUN]
     order = {check.id: place for place, check in enumerate(run.assignment.checks)}
     found: dict[str, pytest.Item] = {}
@@ -101,7 +101,7 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None]) -> Verdic
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Raise CouldNotGrade where the submission is too close to what was handed out; a kit runs the check all the same."""
+    """Raise CouldNotGrade if the submission resembles the code we handed out too closely; a kit runs the check anyway."""
     run = item.config.stash[RUN]
     run.begin(_check_id(item))
     if is_kit() or run.identity.looked_at:
@@ -122,7 +122,7 @@ def run(pytestconfig: pytest.Config) -> Run:
 
 @pytest.fixture
 def ruling(run: Run, request: pytest.FixtureRequest) -> Ruling:
-    """What the test says about its check, beyond passing or failing."""
+    """The ruling in which the test records more than pass or fail."""
     return Ruling(shares=run.assignment.shares.get(_check_id(request.node), {}))
 
 
@@ -134,20 +134,20 @@ def rng(run: Run, request: pytest.FixtureRequest) -> Random:
 
 @pytest.fixture(scope="session")
 def oracle() -> Oracle:
-    """The source of right answers."""
+    """The source of correct answers."""
     return find_oracle()
 
 
 @pytest.fixture(scope="module")
 def worker(run: Run) -> Iterator[Worker]:
-    """A process that runs the student's Python; each file of checks has its own."""
+    """A process that runs the student's Python; each file of checks gets its own process."""
     with Worker(run.workspace, run.sandbox, run.worker_limits, run.profile.call_limit_s) as worker:
         yield worker
 
 
 @pytest.fixture(autouse=True)
 def worker_seeds(run: Run, request: pytest.FixtureRequest) -> None:
-    """Seed the student's code by the check alone, so that it draws the same numbers whichever checks ran before."""
+    """Derive the seed of the student's code from the check alone, so earlier checks do not change its draws."""
     if "worker" in request.fixturenames:
         # The label stays: with another one recorded runs could not be replayed.
         request.getfixturevalue("worker").seed_rng = run.random(f"{_check_id(request.node)}:dice")  # codespell:ignore dice

@@ -71,7 +71,7 @@ def test_a_right_search_that_cannot_be_repeated_could_not_be_graded():
 
 
 def test_a_rule_that_is_no_known_slip_is_told_by_its_visits_alone():
-    with pytest.raises(StudentFault, match=r"% of the visits went to other moves than by .* \(1 \+ n\)\.$"):
+    with pytest.raises(StudentFault, match=r"% of the visits went to other moves than with .* \(1 \+ n\)\.$"):
         expect_agreement(searches(lambda parent, child: child.visits))
 
 

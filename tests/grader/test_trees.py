@@ -60,5 +60,5 @@ def test_the_longest_chain_of_nodes_is_walked_and_told_in_few_words():
 
 def test_small_numbers_of_a_reply_do_not_overflow():
     tree = Tree.from_reply(reply([-1, 0, 0], np.int8, visits=np.array([127, 100, 100], dtype=np.int8)))
-    with pytest.raises(StudentFault, match="200 visits together"):
+    with pytest.raises(StudentFault, match="200 visits in total"):
         expect_visits_add_up(tree, 400)

@@ -1,4 +1,4 @@
-"""The checks of the assignment: pytest tests with points. Add one here and name its points in assignment.toml.
+"""The checks of the assignment: pytest tests with points. To add one, write it here and give its points in assignment.toml.
 
-`test_training.py`, which needs a right search and network itself, is next to them in `grader/judge/trusted/`.
+`test_training.py` itself needs a correct search and network, so it is in `grader/judge/trusted/`.
 """

@@ -1,4 +1,7 @@
-"""Part 2, AlphaZero MCTS: tree, agreement with the reference, moves, reuse (handout 5.4); `test_self_play.py` has the rest."""
+"""Part 2, AlphaZero MCTS: tree, agreement with the reference, moves and reuse (handout 5.4).
+
+The checks of noise and temperature are in `test_self_play.py`.
+"""
 
 from __future__ import annotations
 
@@ -40,21 +43,21 @@ FIRST_N_MOVES = 4
 
 @pytest.mark.points("mcts_alphazero.tree")
 def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """Every node of four trees.
+    """Check every node of four trees.
 
     Accepts:
         The playout that expands the root counts as one of its visits (reference)
-        The root is expanded before the first playout and has one visit less (search-total-value-for-the-player-to-move)
+        The root is expanded before the first playout and has one visit fewer (search-total-value-for-the-player-to-move)
         Q is kept for the player to move, and may be a property over a sum (search-total-value-for-the-player-to-move)
         Q is None before the first visit, or an array of one (search-shares-in-play, search-noise-at-every-expansion)
-        The network is evaluated before the end of the game is looked for, and overruled (search-published-layout)
-        The search understands a (1, 1) array alone, or also a float (search-published-layout, reference)
+        The network is evaluated before the end of the game is checked, and its value is overruled (search-published-layout)
+        The search understands only a (1, 1) array, or a float as well (search-published-layout, reference)
         A playout is a loop or a recursion (reference, search-recursive)
         Boards are copied by Board.copy or copy.deepcopy (reference, search-published-layout)
         Both searches import a tree from another file (both-searches-share-a-tree)
-        Constructors have more parameters with defaults, nodes more attributes (search-clean-priors-kept)
+        Constructors have further parameters with defaults, and nodes further attributes (search-clean-priors-kept)
     """
-    ruling.expected = "Visits count on the whole path, values change sign at each level, priors are the network's."
+    ruling.expected = "Visits count along the whole path, values change sign at each level, and priors are the network's."
     remark, finished = "", 0
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
@@ -77,13 +80,13 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 @pytest.mark.points("mcts_alphazero.agreement")
 def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
-    """The visits of the root's children.
+    """Compare the visits of the root's children with the reference.
 
     Accepts:
         N_parent counts the visit that expanded the node (reference)
         N_parent is the sum of the children's visits (search-total-value-for-the-player-to-move, search-clean-priors-kept)
         The child is selected by max over get_value, a loop, or arrays (reference, search-recursive, search-clean-priors-kept)
-        Of equal moves the first or the last is selected (reference, search-clean-priors-kept)
+        Among equal moves the first or the last is selected (reference, search-clean-priors-kept)
     """
     ruling.expected = "With a fixed evaluator the search visits the root's children as the reference does."
     searches, wide = (
@@ -95,10 +98,10 @@ def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) 
 
 @pytest.mark.points("mcts_alphazero.tactics")
 def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """Wins in one move and single blocks.
+    """Check wins in one move and single blocks.
 
     Accepts:
-        Of equal moves the first or the last is selected (reference, search-clean-priors-kept)
+        Among equal moves the first or the last is selected (reference, search-clean-priors-kept)
         The move is drawn at temperature 1e-3, or the most visited one is taken (reference, search-shares-in-play)
     """
     ruling.expected = "With equal priors and values of 0, immediate wins are taken and the only saving block on 3x3 is found."
@@ -107,13 +110,13 @@ def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 @pytest.mark.points("mcts_alphazero.reuse")
 def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """The method by itself, then in self-play: the next search starts with the visits of the child that was played.
+    """Check update_with_move on its own, and that in self-play the next search keeps the visits of the child that was played.
 
     Accepts:
         The tree follows the moves on the board, in play too (reference, search-follows-the-game, search-clean-priors-kept)
-        Play begins with update_with_move(board.last_move) and ends with the own move (search-published-layout)
-        Each move of play begins with a new tree (search-fresh-tree-in-play, search-recursive)
-        The tree is thrown away after each move of play (search-shares-in-play, search-noise-at-every-expansion)
+        A move in play begins with update_with_move(board.last_move) and ends with its own move (search-published-layout)
+        Each move in play begins with a new tree (search-fresh-tree-in-play, search-recursive)
+        The tree is thrown away after each move in play (search-shares-in-play, search-noise-at-every-expansion)
     """
     seed = rng.randrange(2**31)
     player = player_under(seed)
@@ -154,7 +157,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 
 def _expect_trees_of_the_positions(worker: Worker, rng: Random, player: dict[str, Any]) -> None:
-    """StudentFault unless the tree in play belongs to the position on the board, whether fresh or kept for both moves."""
+    """Raise StudentFault unless the tree in play belongs to the position on the board, whether new or kept over both moves."""
     stale = "In play the search continues in the tree of an earlier position"
     position = random_position(rng, 5, 4, 4, 2)
     try:
@@ -168,10 +171,10 @@ def _expect_trees_of_the_positions(worker: Worker, rng: Random, player: dict[str
 def _expect_legal_roots(
     steps: list[dict[str, Any]], trees: list[Tree], position: BoardPosition, message: str, answered: bool = False
 ) -> None:
-    """StudentFault unless each root's children are the legal moves.
+    """Raise StudentFault unless each root's children are the legal moves.
 
     Args:
-        answered: the opponent answers each move at the lowest empty point.
+        answered: whether the opponent answers each move at the lowest empty point.
     """
     board = board_at(position)
     for step, tree in zip(steps, trees, strict=True):

@@ -1,8 +1,8 @@
-"""Part 2, pure MCTS: the tree, its visits, its moves, its reuse (handout 5.1).
+"""Part 2, pure MCTS: the tree, its visits, its moves and its reuse (handout 5.1).
 
 Rollouts are random, so a student's tree is compared with the reference only where they do not matter: in late positions in
-which every rollout has one possible result, and with a c_puct so large that the bonus decides alone. Everywhere else the
-checks test what must hold in any right tree. The second value of get_action is not checked.
+which every rollout has only one possible result, and with a c_puct so large that the bonus alone decides. Everywhere else the
+checks test what must hold in any correct tree. The second value of get_action is not checked.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ from grader.judge.support.trees import (
 
 KIND = "mcts_pure"
 ROLLOUTS = "Check who is to move where a rollout begins, and who sees its result."
-# At least 100 of the 150 playouts roll out from a node of their own. By Hoeffding's inequality for the two shares, their
-# difference exceeds 0.4 for a right solution in fewer than 1 in 10^6 runs.
+# At least 100 of the 150 playouts each roll out from a different node. By Hoeffding's inequality for the two shares, their
+# difference exceeds 0.4 for a correct solution in fewer than 1 in 10^6 runs.
 RANDOM_GAMES, MORE_UNDECIDED = 100, 0.4
-SHORT_SEARCHES = 4  # in which moves with one visit have the largest Q
+SHORT_SEARCHES = 4  # number of searches in which moves with one visit have the largest Q
 
 
 @pytest.mark.points("mcts_pure.tree")
 def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """Every node of four trees, and the length of rollouts on a wide board.
+    """Check every node of four trees, and the length of rollouts on a wide board.
 
     Accepts:
         The playout that expands the root counts as one of its visits (reference)
-        The root is expanded before the first playout and has one visit less (pure-root-expanded-first)
+        The root is expanded before the first playout and has one visit fewer (pure-root-expanded-first)
         Q is kept for the player to move (pure-q-for-the-player-to-move)
         A playout is a loop or a recursion (reference, pure-root-expanded-first)
-        Beside the move come the shares of the visits, as an array or a dict (pure-published-layout, pure-shares-by-move)
-        The policy function is called before the end of the game is looked for (pure-published-layout)
+        The shares of the visits are returned with the move, as an array or a dict (pure-published-layout, pure-shares-by-move)
+        The policy function is called before the end of the game is checked (pure-published-layout)
         Boards are copied by Board.copy or copy.deepcopy (reference, pure-published-layout)
         The tree is thrown away before the search, or after it (pure-q-for-the-player-to-move, pure-published-layout)
         The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
-        Constructors have more parameters with defaults, nodes more attributes (pure-shares-by-move)
+        Constructors have further parameters with defaults, and nodes further attributes (pure-shares-by-move)
     """
-    ruling.expected = "Visits count on the whole path, values change sign at each level, priors are the policy's."
+    ruling.expected = "Visits count along the whole path, values change sign at each level, and priors are the policy's."
     for position, n_playout in tree_positions(rng):
         seed = rng.randrange(2**31)
         ruling.evidence.setdefault("searches", []).append({**position.to_json(), "seed": seed, "n_playout": n_playout})
@@ -93,7 +93,7 @@ def _expect_most_visited(move: int, tree: Tree) -> None:
 
 
 def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
-    """StudentFault for rollouts that stop early: on a wide board far more of them are undecided than of random games."""
+    """Raise StudentFault if rollouts stop early: on a wide board, far more of them are undecided than random games are."""
     position = random_position(rng, 9, 9, 5, 0)
     reply = call(worker, "search", kind=KIND, position=position, n_playout=150, c_puct=C_PUCT, evaluator={"kind": "uniform"})
     undecided = undecided_share(Tree.from_reply(reply["tree"]))
@@ -107,13 +107,13 @@ def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
 
 @pytest.mark.points("mcts_pure.agreement")
 def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
-    """The visits of the root's children where rollouts do not matter.
+    """Compare the visits of the root's children with the reference where rollouts do not matter.
 
     Accepts:
         N_parent counts the visit that expanded the node (reference)
         N_parent is the sum of the children's visits (pure-root-expanded-first)
-        Of equal moves the first is selected, or one at random (reference, pure-q-for-the-player-to-move)
-        The bonus is computed by each child, or once for all (reference, pure-q-for-the-player-to-move)
+        Among equal moves the first is selected, or one at random (reference, pure-q-for-the-player-to-move)
+        The bonus is computed by each child, or for all children at once (reference, pure-q-for-the-player-to-move)
         A tiny number keeps the square root above 0 (pure-shares-by-move)
     """
     ruling.expected = "Where rollouts do not matter, the search visits the root's children as the reference does."
@@ -129,11 +129,11 @@ def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) 
 
 @pytest.mark.points("mcts_pure.tactics")
 def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """Wins in one move and single blocks.
+    """Check wins in one move and single blocks.
 
     Accepts:
         A rollout draws its moves one by one, or shuffles them (reference, pure-shares-by-move)
-        Of equal moves any is selected (pure-q-for-the-player-to-move)
+        Any of several equal moves is selected (pure-q-for-the-player-to-move)
     """
     ruling.expected = "The search takes immediate wins (3x3 and 5x4 with 3 in a row) and finds the only saving block on 3x3."
     expect_tactics(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
@@ -141,10 +141,10 @@ def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 @pytest.mark.points("mcts_pure.reuse")
 def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """update_with_move after a search.
+    """Check update_with_move after a search.
 
     Accepts:
-        get_action throws the tree away, update_with_move keeps it (reference, pure-root-expanded-first)
+        get_action throws the tree away, and update_with_move keeps it (reference, pure-root-expanded-first)
         The child is found by `in`, or by dict.get (reference, pure-q-for-the-player-to-move, pure-shares-by-move)
     """
     expect_reuse(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})

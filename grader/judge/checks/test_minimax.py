@@ -1,4 +1,4 @@
-"""Part 1: the C++ engine builds, speaks the protocol, opens by the rules and meets the baseline (handout 4)."""
+"""Part 1: the C++ engine compiles, follows the protocol, opens by the rules and plays the baseline (handout 4)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from grader.judge.support.ruling import Ruling
 from grader.pipeline.engine_build import MESSAGE_CHARACTERS, build_engine, build_opponent, engine_sources
 from grader.pipeline.run import Run
 
-# An engine that plays one square in n outside the centre is found with probability 1 - (1 - 1 / n)^12.
+# An engine that plays outside the centre once in n games is caught with probability 1 - (1 - 1 / n)^12.
 FRESH_STARTS = 12
-OPENING_PAUSE_S = 0.55  # from start to start, so that twelve starts meet six seconds of the clock
-# So many starts, over 21 seconds of the clock, are needed to say that the first stone never varies: an engine that plays its
+OPENING_PAUSE_S = 0.55  # from one start to the next, so that twelve starts fall into at least six different clock seconds
+# It takes this many starts, over 21 seconds of the clock, to say that the first stone never varies: an engine that plays its
 # most frequent first stone in half of its games is accused in fewer than 1 in 10^6 runs (2^-20).
 SAME_STARTS = 28
 FAULT_TERMINATIONS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
@@ -41,7 +41,7 @@ class Built:
     """The student's engine after compilation.
 
     Attributes:
-        failure: why there is no binary; None if there is one.
+        failure: why there is no binary; None if there is a binary.
     """
 
     binary: Path
@@ -57,7 +57,7 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(run: Run) -> Built:
-    """The student's engine, compiled once."""
+    """Compile the student's engine once for all checks."""
     binary = run.folder / "engine" / "student"
     try:
         sources = engine_sources(run.submission, run.assignment)
@@ -68,7 +68,7 @@ def built(run: Run) -> Built:
 
 @pytest.fixture
 def engine(run: Run, built: Built) -> EngineSpec:
-    """The student's engine, confined, ready for a match."""
+    """The student's engine, confined and ready for a match."""
     built.require()
     command = run.sandbox.wrap([str(built.binary)], limits=run.engine_limits, read_only=[built.binary])
     return EngineSpec(path=run.submission.name, command=tuple(command))
@@ -86,14 +86,14 @@ def limits(run: Run) -> Limits:
 
 @pytest.mark.points("minimax.build")
 def test_build(built: Built, ruling: Ruling) -> None:
-    """The compiler decides.
+    """Check that the engine compiles.
 
     Accepts:
         several sources and headers, in subfolders, as .cpp and .cc (engine-in-parts, engine-always-swaps)
-        one source in one file (engine-of-one-file)
+        a single source file (engine-of-one-file)
         AIController.h included by several sources, through a header (engine-always-swaps)
-        a source that another one includes (engine-slow-start)
-        a program of its own beside the engine, such as a test (engine-slow-start)
+        a source that another source includes (engine-slow-start)
+        a separate program next to the engine, such as a test (engine-slow-start)
     """
     ruling.expected = "The sources of one engine compile together without an error."
     built.require()
@@ -103,18 +103,18 @@ def test_build(built: Built, ruling: Ruling) -> None:
 
 @pytest.mark.points("minimax.protocol")
 def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, ruling: Ruling, rng: Random) -> None:
-    """Games on each side against the baseline, and against opponents that reveal which board an engine has in mind.
+    """Play games with each colour against the baseline, and against opponents that reveal which board an engine has in mind.
 
-    Black's first stone may lie anywhere here: `minimax.opening` is about it.
+    Black's first stone may be anywhere here, since `minimax.opening` checks it.
 
     Accepts:
-        an engine that always swaps, or does so at random (engine-always-swaps, engine-in-parts)
-        one that swaps by its evaluation, or never (reference, engine-slow-start, engine-of-one-file)
-        moves at random beside the stones (engine-in-parts)
-        moves that are weak: no look ahead (engine-of-one-file, engine-always-swaps)
-        nothing read of the environment, half a second of wall clock a move (engine-slow-start)
+        an engine that always swaps, or swaps at random (engine-always-swaps, engine-in-parts)
+        an engine that swaps according to its evaluation, or never swaps (reference, engine-slow-start, engine-of-one-file)
+        random moves next to the stones (engine-in-parts)
+        weak moves, without any look-ahead (engine-of-one-file, engine-always-swaps)
+        an engine that ignores the environment and takes half a second of wall-clock time per move (engine-slow-start)
         a second before the name; a name with spaces that is not ASCII; notes on standard error (engine-slow-start)
-        a seed of whole seconds, so that games of the same second are alike (engine-always-swaps, engine-in-parts)
+        a seed in whole seconds, so that games started in the same second are equal (engine-always-swaps, engine-in-parts)
     """
     ruling.expected = "As black and as white: a name, then a legal answer to every line within the limit, until the game ends."
     sides = [Side(seat, engine, baseline, limits, Random(rng.randrange(2**31))) for seat in (0, 1)]
@@ -136,12 +136,14 @@ def test_protocol(engine: EngineSpec, baseline: EngineSpec, limits: Limits, ruli
 
 @pytest.mark.points("minimax.opening")
 def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random) -> None:
-    """The first stones of fresh starts as black, half a second apart: many engines take their seed from the clock's seconds.
+    """Check black's first stone over repeated starts of the engine.
+
+    The starts are half a second apart, because many engines take their seed from the seconds of the clock.
 
     Accepts:
-        a first stone that is drawn from the whole central 7x7 (reference, engine-in-parts)
-        one that is drawn from a part of it (engine-slow-start)
-        one that varies with the seconds of the clock alone (engine-always-swaps, engine-in-parts)
+        a first stone drawn from the whole central 7x7 (reference, engine-in-parts)
+        a first stone drawn from a part of it (engine-slow-start)
+        a first stone that varies only with the seconds of the clock (engine-always-swaps, engine-in-parts)
     """
     ruling.expected = f"{FRESH_STARTS} fresh starts as black: each first stone inside 4..10, not always the same point."
     stones: list[Action] = []
@@ -162,14 +164,14 @@ def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random
         ruling.deduct(
             "outside",
             f"{len(outside)} of {len(stones)} first stones lay outside the central 7x7 (x and y from 4 to 10), the first at "
-            f"{outside[0]}; such a stone loses a game of a match.",
+            f"{outside[0]}; in a match, such a stone loses the game.",
         )
     if same:
         ruling.deduct("never_varies", f"The first stone was {stones[0]} in each of {len(stones)} games; it should vary.")
 
 
 def _first_stone(engine: EngineSpec, limits: Limits) -> Action:
-    """Black's first stone, wherever it stands in the engine's output: `minimax.protocol` checks the form."""
+    """Return black's first stone, wherever it is in the engine's output; `minimax.protocol` checks the form."""
     for _ in range(REPEATS + 1):
         with EngineProcess(engine, limits) as process:
             try:
@@ -191,11 +193,11 @@ def _first_stone(engine: EngineSpec, limits: Limits) -> Action:
 
 @pytest.mark.points("minimax.win_rate")
 def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Limits, ruling: Ruling, rng: Random) -> None:
-    """A match against the baseline.
+    """Play a match against the baseline.
 
     Accepts:
-        an engine that is told a pace and keeps to one of its own (engine-slow-start)
-        an engine that swaps whatever lies there (engine-always-swaps)
+        an engine that ignores the announced time per move and keeps its own pace (engine-slow-start)
+        an engine that swaps whatever stones are on the board (engine-always-swaps)
     """
     profile, points = run.profile.match, run.assignment.check("minimax.win_rate").points
     ruling.expected = (
@@ -219,11 +221,11 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
     ruling.evidence["match"] = match = result.to_json()
     ruling.seen = f"{_describe(match)} {Load.of(result.games).sentence}".strip()
     wins, losses, missing = match["agents"][0]["wins"], match["agents"][0]["losses"], profile.games - match["plays"]
-    # The points if all undecided games were lost, and if all were won.
+    # The points if all undecided games were lost, and the points if all were won.
     possible = [run.assignment.win_rate_points(wins + w, losses + missing - w, profile.games, points) for w in (0, missing)]
     if possible[0] < possible[1]:
         raise CouldNotGrade(
-            f"{missing} of {profile.games} games could not be decided, since other programs had the cores. That leaves "
+            f"{missing} of {profile.games} games could not be decided, since other programs occupied the cores. That leaves "
             f"{possible[0]:g} to {possible[1]:g} points; grade it again when fewer programs are running. {ruling.seen}"
         )
     given = possible[0]
@@ -235,7 +237,7 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
 
 
 def _plausible_points(run: Run, result: MatchResult, points: float) -> str:
-    """A sentence with the interval in points; for a short match, also that it says little."""
+    """Return a sentence that gives the interval in points; for a short match it adds that the match says little."""
     games = [result_for(game, 0, result.setup) for game in result.games]
     low, high = run.assignment.win_rate_points_between(games, points)
     longest = max(run.assignment.profiles.values(), key=lambda profile: profile.match.games)

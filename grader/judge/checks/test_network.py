@@ -1,6 +1,6 @@
-"""Part 2, the policy-value network: layer names, loading, outputs, legal moves (handout 5.2).
+"""Part 2, the policy-value network: layer names, loading, outputs and legal moves (handout 5.2).
 
-Most boards are not square, so that a swapped width and height or a missing permute shows at once. Only policy_value_fn and
+Most boards are not square, so that swapped width and height or a missing permute show at once. Only policy_value_fn and
 policy_value_fn_random, which are handed out, are checked on square boards.
 """
 
@@ -29,20 +29,20 @@ from grader.judge.support.oracle import Heads, Oracle
 from grader.judge.support.ruling import Ruling
 
 SHAPES = ((3, 3, 1), (5, 4, 2), (11, 11, 19))  # width, height, residual blocks
-# If one of the eight symmetries is undone wrongly, the check misses it in (7/8)^96 = 3 of 10^6 runs; a wrong order, which
-# affects two of them, in (6/8)^96 = 10^-12.
+# If one of the eight symmetries is undone wrongly, the check misses it in (7/8)^96 = 3 of 10^6 runs. A wrong order, which
+# affects two symmetries, is missed in (6/8)^96 = 10^-12 of the runs.
 SYMMETRY_DRAWS = 96
 MovePrior = tuple[int, float]  # a move and its prior
 
 
 @pytest.mark.points("network.layers")
 def test_layers(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
-    """The keys and shapes of the state_dict, and that each entry affects the outputs.
+    """Check the keys and shapes of the state_dict, and that each entry affects the outputs.
 
     Accepts:
         Padding in the convolution, in a layer or by F.pad (reference, network-padding-layer, network-as-handed-out)
-        Blocks of a Sequential or a ModuleDict (reference, network-double-precision-outputs)
-        Blocks of a class of one's own (network-mixed-precision)
+        Blocks made of a Sequential or a ModuleDict (reference, network-double-precision-outputs)
+        Blocks of a custom class (network-mixed-precision)
         The tower as a ModuleList or a Sequential (reference, network-mixed-precision)
         More constructor arguments, with defaults, and more attributes (network-mixed-precision, network-in-its-own-classes)
     """
@@ -63,10 +63,10 @@ def test_layers(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> 
 
 
 def _expect_every_layer_counts(worker: Worker, rng: Random, oracle: Oracle) -> None:
-    """StudentFault unless each entry affects the outputs: names without a use are not a network.
+    """Raise StudentFault unless each entry affects the outputs, since unused entries with the expected names are no network.
 
     The weights are loaded through the model's state_dict, since another check loads files. In an oracle's cases each entry
-    affects the right network. A wrong network, which network.outputs reports, gets several cases.
+    affects the outputs of a correct network. An incorrect network, which network.outputs reports, gets several cases.
     """
     without_effect = {key for key in expected_layout(3, 3, 1) if not key.endswith("num_batches_tracked")}
     for _ in range(4):
@@ -86,7 +86,7 @@ def _expect_every_layer_counts(worker: Worker, rng: Random, oracle: Oracle) -> N
 
 
 def _both_heads(heads: Heads, count: int) -> np.ndarray:
-    """[count, 10]: both heads in one row per state of 3x3."""
+    """Return both heads as an array [count, 10], one row per state of 3x3."""
     log_probs, value = heads
     if log_probs.shape != (count, 9) or value.size != count:
         raise StudentFault(f"forward returns shapes {log_probs.shape} and {value.shape} for {count} states of 3x3.")
@@ -95,12 +95,12 @@ def _both_heads(heads: Heads, count: int) -> np.ndarray:
 
 @pytest.mark.points("network.load")
 def test_load(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """That the weights in init_model's file are loaded and used.
+    """Check that the weights in init_model's file are loaded and used.
 
     Accepts:
-        torch.load by any map_location, with or without weights_only (reference, network-as-handed-out, network-mixed-precision)
+        torch.load with any map_location, weights_only or not (reference, network-as-handed-out, network-mixed-precision)
         Missing num_batches_tracked filled in (reference, network-double-precision-outputs)
-        Lines printed on the way (network-as-handed-out)
+        Lines printed during loading (network-as-handed-out)
     """
     ruling.expected = "PolicyValueNet(width, height, block, init_model=FILE) has all of the file's weights."
     weights = random_weights(3, 3, 1, rng.randrange(2**31))
@@ -110,7 +110,7 @@ def test_load(worker: Worker, ruling: Ruling, rng: Random) -> None:
         ruling.expect(key in loaded, f"After loading, {key} is missing from the model's state_dict.")
         same = loaded[key].shape == value.shape and np.allclose(loaded[key], value, atol=1e-6)
         ruling.expect(same, f"After loading, {key} is not what the file holds.")
-    # Weights may be loaded but not used: other files must give other outputs.
+    # Weights may be loaded but not used, so other files must give other outputs.
     states, seen = random_states(rng, 3, 3, 8), []
     for _ in range(3):
         worker.call("net_create", width=3, height=3, block=1, weights=random_weights(3, 3, 1, rng.randrange(2**31)))
@@ -121,14 +121,14 @@ def test_load(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 @pytest.mark.points("network.outputs")
 def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
-    """Both heads of forward and of policy_value, on boards that are not square, batch norm in eval mode.
+    """Check both heads of forward and of policy_value on boards that are not square, with batch norm in eval mode.
 
     Accepts:
         policy_value asserts or refuses all handles but the two for testing (network-as-handed-out, training-losses-apart)
         Log softmax as a function or a layer, or by its formula (reference, network-mixed-precision, training-weight-decay)
         The logarithm of a softmax (network-in-its-own-classes)
         Outputs in double precision, states evaluated one by one (network-double-precision-outputs)
-        Eval mode set at each call and left, or the mode given back (network-as-handed-out, training-weight-decay)
+        Eval mode set at each call and left on, or the earlier mode restored (network-as-handed-out, training-weight-decay)
         Mixed precision that is off without a GPU (network-mixed-precision)
         The network on the GPU where there is one (network-as-handed-out)
     """
@@ -178,7 +178,7 @@ def _expect_close(seen: Any, expected: np.ndarray, what: str) -> float:
 
 
 def _slip(seen: np.ndarray, expected: np.ndarray) -> str:
-    """A sentence that names a typical slip, or nothing. The value has one column, the policy's outputs have more."""
+    """Return a sentence that names a typical slip, or "". The value has one column; the policy's outputs have more."""
     if seen.shape[1] == 1:
         return " Values must lie in [-1, 1]." if np.abs(seen).max() > 1 + OUTPUT_TOLERANCE else ""
     logarithms = bool((expected <= 0).all())
@@ -194,24 +194,26 @@ def _slip(seen: np.ndarray, expected: np.ndarray) -> str:
 
 @pytest.mark.points("network.legal_moves")
 def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
-    """Only on square boards: the two functions are handed out, and those of earlier years are wrong on other boards.
+    """Check the two handed-out functions, only on square boards, since the versions of earlier years fail on other boards.
 
     Accepts:
         Planes and probabilities reshaped by width and height (network-as-handed-out, network-in-its-own-classes)
-        Moves with priors as an iterator that can be read once, or as a list (reference, training-losses-apart)
-        Priors normalised again over the legal moves, or not (network-double-precision-outputs, reference)
+        Moves with priors as an iterator that can be read only once, or as a list (reference, training-losses-apart)
+        Priors renormalised over the legal moves, or not (network-double-precision-outputs, reference)
         The value as a (1, 1) array or an array of one (reference, training-weight-decay-without-scales)
         The value as a float (network-double-precision-outputs)
         Symmetries drawn by numpy or random (reference, network-double-precision-outputs)
-        Symmetries drawn and carried out by torch (training-weight-decay-without-scales)
-        Mirrored after the turn or before it (reference, training-losses-apart)
+        Symmetries drawn and applied by torch (training-weight-decay-without-scales)
+        A reflection after the rotation or before it (reference, training-losses-apart)
         Symmetries as tables of points (network-double-precision-outputs)
     """
-    ruling.expected = "Each legal move once with its probability by the network, and the value for the side to move."
+    ruling.expected = (
+        "Each legal move once, with the probability that the network gives it, and the value for the side to move."
+    )
     worker.call("net_create", width=5, height=5, block=1, weights=random_weights(5, 5, 1, rng.randrange(2**31)))
     for plies in (0, 5, 11):
         position = random_position(rng, 5, 5, 4, plies)
-        # Compared with the outputs of the student's own network; network.outputs decides whether those are right.
+        # Compare with the outputs of the student's own network; network.outputs decides whether those are correct.
         (probs,), (value,) = _outputs_one_by_one(worker, [np.asarray(board_at(position).current_state(), dtype=np.float32)], 25)
         pairs, seen_value = worker.call("net_policy_value_fn", position=position.to_json())
         ruling.expect(
@@ -230,9 +232,9 @@ def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle
 
 
 def _outputs_one_by_one(worker: Worker, states: list[np.ndarray], points: int) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities [N, points] and values [N] of policy_value, called for each state alone.
+    """Return the probabilities [N, points] and values [N] of policy_value, called separately for each state.
 
-    Whether the states of a batch affect each other is checked by network.outputs.
+    Another check, network.outputs, decides whether the states of a batch affect each other.
     """
     probs, values = [], []
     for state in states:
@@ -249,14 +251,14 @@ def _legal(pairs: list[MovePrior], position: BoardPosition) -> bool:
 
 
 def _same_priors(pairs: list[MovePrior], probs: np.ndarray) -> bool:
-    """Whether these are the probabilities of these moves, normalised again over the legal moves or not."""
+    """Return whether the pairs have the probabilities of their moves, renormalised over the legal moves or not."""
     moves, priors = zip(*pairs, strict=True)
     expected = probs[list(moves)]
     return any(np.allclose(priors, expected / scale, rtol=0, atol=OUTPUT_TOLERANCE) for scale in (1.0, expected.sum() or 1.0))
 
 
 def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) -> None:
-    """StudentFault unless policy_value_fn_random evaluates a turned board and turns the moves back."""
+    """Raise StudentFault unless policy_value_fn_random evaluates a turned board and turns the moves back."""
     case, _ = oracle.ask("symmetries", SymmetryCase, rng)
     worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
     probs, values = _outputs_one_by_one(worker, case.turned, SYMMETRY_SIDE**2)

@@ -1,7 +1,7 @@
-"""Part 2, the whole, in a student's kit: tic-tac-toe trained from nothing with the student's own code (handout 5.5).
+"""Part 2 as a whole, in a student's kit: train tic-tac-toe from scratch with the student's own code (handout 5.5).
 
-In grading `test_training` decides these two checks, with the grader's own search and more tests. A kit has no right search:
-here the student's own search plays in both checks.
+In grading, `test_training` decides these two checks, with the grader's own search and further tests. A kit has no correct
+search, so here the student's own search plays in both checks.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from grader.judge.support.ruling import Ruling
 from grader.pipeline.run import Run
 from training.exact import ExactResult, play_all_replies
 
-FIRST_LOOK = 150  # games; an earlier network loses, and its search visits everything
+FIRST_LOOK = 150  # games before the first test; before that the network loses, and its search visits everything
 IN_GRADING = "This was played by your own search; grading also tests the network with the grader's search."
 
 
 @dataclass
 class TrainedNetwork:
-    """The best network of a training.
+    """The best network of all training runs.
 
     Attributes:
-        games: played before this network.
-        curve: games played and losing lines, each time the network was tested.
+        games: the games of its training run before this network.
+        curve: games played and losing lines at each test of a network.
     """
 
     result: ExactResult
@@ -38,7 +38,7 @@ class TrainedNetwork:
 
 @pytest.fixture(scope="module")
 def trained(run: Run, worker: Worker) -> TrainedNetwork:
-    """Train once for both checks; StudentFault if the training fails before the first test."""
+    """Train once for both checks; raise StudentFault if the student's code fails."""
     profile, rng = run.profile.training, run.random("training")
     worker.seed_rng = run.random("training:dice")  # codespell:ignore dice
     best, curve = None, []
@@ -63,7 +63,7 @@ def trained(run: Run, worker: Worker) -> TrainedNetwork:
 
 
 def give_points(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
-    """Give the points for its losing lines."""
+    """Give the points that the network earns by its number of losing lines."""
     ruling.expected = f"The trained network, played by your own search, loses no line of replies. {IN_GRADING}"
     ruling.evidence.update(seed=trained.seed, curve=trained.curve)
     losing = trained.result.losing_lines
@@ -76,11 +76,11 @@ def give_points(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
 
 @pytest.mark.points("training.never_loses")
 def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
-    """The trained network, here played by the student's own search."""
+    """Test the trained network, here with the student's own search."""
     give_points(run, trained, ruling)
 
 
 @pytest.mark.points("training.own_search")
 def test_own_search(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
-    """The trained network, played by the student's own search."""
+    """Test the trained network with the student's own search."""
     give_points(run, trained, ruling)

@@ -1,4 +1,4 @@
-"""Part 2, AlphaZero MCTS in self-play: noise in the priors, temperature of the draw (handout 5.4).
+"""Part 2, AlphaZero MCTS in self-play: noise in the priors and the temperature of the draw (handout 5.4).
 
 Both are random, so both are tested statistically: the noise by its concentration over many searches, the draw by the moves
 played in many games. The visits are read from the tree, which the other checks of 5.4 test.
@@ -32,18 +32,18 @@ from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import call, player_under
 from grader.judge.support.trees import Tree, most_visited, visit_difference
 
-SAME_PRIORS = 1e-4  # priors are copied; noise changes all of twenty priors by less with a probability below 1e-30
+SAME_PRIORS = 1e-4  # priors are copied; the probability that noise changes all of twenty priors by less is below 1e-30
 NOISE_SHARE = 0.25
 NOISE_POSITION = (5, 5, 4, 4)  # width, height, n_in_row, plies: always 21 legal moves
 NOISE_DRAWS = 64
 # The mean sum of squares of 64 draws from Dirichlet(0.3) over 21 moves is 0.178 and lies outside these bounds in fewer than 2
-# in 10^7 runs (Chernoff's bound, with the moments of 2 * 10^6 simulated draws). With an alpha below 0.15 or above 0.5 at
-# least 97 % of the runs lie outside, with 0.03 and 3 all.
+# in 10^7 runs (Chernoff's bound, with the moments of 2 * 10^6 simulated draws). With an alpha below 0.15 or above 0.5, at
+# least 97 % of the runs lie outside; with 0.03 and 3, all of them do.
 UNEVENNESS = (0.142, 0.232)
 
 FIRST_N_MOVES = 4
 GAMES = 40
-# For each series of draws. Five are tested, so a right solution is accused in fewer than 1 in 10^7 runs.
+# The bound for each series of draws. Five are tested, so a correct solution is accused in fewer than 1 in 10^7 runs.
 LEAST_LOG_CHANCE = -18.5  # log(1e-8)
 POSITIONS_IN_PLAY = 12
 SAME_SHARES = 0.02
@@ -51,14 +51,14 @@ SAME_SHARES = 0.02
 
 @pytest.mark.points("mcts_alphazero.noise")
 def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """The priors of new roots in many searches, and of kept ones in two games.
+    """Check the priors of new roots in many searches, and of kept roots in two games.
 
     Accepts:
-        Each root gets noise before its search goes on, be it new or kept (reference, search-follows-the-game)
+        Each root gets noise before its search goes on, whether it is new or kept (reference, search-follows-the-game)
         Each expansion gets noise, so that a kept root has it already (search-noise-at-every-expansion)
         Each expansion gets noise, and a kept root gets it again (search-noise-twice-on-a-kept-root)
         The priors of a kept root are taken from the network again, then mixed (search-recursive)
-        The network's prior is kept beside _P, which is mixed from it (search-clean-priors-kept)
+        The network's prior is stored separately, and _P is mixed from it (search-clean-priors-kept)
         Each move of self-play begins with a new root, which gets noise (search-fresh-trees)
         A kept root gets noise before its first playout, or after it (reference, search-published-layout)
     """
@@ -90,13 +90,13 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 
 def _clean_priors(board: Board, seed: int) -> np.ndarray:
-    """The hash evaluator's priors of the legal moves, in ascending order."""
+    """Return the hash evaluator's priors of the legal moves, in ascending order of moves."""
     legal = list(board.availables)
     return hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)[0]
 
 
 def _root_priors(tree: Tree, board: Board) -> np.ndarray:
-    """The priors of the root's children in ascending order of moves; StudentFault unless these are the legal moves."""
+    """Return the root's priors in ascending order of moves; raise StudentFault unless its children are the legal moves."""
     priors, legal = tree.root_priors, board.availables
     if set(priors) != set(legal):
         raise StudentFault("The root's children should be exactly the legal moves.")
@@ -108,7 +108,7 @@ def _are_same(priors: np.ndarray, clean: np.ndarray) -> bool:
 
 
 def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
-    """Deduct for another alpha: over twenty moves 0.3 favours a few moves, a smaller alpha one, a larger alpha none."""
+    """Deduct for another alpha: over twenty moves, 0.3 favours a few moves, a smaller alpha one move, a larger alpha none."""
     mean, entries = float(np.mean([unevenness(noise) for noise in draws])), len(draws[0])
     alpha = fitting_alpha(mean, entries)
     ruling.seen = f"The noise is as concentrated as Dirichlet({alpha:.2g}) over {entries} moves."
@@ -121,9 +121,9 @@ def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
 
 
 def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: BoardPosition, seed: int) -> None:
-    """Deduct for missing noise from the second move of self-play on, where the root may be a kept node.
+    """Deduct for missing noise at a later move of self-play, where the root may be a kept node.
 
-    A tree of another position, or a search that fails in it, loses its points in mcts_alphazero.reuse.
+    A tree of another position, or a search that fails there, loses its points in mcts_alphazero.reuse.
     """
     for _ in range(2):
         try:
@@ -147,11 +147,11 @@ def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: BoardP
 def _expect_noise_elsewhere(
     worker: Worker, ruling: Ruling, rng: Random, position: BoardPosition, player: dict[str, Any]
 ) -> None:
-    """There is no noise in `_P`: either there is none, or it is mixed in where the move is drawn, or within the selection.
+    """Find out what happens to the noise if `_P` has none: it may be missing, act on the draw of the move, or on the selection.
 
     Raises:
-        StudentFault: there is none.
-        CouldNotGrade: it acts within the selection, where it cannot be measured.
+        StudentFault: there is no noise.
+        CouldNotGrade: the noise acts within the selection, where it cannot be measured.
     """
 
     def visits(is_selfplay: int) -> dict[int, float]:
@@ -165,8 +165,8 @@ def _expect_noise_elsewhere(
             "in self-play the search visits other moves than in play, although _P shows no noise. The noise seems to be added "
             "in the selection, where no program can see whether it is 0.25 Dirichlet(0.3), drawn once per move"
         )
-    # With 10 playouts over at least 30 moves, noise at the draw picks a move without a visit in at least a sixth of the draws,
-    # so in none of 80 with a probability of 1 in 10^6; without noise the probability of such a move is 1 in 10^11.
+    # With 10 playouts over at least 30 moves, noise at the draw picks an unvisited move in at least a sixth of the draws. The
+    # probability that none of 80 draws does so is 1 in 10^6; without noise the probability of such a move is 1 in 10^11.
     unvisited = 0
     for number in range(80):
         start = random_position(rng, 6, 6, 5, number % 5)
@@ -186,14 +186,14 @@ def _expect_noise_elsewhere(
 
 @pytest.mark.points("mcts_alphazero.temperature")
 def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """The draw is tested by the moves played, and `probs` by what the network may learn from.
+    """Check the draw by the moves that are played, and `probs` by what the network may learn from.
 
     Accepts:
         Self-play returns the shares of the visits at every move (reference, search-published-layout)
         Self-play returns the distribution that the move was drawn from (search-fresh-tree-in-play, search-recursive)
-        Play returns that distribution, or the shares of the visits (reference, search-shares-in-play)
+        Play returns the distribution of the draw, or the shares of the visits (reference, search-shares-in-play)
         The most visited move is drawn at temperature 1e-3, or taken (reference, search-shares-in-play)
-        Noise is mixed in at the draw, which costs its share in the check of noise (search-noise-at-the-draw)
+        Noise is mixed in at the draw, which costs a share of the points in the noise check (search-noise-at-the-draw)
     """
     ruling.expected = (
         f"In self-play the first first_n_moves ({FIRST_N_MOVES}) moves are drawn in proportion to the visits, later moves are "
@@ -222,9 +222,9 @@ def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 
 def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int) -> list[Draw]:
-    """The first moves of a game of self-play, or of fresh players in positions with as many stones.
+    """Return the first moves of a game of self-play, or moves of new players in positions with as many stones.
 
-    Fresh players are used if a kept tree does not belong to the position, which loses its points in mcts_alphazero.reuse.
+    New players are used if a kept tree does not belong to the position; that fault costs points in mcts_alphazero.reuse.
     """
     seed = rng.randrange(2**31)
     settings = {"n_playout": 30, "first_n_moves": FIRST_N_MOVES, **player_under(seed)}
@@ -241,7 +241,7 @@ def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int) -> lis
 
 
 def _position_after(rng: Random, plies: int) -> BoardPosition:
-    """An unfinished position on 3x3 with exactly this many stones, at most 5."""
+    """Return an unfinished position on 3x3 with exactly this many stones, which must be at most 5."""
     while True:
         position = random_position(rng, 3, 3, 3, plies)
         if len(position.moves) == plies:
@@ -253,9 +253,9 @@ class Draw:
     """One move of self-play on 3x3.
 
     Attributes:
-        visits: of the root's children, by move.
-        shares: [9] of the visits.
-        probs: [9] what get_action returned.
+        visits: the visits of the root's children, by move.
+        shares: [9], each move's share of the visits.
+        probs: [9], the probabilities that get_action returned.
         clean_priors: whether the root's priors are the evaluator's, without noise.
     """
 
@@ -267,7 +267,7 @@ class Draw:
 
     @classmethod
     def from_step(cls, step: dict[str, Any], board: Board, seed: int) -> Draw:
-        """Read a worker's reply; StudentFault for probs that are not a distribution over the empty points."""
+        """Read a worker's reply; raise StudentFault if probs are not a distribution over the empty points."""
         _expect_distribution(step["probs"], 9, list(board.states))
         tree = Tree.from_reply(step["tree"])
         visits = tree.root_visits
@@ -282,7 +282,7 @@ class Draw:
         return self.move in most_visited(self.visits)
 
     def chances(self, noise: bool) -> np.ndarray:
-        """The probability [9] of each move at temperature 1, with or without noise."""
+        """Return the probability [9] of each move at temperature 1, with or without noise."""
         if not noise:
             return self.shares
         even = np.array([1.0 if move in self.visits else 0.0 for move in range(9)]) / len(self.visits)
@@ -290,7 +290,7 @@ class Draw:
 
 
 def _expect_probs(draws: list[Draw], ply: int) -> None:
-    """StudentFault unless probs are the shares of the visits; later they may also be 1 on the most visited move."""
+    """Raise StudentFault unless probs are the shares of the visits or, in later moves, 1 on the most visited move."""
     for draw in draws:
         if np.abs(draw.probs - draw.shares).max() <= SAME_SHARES:
             continue
@@ -304,7 +304,7 @@ def _expect_probs(draws: list[Draw], ply: int) -> None:
 
 
 def _expect_drawn_by_visits(draws: list[Draw], where: str, noise_at_the_draw: bool) -> None:
-    """StudentFault for moves that are the most visited ones too rarely or too often, or do not follow the visits."""
+    """Raise StudentFault if the most visited move is played too rarely or too often, or the moves do not follow the visits."""
     moves = [draw.move for draw in draws]
     ways = (False, True) if noise_at_the_draw else (False,)
     if max(log_improbability([draw.chances(noise) for draw in draws], moves) for noise in ways) >= LEAST_LOG_CHANCE:
@@ -323,12 +323,12 @@ def _expect_most_visited_later(draws: list[Draw], noise_at_the_draw: bool) -> No
     if others and not by_noise:
         raise StudentFault(
             f"After the first {FIRST_N_MOVES} moves of self-play (temperature 1e-3) the most visited move should be played; in "
-            f"{others} of {len(draws)} draws another one was played."
+            f"{others} of {len(draws)} draws another move was played."
         )
 
 
 def _expect_most_visited_in_play(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """StudentFault in any of several positions: a move drawn by the visits may be the most visited one by luck."""
+    """Raise StudentFault for another move in any of several positions; in a single one, a random draw might hit by luck."""
     for _ in range(POSITIONS_IN_PLAY):
         position, seed = random_position(rng, 5, 4, 4, 3), rng.randrange(2**31)
         ruling.evidence.setdefault("in_play", []).append({**position.to_json(), "seed": seed})

@@ -1,6 +1,6 @@
-"""Part 2, the training step: loss, train mode, learning rate, L2, learning (handout 5.3).
+"""Part 2, the training step: loss, train mode, learning rate, L2 and learning (handout 5.3).
 
-The board is square: network.outputs alone checks whether width and height are swapped.
+The board is square, since network.outputs already checks whether width and height are swapped.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def batch(rng: Random, oracle: Oracle) -> Batch:
 
 
 def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
-    """A batch with the outputs of the handout's network."""
+    """Return a batch with the outputs of the handout's network."""
     batch, right = oracle.ask("batch", Batch, rng)
     batch.right = right
     return batch
 
 
 def train(worker: Worker, batch: Batch, lr: float) -> tuple[tuple[float, float], dict[str, np.ndarray]]:
-    """Take one step with the batch's weights: ((loss, entropy), weights afterwards)."""
+    """Take one step from the batch's weights; return ((loss, entropy), weights afterwards)."""
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
     before, outputs = worker.call("net_weights"), worker.call("net_policy_value", states=batch.states)
     losses = np.asarray(batch.step(worker, lr), dtype=float)
@@ -57,7 +57,7 @@ def change(before: dict[str, np.ndarray], after: dict[str, np.ndarray], key: str
 
 
 def right_outputs(batch: Batch, train_mode: bool = True) -> Outputs:
-    """The outputs of the handout's network with the batch's weights."""
+    """Return the outputs of the handout's network with the batch's weights."""
     mode = "train" if train_mode else "eval"
     return _outputs((batch.right[f"{mode} log_probs"], batch.right[f"{mode} value"]))
 
@@ -67,10 +67,10 @@ def _outputs(heads: Heads) -> Outputs:
 
 
 def possible_outputs(worker: Worker, batch: Batch) -> list[Outputs]:
-    """The outputs that the network may have had in a step from the batch's weights; first the right ones in train mode.
+    """Return the outputs that the network may have had in a step from the batch's weights; the correct ones come first.
 
-    The outputs of the student's own network count too, since network.outputs checks them, and so do those in eval mode, since
-    train_step.train_mode checks the mode.
+    The outputs of the student's own network are included, since network.outputs checks those, and so are outputs in eval mode,
+    since train_step.train_mode checks the mode. The first entry is the handout's network in train mode.
     """
     outputs = [right_outputs(batch, train_mode) for train_mode in (True, False)]
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
@@ -87,16 +87,16 @@ def entropy_of(outputs: Outputs) -> float:
 
 @pytest.mark.points("train_step.loss")
 def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
-    """The loss and the entropy that train_step returns, and the slip in the loss if one explains it.
+    """Check the loss and the entropy that train_step returns; name the slip in the loss if one explains it.
 
     Accepts:
         L2 over all parameters that are not biases (reference, network-double-precision-outputs, network-in-its-own-classes)
         L2 without batch norm's scales, as a squared norm or a sum of squares (network-as-handed-out, network-mixed-precision)
         Weight decay in place of the L2 term, which is not in the loss (training-weight-decay, training-weight-decay-everywhere)
-        Weight decay, and the L2 term in what is returned (training-weight-decay-without-scales)
-        The cross entropy as the divergence from the targets and their entropy (training-losses-apart)
+        Weight decay, with the L2 term in the returned loss (training-weight-decay-without-scales)
+        The cross entropy as the sum of the divergence from the targets and their entropy (training-losses-apart)
         z and v compared as [N] or as [N, 1] (reference, network-padding-layer)
-        Floats, numbers of numpy or tensors without a gradient (reference, network-mixed-precision, network-in-its-own-classes)
+        Floats, numpy numbers or tensors without a gradient (reference, network-mixed-precision, network-in-its-own-classes)
     """
     (loss, entropy), _ = train(worker, batch, lr=1e-3)
     outputs = possible_outputs(worker, batch)
@@ -115,7 +115,7 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
 
 
 def _reason(reading: LossDiagnosis | None, outputs: Outputs, batch: Batch, l2: float) -> str:
-    """The end of the sentence about a wrong loss."""
+    """Return the end of the message about a wrong loss."""
     if reading is not None:
         return f". It looks as if {reading.slip}."
     value_error = HANDOUT.value_error(outputs.values, batch.targets.z)
@@ -125,11 +125,11 @@ def _reason(reading: LossDiagnosis | None, outputs: Outputs, batch: Batch, l2: f
 
 @pytest.mark.points("train_step.train_mode")
 def test_train_mode(worker: Worker, ruling: Ruling, batch: Batch) -> None:
-    """Batch norm's running statistics: train_step must update them, policy_value must not.
+    """Check batch norm's running statistics: train_step must update them, and policy_value must not.
 
     Accepts:
-        train_step leaves train mode to policy_value, or ends in eval mode (reference, training-losses-apart)
-        policy_value gives the mode back that it found (training-weight-decay, network-in-its-own-classes)
+        train_step leaves the network in train mode, or ends in eval mode (reference, training-losses-apart)
+        policy_value restores the mode that it found (training-weight-decay, network-in-its-own-classes)
     """
     ruling.expected = "train_step updates the running statistics of batch norm; policy_value does not, even afterwards."
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
@@ -137,7 +137,7 @@ def test_train_mode(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     _, after = train(worker, batch, lr=1e-3)
     moved = max(float(np.abs(change(batch.weights, after, key)).max()) for key in batch.weights if "running_" in key)
     ruling.expect(moved > 0, "train_step did not update batch norm's running statistics: the network was left in eval mode.")
-    # If states affect each other before any training, the reason is another one, which network.outputs checks.
+    # If states affect each other before any training, the cause is a different fault, which network.outputs checks.
     mixed = _depends_on_the_batch(worker, batch) and not mixed_before
     again = worker.call("net_weights")
     still = max(float(np.abs(change(after, again, key)).max()) for key in after if "running_" in key)
@@ -147,7 +147,7 @@ def test_train_mode(worker: Worker, ruling: Ruling, batch: Batch) -> None:
 
 
 def _depends_on_the_batch(worker: Worker, batch: Batch) -> bool:
-    """Whether policy_value gives a state other probabilities alone than in a batch."""
+    """Return whether policy_value gives a state other probabilities when it is evaluated alone than in a batch."""
     together, _ = worker.call("net_policy_value", states=batch.states)
     alone, _ = worker.call("net_policy_value", states=batch.states[:1])
     first = np.atleast_1d(together)[:1]
@@ -156,13 +156,13 @@ def _depends_on_the_batch(worker: Worker, batch: Batch) -> bool:
 
 @pytest.mark.points("train_step.learning_rate")
 def test_learning_rate(worker: Worker, ruling: Ruling, batch: Batch) -> None:
-    """How far the weights move in one step, by its lr.
+    """Check how the distance that the weights move in one step depends on lr.
 
     Accepts:
         The rate set in each parameter group or in the only one, by a helper or not (reference, network-mixed-precision)
-        Several groups (training-weight-decay-without-scales)
-        Decoupled weight decay, which moves the weights by the rate too (training-decoupled-weight-decay)
-        Steps of a gradient scaler that is off (network-mixed-precision)
+        Several parameter groups (training-weight-decay-without-scales)
+        Decoupled weight decay, which also scales with the rate (training-decoupled-weight-decay)
+        Steps through a disabled gradient scaler (network-mixed-precision)
     """
     ruling.expected = "At lr 0 no weight moves; with ten times the lr the first step moves them about ten times as far."
 
@@ -185,20 +185,20 @@ def test_learning_rate(worker: Worker, ruling: Ruling, batch: Batch) -> None:
 
 
 def _distance(batch: Batch, after: dict[str, np.ndarray]) -> float:
-    """The Euclidean distance that the trained weights moved."""
+    """Return the Euclidean distance by which the trained weights moved."""
     return float(np.sqrt(sum(np.sum(change(batch.weights, after, key) ** 2) for key in batch.trained)))
 
 
 @pytest.mark.points("train_step.l2")
 def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
-    """The weights of a plane that is empty in the whole batch: only regularisation can move them, towards zero.
+    """Check the weights of a plane that is empty in the whole batch: only regularisation can move them, towards zero.
 
     Accepts:
         The L2 term in the loss, with or without batch norm's scales (reference, network-as-handed-out)
         Weight decay in the optimiser, over w or over all parameters (training-weight-decay, training-weight-decay-everywhere)
         Weight decay without batch norm's scales (training-weight-decay-without-scales)
         Decoupled weight decay (training-decoupled-weight-decay)
-        The L2 term propagated back on its own (training-losses-apart)
+        The L2 term backpropagated separately (training-losses-apart)
     """
     ruling.expected = "Weights that the data does not affect shrink."
     _, after = train(worker, batch, lr=1e-2)
@@ -221,14 +221,14 @@ def test_l2(worker: Worker, ruling: Ruling, batch: Batch) -> None:
 
 @pytest.mark.points("train_step.overfits")
 def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) -> None:
-    """Training from fresh weights, as the student's own code initialises them.
+    """Check training from new weights, as the student's own code initialises them.
 
-    A slip in the loss is train_step.loss' matter; here the steps then have to minimise the loss with the slip.
+    Only train_step.loss penalises a slip in the loss; here the steps then have to minimise the loss with the slip.
 
     Accepts:
         Gradients cleared before the step or after it (reference, network-padding-layer)
         Gradients cleared through the model or the optimiser (network-double-precision-outputs, reference)
-        The errors propagated back together or one after the other (reference, training-losses-apart)
+        The errors backpropagated as one sum or one after the other (reference, training-losses-apart)
     """
     ruling.expected = (
         f"{STEPS} steps on one batch of {BATCH_SIZE} remove most of the loss, all but the targets' own entropy, from at "
@@ -261,12 +261,12 @@ def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) 
 
 
 def _expect_fresh_gradients(worker: Worker, ruling: Ruling, batch: Batch) -> float:
-    """StudentFault if a second step on the same batch, at lr 0, adds its gradients to the first step's; returns the loss."""
+    """Raise StudentFault if a second step, on the same batch at lr 0, adds its gradients to the first's; return the loss."""
     (loss, _), _ = train(worker, batch, lr=0.0)
     first = worker.call("net_gradients")
     batch.step(worker, lr=0.0)
     second = worker.call("net_gradients")
-    # There are none if the gradients are cleared after the step; then nothing can remain.
+    # If the gradients are cleared after the step, there are none here, and nothing can remain.
     for name, gradient in first.items():
         again = second.get(name, np.empty(0))
         matters = again.shape == gradient.shape and np.abs(gradient).max(initial=0) > 1e-4
@@ -278,10 +278,11 @@ def _expect_fresh_gradients(worker: Worker, ruling: Ruling, batch: Batch) -> flo
 
 
 def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outputs, Outputs]]:
-    """Train a fresh network on the batch; yield its outputs before and after.
+    """Train a new network on the batch; yield its outputs before and after training.
 
-    First as the oracle computes them from the weights, if it can: the loss that train_step returns proves nothing. Then as the
-    student's own network computes them, in a process that has only the weights: network.outputs checks a wrong network.
+    The first pair is what the oracle computes from the weights, if it can, since the loss that train_step returns proves
+    nothing. The second pair is what the student's own network computes, in a process that has only the weights, since an
+    incorrect network is a matter for network.outputs.
     """
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
     before, own_before = worker.call("net_weights"), _own_outputs(worker, batch)
@@ -290,7 +291,7 @@ def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outpu
     try:
         by_weights = [oracle.outputs(w, batch.states, width=WIDTH, height=HEIGHT, train_mode=True) for w in (before, after)]
     except (ValueError, RuntimeError):
-        by_weights = []  # not the handout's layers, which another check reports
+        by_weights = []  # the layers are not the handout's; another check reports that
     known = [_outputs(heads) for heads in by_weights if heads is not None]
     if len(known) == 2:
         yield known[0], known[1]
@@ -302,7 +303,7 @@ def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outpu
 
 
 def _own_outputs(worker: Worker, batch: Batch) -> Outputs | None:
-    """The outputs of policy_value for the batch; None for outputs of another shape."""
+    """Return the outputs of policy_value for the batch, or None if they have another shape."""
     probs, value = worker.call("net_policy_value", states=batch.states)
     if probs.shape != batch.targets.pi.shape or value.size != BATCH_SIZE:
         return None

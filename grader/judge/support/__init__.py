@@ -1,1 +1,1 @@
-"""What the checks share: positions, trees, draws, engines, and the source of right answers."""
+"""Code shared by the checks: positions, trees, random draws, engines, and the source of correct answers."""

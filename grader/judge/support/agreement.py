@@ -1,4 +1,4 @@
-"""Whether a search visits the root's children as a right search does, and if not, which slip in the selection explains it."""
+"""Compare the root visits of a student's search with those of a correct search; name the slip that explains a difference."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from grader.judge.support.board_position import BoardPosition
 from grader.judge.support.oracle import Answers
 from grader.judge.support.trees import visit_difference
 
-# The largest share of a root's visits that may differ from the nearest right search. Searches that follow the formula differ
-# only in the order of equal moves.
+# The largest share of a root's visits that may differ from the nearest correct search. Searches that follow the formula differ
+# only in how they order equal moves.
 AGREEMENT_TOLERANCE = 0.03
-# With this c_puct the bonus decides alone: values in [-1, 1] matter only where two bonuses differ by less than 1 in 10^4. Two
-# of 80 visits may then differ from every right search, so that the order of equal moves does not matter.
+# With this c_puct the bonus alone decides: values in [-1, 1] matter only where two bonuses differ by less than 1 in 10^4. Two
+# of the 80 visits may then differ from every correct search, so the order of equal moves does not matter.
 HUGE_C_PUCT = 1e6
 WIDE_BOARDS, WIDE_PLAYOUTS = ((10, 10), (9, 11)), 80
 
 
 RIGHT = "right"
-"""The name of the answer with the visits [readings, 2, W*H] by move: after the case's playouts, and after one more."""
+"""The answer under this name has the visits [readings, 2, W*H] by move: after the case's playouts, and after one more."""
 
 UNVISITED_FIRST = "moves without a visit are selected first, as if their value were +infinity; by the formula their Q is 0"
 LOGARITHM = "the bonus is that of UCB1, with the logarithm of N_parent instead of its square root"
@@ -56,21 +56,21 @@ SLIPS = {
     "root of the logarithm": LOGARITHM,
     "logarithm": LOGARITHM,
 }
-"""Slip in the selection -> the end of a sentence that begins with "It looks as if"."""
+"""Slip in the selection -> the rest of a sentence that begins with "It looks as if"."""
 
 
 def slip_name(slip: str) -> str:
-    """The name of the answer with the visits [2, W*H] of a search with this slip; not every case has one."""
+    """Return the name of the answer with the visits [2, W*H] of a search that has this slip; not every case has this answer."""
     return f"slip: {slip}"
 
 
 @dataclass(frozen=True)
 class SearchComparison:
-    """A student's search beside right searches, and searches with a slip, of the same case.
+    """A student's search, to be compared with correct and faulty searches of the same case.
 
     Attributes:
-        seen: the student's visits of the root's children, by move.
-        expected: the visits of the other searches; see `RIGHT` and `slip_name`.
+        seen: the visits of the root's children in the student's search, by move.
+        expected: the visits in the other searches; see `RIGHT` and `slip_name`.
     """
 
     seen: dict[int, float]
@@ -80,19 +80,22 @@ class SearchComparison:
     expected: Answers
 
     def smallest_difference(self) -> float:
-        """To the nearest right reading of the formula."""
+        """Return the difference from the nearest correct reading of the formula."""
         return min(self._difference(visits) for visits in self.expected[RIGHT])
 
     def explained(self, slip: str) -> bool:
-        """Whether a search with this slip visits the same moves."""
+        """Return whether a search with this slip visits the same moves."""
         return self.difference_to(slip) <= AGREEMENT_TOLERANCE
 
     def difference_to(self, slip: str) -> float:
-        """To a search with this slip."""
+        """Return the difference from a search with this slip."""
         return self._difference(self.expected[slip_name(slip)])
 
     def _difference(self, visits: np.ndarray) -> float:
-        """To visits [2, W*H]. If the root is expanded before the first playout, that playout visits a child."""
+        """Return the difference from visits [2, W*H].
+
+        Row 1 is for searches that expand the root before the first playout, so that this playout already visits a child.
+        """
         row = visits[int(sum(self.seen.values()) == self.n_playout)]
         return visit_difference(self.seen, {int(move): float(row[move]) for move in np.flatnonzero(row)})
 
@@ -102,15 +105,16 @@ def expect_agreement(
     wide: Sequence[SearchComparison] = (),
     chooses_at_random: Callable[[], bool] = lambda: False,
 ) -> float:
-    """The largest difference from the nearest right reading of the formula.
+    """Return the largest difference from the nearest correct reading of the formula.
 
     Args:
         wide: searches on WIDE_BOARDS with HUGE_C_PUCT, which do not depend on values.
-        chooses_at_random: whether the search differs from run to run; called if `searches` differ and `wide` do not.
+        chooses_at_random: returns whether the search differs from run to run; called only if `searches` differ from the
+            correct ones and `wide` do not.
 
     Raises:
-        StudentFault: the difference is too large; the sentence names the slip that explains all searches, if there is one.
-        CouldNotGrade: the bonus is right, and the search chooses at random among equal moves, so it cannot be repeated.
+        StudentFault: the difference is too large; the message names the slip that explains all searches, if there is one.
+        CouldNotGrade: the bonus is correct, but the search chooses at random among equal moves, so it cannot be repeated.
     """
     worst = max(one.smallest_difference() for one in searches)
     worst_wide = max((one.smallest_difference() for one in wide), default=0.0)
@@ -118,7 +122,7 @@ def expect_agreement(
         return max(worst, worst_wide)
     if wide and worst_wide <= AGREEMENT_TOLERANCE and chooses_at_random():
         raise CouldNotGrade(
-            f"{worst:.0%} of the visits went to other moves than in the reference's search, although the bonus is right: the "
+            f"{worst:.0%} of the visits went to other moves than in the reference search, although the bonus is correct: the "
             "solution chooses at random among moves of equal value, so its search cannot be repeated"
         )
     raise _disagreement(searches if worst > AGREEMENT_TOLERANCE else wide)
@@ -131,13 +135,13 @@ def _disagreement(searches: Sequence[SearchComparison]) -> StudentFault:
     position = one.position
     return StudentFault(
         f"After moves {list(position.moves)} on {position.size} ({position.n_in_row} in a row, "
-        f"{one.n_playout} playouts, c_puct {one.c_puct:g}) {worst:.0%} of the visits went to other moves than by "
+        f"{one.n_playout} playouts, c_puct {one.c_puct:g}) {worst:.0%} of the visits went to other moves than with "
         f"Q + c_puct * P * sqrt(N_parent) / (1 + n).{_likely_slip(searches)}"
     )
 
 
 def _likely_slip(searches: Sequence[SearchComparison]) -> str:
-    """A sentence with the slips that come nearest to all the searches; empty if none explains them."""
+    """Return a sentence that names the slips nearest to all the searches, or "" if no slip explains them."""
     known = [one for one in searches if slip_name(next(iter(SLIPS))) in one.expected]
     fits: dict[str, float] = {}
     for slip, sentence in SLIPS.items():

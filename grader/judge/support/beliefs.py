@@ -1,7 +1,8 @@
-"""What an engine's moves show about the board that it has in mind.
+"""Infer from an engine's moves which board it believes it is playing on.
 
-An engine may play legal points to the end and still have a wrong board in mind. Two such boards are recognised here from the
-moves: one on which a swap changed no stone's colour, and one on which the engine's own stones are transposed.
+An engine may play only legal points until the game ends and still keep a wrong board internally. Two such errors can be
+recognised from the moves: a swap that did not change the colour of any stone, and transposed coordinates of the engine's own
+stones.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass
 from arena.match.rules import SWAP, Action, Position
 from grader.judge.support.tame_player import WINDOWS
 
-# A point of the real board is idle if every row of five through it that one colour can still fill has at most this many stones.
+# A point on the real board is idle if no row of five through it that one colour can still fill has more than this many stones.
 IDLE = 2
-# TAKEN temptations taken before PASSED_BY are passed by convict an engine. One that takes each with probability p is convicted
-# with probability p^8 (9 - 8 p). Engines that draw among the points beside the stones took 1 in 12 in trials, which gives 2 in
-# 10^8; those that look for rows or threats at most 1 in 200, which gives 1 in 10^17.
+# An engine is convicted if it takes TAKEN temptations before it passes by PASSED_BY of them. If it takes each with probability
+# p, it is convicted with probability p^8 (9 - 8 p). In trials, engines that play a random point next to the stones took 1 in
+# 12, which gives 2 in 10^8; engines that look for rows or threats took at most 1 in 200, which gives 1 in 10^17.
 TAKEN, PASSED_BY = 8, 2
 
 
@@ -25,8 +26,8 @@ class Temptation:
     """Points that an engine would have to play at once if no stone had changed hands, but that are idle on the real board.
 
     Attributes:
-        ply: of the answer, from 1.
-        points: all that complete five for the engine; if there are none, all that complete five for its opponent.
+        ply: the ply of the engine's answer, counted from 1.
+        points: all points that complete five for the engine; if there are none, all that complete five for its opponent.
         answer: the engine's move.
     """
 
@@ -40,7 +41,7 @@ class Temptation:
 
 
 def temptations(moves: Sequence[Action], seat: int) -> list[Temptation]:
-    """The temptations that this seat met after the swap of a game, until there would be five on the believed board."""
+    """Return the temptations that this seat met after the swap, up to the first five in a row on the believed board."""
     real: dict[Action, int] = {}
     believed: dict[Action, int] = {}
     found = []
@@ -56,13 +57,13 @@ def temptations(moves: Sequence[Action], seat: int) -> list[Temptation]:
             if points and all(longest_row(real, point, colour) <= IDLE for point in points for colour in (0, 1)):
                 found.append(Temptation(ply, points, action))
         if swapped and longest_row(believed, action, owner) == 4:
-            break  # an engine that believes in this board has won or lost, so its later moves show nothing
+            break  # for an engine that believes in this board the game is over, so its later moves show nothing
         real[action] = believed[action] = owner
     return found
 
 
 def forgets_the_swap(games: Iterable[Sequence[Action]], seat: int) -> bool | None:
-    """Whether the engine of these games plays as if a swap changed no stone's colour; None if undecided."""
+    """Return whether the engine plays these games as if a swap changed no stone's colour; None if that is undecided."""
     taken = passed_by = 0
     for moves in games:
         for temptation in temptations(moves, seat):
@@ -76,7 +77,10 @@ def forgets_the_swap(games: Iterable[Sequence[Action]], seat: int) -> bool | Non
 
 
 def longest_row(stones: Mapping[Action, int], point: Action, colour: int) -> int:
-    """The most stones of a colour in a row of five through an empty point without the other colour; -1 if there is no row."""
+    """Return the most stones that a colour has in any row of five through an empty point, -1 if there is no such row.
+
+    Only rows without a stone of the other colour count.
+    """
     rows = [[stones[p] for p in window if p in stones] for window in WINDOWS if point in window]
     return max((len(row) for row in rows if all(owner == colour for owner in row)), default=-1)
 
@@ -91,10 +95,12 @@ def _completions(stones: Mapping[Action, int], colour: int) -> frozenset[Action]
 
 
 def is_free_if_transposed(moves: Sequence[Action], seat: int, refused: Action) -> bool:
-    """Whether a taken point would be free, and beside a stone, on the board of an engine that writes `y x` for `x y`.
+    """Return whether the refused point fits an engine that writes `y x` for `x y`.
+
+    It does if, with the engine's own stones transposed, the point that it meant is free and lies in a row with some stone.
 
     Args:
-        refused: the engine's answer after these moves, a point already taken.
+        refused: the engine's answer after these moves, a point that is already taken.
     """
     believed = {}
     for point, owner in _owners(moves).items():
@@ -104,7 +110,7 @@ def is_free_if_transposed(moves: Sequence[Action], seat: int, refused: Action) -
 
 
 def stones_before_swap(moves: Sequence[Action]) -> set[Action]:
-    """The stones on the board when the swap was made; none without a swap."""
+    """Return the stones on the board when the swap was made; the empty set if there was no swap."""
     return set(moves[: moves.index(SWAP)]) if SWAP in moves else set()
 
 

@@ -1,4 +1,4 @@
-"""A position of the checks: the moves that lead to it, so that a worker and the trusted side set up the same board."""
+"""A position used by the checks, given by the moves that lead to it, so that a worker and the grader set up the same board."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BoardPosition:
     """A position on a board of any size.
 
     Attributes:
-        moves: in order of play from the empty board.
+        moves: the moves from the empty board, in order of play.
     """
 
     width: int
@@ -24,12 +24,12 @@ class BoardPosition:
     moves: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The form that a worker is sent (`grader.confinement.worker`) and that evidence records."""
+        """Return the position as it is sent to a worker (`grader.confinement.worker`) and recorded as evidence."""
         return {"width": self.width, "height": self.height, "n_in_row": self.n_in_row, "moves": list(self.moves)}
 
     @property
     def size(self) -> str:
-        """The board as a message names it, such as 5x4 (width x height)."""
+        """The board size as messages give it, such as 5x4 (width x height)."""
         return f"{self.width}x{self.height}"
 
 
@@ -37,7 +37,7 @@ EMPTY_3X3 = BoardPosition(3, 3, 3)
 
 
 def board_at(position: BoardPosition, further: Sequence[int] = ()) -> Board:
-    """The framework's Board after the position's moves and then `further`, which come from a student's tree.
+    """Return the framework's Board after the position's moves and then `further`, which come from a student's tree.
 
     Raises:
         StudentFault: the further moves cannot be played.

@@ -1,4 +1,4 @@
-"""Positions for the search checks, drawn at random for every grading run."""
+"""Random positions for the search checks; every grading run draws new ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.judge.support.board_position import BoardPosition, board_at
 
 
 def random_position(rng: Random, width: int, height: int, n_in_row: int, plies: int) -> BoardPosition:
-    """An unfinished position after at most `plies` random moves."""
+    """Return an unfinished position after at most `plies` random moves."""
     moves: list[int] = []
     board = board_at(BoardPosition(width, height, n_in_row))
     for _ in range(plies):
@@ -25,7 +25,7 @@ def random_position(rng: Random, width: int, height: int, n_in_row: int, plies: 
 
 
 def winning_moves(board: Board, player: int) -> list[int]:
-    """The moves with which `player` would win at once if it were their turn."""
+    """Return the moves with which `player` would win at once if it were their turn."""
     found = []
     for move in board.availables:
         after = board.copy()
@@ -37,7 +37,7 @@ def winning_moves(board: Board, player: int) -> list[int]:
 
 
 def win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
-    """A tic-tac-toe position in which one can win at once and no other move wins by force; and the winning moves."""
+    """Return a tic-tac-toe position with an immediate win, in which no other move forces a win, and the winning moves."""
     while True:
         position = random_position(rng, 3, 3, 3, rng.randrange(4, 8))
         board = board_at(position)
@@ -48,7 +48,7 @@ def win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
 
 
 def wide_win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
-    """As `win_position` on 5x4 with 3 in a row: the opponent has two threats, so no slower win is as good."""
+    """Return the same as `win_position`, on 5x4 with 3 in a row; the opponent has two threats, so no slower win is as good."""
     while True:
         position = random_position(rng, 5, 4, 3, rng.randrange(5, 12))
         board = board_at(position)
@@ -59,7 +59,7 @@ def wide_win_position(rng: Random) -> tuple[BoardPosition, list[int]]:
 
 
 def block_position(rng: Random) -> tuple[BoardPosition, int]:
-    """A tic-tac-toe position in which only one move, the block of a threat, does not lose; and that move."""
+    """Return a tic-tac-toe position in which every move loses except one, which blocks a threat; and that move."""
     while True:
         position = random_position(rng, 3, 3, 3, rng.randrange(3, 6))
         board = board_at(position)
@@ -73,7 +73,7 @@ def block_position(rng: Random) -> tuple[BoardPosition, int]:
 
 
 def drawn_position(rng: Random) -> BoardPosition:
-    """A tic-tac-toe position with three empty points from which the game can end in a draw."""
+    """Return a tic-tac-toe position with three empty points from which the game can end in a draw."""
     while True:
         position = random_position(rng, 3, 3, 3, 6)
         board = board_at(position)
@@ -82,7 +82,7 @@ def drawn_position(rng: Random) -> BoardPosition:
 
 
 def draw_share(rng: Random, position: BoardPosition, games: int) -> float:
-    """The share of draws among this many random games from the position."""
+    """Return the share of draws among this many random games from the position."""
     draws = 0
     for _ in range(games):
         board = board_at(position)
@@ -93,7 +93,7 @@ def draw_share(rng: Random, position: BoardPosition, games: int) -> float:
 
 
 def _after(board: Board, move: int) -> list[int]:
-    """Stones by point (0 empty) after the move, then the side to move."""
+    """Return the stone on each point after the move (0 for empty), followed by the side to move."""
     points = [board.states.get(p, 0) for p in range(9)]
     points[move] = board.get_current_player()
     return [*points, 3 - board.get_current_player()]
@@ -104,7 +104,7 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 @cache
 def _value(points: tuple[int, ...]) -> int:
-    """Exact tic-tac-toe value for the side to move."""
+    """Return the exact tic-tac-toe value for the side to move."""
     side = points[9]
     if any(points[a] == points[b] == points[c] == 3 - side for a, b, c in LINES):
         return -1
@@ -115,17 +115,18 @@ def _value(points: tuple[int, ...]) -> int:
 
 
 def certain_position(rng: Random, mover: int | None = None) -> tuple[BoardPosition, dict[tuple[int, ...], float]]:
-    """A late position in which every rollout of a search has only one possible result.
+    """Return a late position in which every rollout of a search has only one possible result.
 
     Pure MCTS is then deterministic and can be compared visit by visit. The root itself may be uncertain, since nothing reads
     its value, and its moves do not all have the same result.
 
     Args:
-        mover: if given, there is a leaf with this player to move where a rollout that the opponent begins could end
-            differently.
+        mover: if given, the position has a leaf with this player to move, at which a rollout could end differently if the
+            opponent began it.
 
     Returns:
-        The position, and the value for the side to move of every unfinished position below it, by the moves from there.
+        The position, and the values of the unfinished positions below it: moves from the position -> value for the side to
+        move.
     """
     while True:
         width, height, n_in_row = rng.choice(((3, 3, 3), (4, 3, 3), (4, 4, 3), (4, 4, 4), (5, 3, 3)))
@@ -145,7 +146,7 @@ def certain_position(rng: Random, mover: int | None = None) -> tuple[BoardPositi
 
 
 def _beginner_counts(board: Board, path: tuple[int, ...], mover: int) -> bool:
-    """Whether `mover` is to move after the path, and random play from there could end differently if the opponent began."""
+    """Return whether `mover` is to move after the path, and random play could end differently if the opponent began."""
     after = board.copy()
     for move in path:
         after.do_move(move)
@@ -163,7 +164,7 @@ def _open(board: Board, move: int) -> bool:
 
 
 def _results(board: Board, path: tuple[int, ...], values: dict[tuple[int, ...], float]) -> set[int]:
-    """All winners that random play can lead to; fills `values` where there is only one."""
+    """Return all winners that random play can lead to; fill `values` where there is only one."""
     ended, winner = board.game_end()
     if ended:
         return {winner}
@@ -179,6 +180,6 @@ def _results(board: Board, path: tuple[int, ...], values: dict[tuple[int, ...], 
 
 
 def random_states(rng: Random, width: int, height: int, count: int) -> np.ndarray:
-    """Feature planes [count, 9, height, width] float32 of real positions."""
+    """Return the feature planes [count, 9, height, width] float32 of positions that occur in games."""
     positions = [random_position(rng, width, height, min(width, height), rng.randrange(8)) for _ in range(count)]
     return np.stack([np.asarray(board_at(position).current_state(), dtype=np.float32) for position in positions])

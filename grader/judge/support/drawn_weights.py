@@ -1,4 +1,4 @@
-"""Random weights for the policy-value network (interface section 6); the same seed gives the same weights."""
+"""Random weights for the policy-value network (interface section 6); the same seed always gives the same weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from common.weights import expected_layout
 
 
 def random_weights(width: int, height: int, block: int, seed: int) -> dict[str, np.ndarray]:
-    """Weights [as expected_layout] float32 with which every layer matters: no bias is 0, no scale or statistic is 0 or 1."""
+    """Return weights [as expected_layout] float32 with which every layer matters.
+
+    No bias is 0, and no scale or statistic is 0 or 1.
+    """
     numbers = np.random.default_rng(seed)
     weights: dict[str, np.ndarray] = {}
     for key, shape in expected_layout(width, height, block).items():
@@ -27,7 +30,7 @@ def random_weights(width: int, height: int, block: int, seed: int) -> dict[str, 
 
 
 def fresh_weights(width: int, height: int, block: int, seed: int) -> dict[str, np.ndarray]:
-    """Weights [as expected_layout] float32 as torch initialises layers: uniform in +-1 / sqrt(fan in)."""
+    """Return weights [as expected_layout] float32, initialised as torch does it: uniform in +-1 / sqrt(fan in)."""
     numbers = np.random.default_rng(seed)
     layout = expected_layout(width, height, block)
     weights: dict[str, np.ndarray] = {}
@@ -35,7 +38,7 @@ def fresh_weights(width: int, height: int, block: int, seed: int) -> dict[str, n
         layer = layout[f"{key.rpartition('.')[0]}.weight"]
         if key.endswith("num_batches_tracked"):
             weights[key] = np.array(0, dtype=np.int64)
-        elif len(layer) == 1:  # of batch norm
+        elif len(layer) == 1:  # batch norm
             weights[key] = np.full(shape, float(key.endswith(("weight", "running_var"))), dtype=np.float32)
         else:
             bound = 1.0 / np.sqrt(np.prod(layer[1:]))

@@ -1,6 +1,6 @@
-"""Statistics of random draws: moves drawn by given probabilities, and noise from a Dirichlet distribution.
+"""Statistics of random draws: moves drawn with given probabilities, and noise from a Dirichlet distribution.
 
-Both tests have a bound on how often they accuse a right solution.
+For both tests there is a bound on how often they accuse a correct solution.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ TINY = 1e-300
 
 
 def log_improbability(chances: Sequence[np.ndarray], drawn: Sequence[int]) -> float:
-    """How improbable it is that the outcomes are, taken together, as likely or as unlikely as these.
+    """Return how improbable it is that the outcomes are, taken as a whole, as likely or as unlikely as these.
 
-    Let p be the probability that a draw's outcome had. E[p^t] is known for each draw and each t. By Markov's inequality the
-    product of p^t over all draws exceeds its expectation by a factor of 1 / a with a probability of at most a, even if the
-    probabilities depend on earlier draws. Consistently large p (t > 0) mean that the draw prefers likely outcomes,
-    consistently small p (t < 0) that it follows other probabilities.
+    Let p be the probability of the outcome that was drawn. E[p^t] is known for each draw and each t. By Markov's inequality,
+    the probability that the product of p^t over all draws exceeds its expectation by a factor of 1 / a is at most a, even if
+    the probabilities depend on earlier draws. Consistently large p (t > 0) mean that the draws favour likely outcomes;
+    consistently small p (t < 0) mean that they follow other probabilities.
 
     Args:
-        chances: for each draw, the probabilities of its outcomes; each array sums to 1.
-        drawn: the index of each outcome.
+        chances: for each draw, the probabilities of all outcomes; each array sums to 1.
+        drawn: for each draw, the index of its outcome.
 
     Returns:
-        The logarithm of an upper bound on the probability, over all exponents; at most 0.
+        The logarithm of an upper bound on the probability, taken over all EXPONENTS; at most 0.
     """
     hits = [max(float(chance[index]), TINY) for chance, index in zip(chances, drawn, strict=True)]
     seen = sum(log(hit) for hit in hits)
@@ -39,22 +39,22 @@ def log_improbability(chances: Sequence[np.ndarray], drawn: Sequence[int]) -> fl
 
 
 def log_improbability_of_count(count: int, trials: int, chance: float) -> float:
-    """The logarithm of the probability that at least `count` trials succeed, each with at most this chance."""
+    """Return the logarithm of the probability of at least `count` successes; an upper bound if a trial's chance is lower."""
     tail = sum(comb(trials, n) * chance**n * (1 - chance) ** (trials - n) for n in range(count, trials + 1))
     return log(max(min(tail, 1.0), TINY))
 
 
 def unevenness(distribution: np.ndarray) -> float:
-    """The sum of the squared entries: 1 if one entry has everything, 1 / k for k equal entries."""
+    """Return the sum of the squared entries: 1 if one entry has everything, 1 / k for k equal entries."""
     return float(np.sum(np.square(distribution)))
 
 
 def expected_unevenness(alpha: float, entries: int) -> float:
-    """The mean of `unevenness` over draws from the symmetric Dirichlet(alpha)."""
+    """Return the mean of `unevenness` over draws from the symmetric Dirichlet(alpha)."""
     return (1 + alpha) / (1 + alpha * entries)
 
 
 def fitting_alpha(mean_unevenness: float, entries: int) -> float:
-    """The alpha whose draws have this mean `unevenness`; infinite for equal entries."""
+    """Return the alpha whose draws have this mean `unevenness`; infinity if all entries are equal."""
     spare = entries * mean_unevenness - 1
     return (1 - mean_unevenness) / spare if spare > 0 else inf

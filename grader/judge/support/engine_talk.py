@@ -1,6 +1,6 @@
-"""Why an engine's output is not a valid answer, as a sentence that names the cause and the remedy.
+"""Explain why an engine's output is not a valid answer: name the cause and the remedy.
 
-The referee knows only what came instead of an answer. Here the engine is started once more and everything it writes is read:
+The referee sees only what came in place of an answer. This module starts the engine once more and reads everything it writes:
 a banner before the name, a second line, or text that comes only when the input ends because it was not flushed.
 """
 
@@ -17,12 +17,12 @@ from arena.match.referee import GameRecord
 from arena.match.rules import SWAP_PLY, Termination, from_line
 from grader.judge.support.beliefs import is_free_if_transposed, stones_before_swap
 
-QUIET_S = 0.5  # without computing or output, after which a program that has written something is taken to be finished
-SILENT_S = 3.0  # the same for a program that has written nothing yet
-ENDING_S = 2.0  # to write after the input has ended
-IDLE_S = 0.2  # of CPU time: an engine that used less and was late was not thinking
+QUIET_S = 0.5  # a program that has written something counts as finished after this long without computing or writing
+SILENT_S = 3.0  # the same, for a program that has not written anything yet
+ENDING_S = 2.0  # how long a program may go on writing after its input has ended
+IDLE_S = 0.2  # CPU time; an engine that was late and used less than this was not thinking
 MOST_BYTES = 1 << 16
-LINE_CAP = 200  # characters of a line; the rest is ignored
+LINE_CAP = 200  # characters; the rest of a line is ignored
 SHOWN_CHARACTERS = 60
 NOTES = "Standard output belongs to the protocol: write notes to std::cerr."
 FLUSH = "End each answer with std::endl, which ends the line and flushes it."
@@ -34,10 +34,10 @@ class Talk:
     """What an engine wrote on standard output.
 
     Attributes:
-        early: before it was told its side.
-        introduction: after its side, before the first question.
-        answer: to the first question.
-        at_the_end: after its input had ended.
+        early: written before it was told its side.
+        introduction: written after it was told its side and before the first question.
+        answer: written in reply to the first question.
+        at_the_end: written after its input had ended.
     """
 
     early: str
@@ -47,7 +47,7 @@ class Talk:
 
 
 def listen(spec: EngineSpec, limits: Limits, side: int) -> Talk:
-    """Start an engine, send its side and one question (to white a stone at 7 7), and close its input."""
+    """Start an engine, send its side and one question (for white, a stone at 7 7), close its input, and return its output."""
     environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "GOMOKU_MOVE_TIME_S": f"{limits.told_s:g}", **spec.env}
     tree = ProcessTree(spec.argv, env=environment, cwd=spec.cwd, memory_mib=limits.memory_mib)
     try:
@@ -69,7 +69,7 @@ def _exchange(tree: ProcessTree, text: str, limit_s: float) -> str:
 
 
 def _hear(tree: ProcessTree, limit_s: float, *, line_needed: bool) -> str:
-    """What the engine writes until it is quiet; standard error is drained and thrown away."""
+    """Return what the engine writes until it is quiet; standard error is drained and discarded."""
     heard, computed_s = b"", tree.cpu_s()
     until = time.monotonic() + limit_s
     idle_since = time.monotonic()
@@ -88,7 +88,7 @@ def _hear(tree: ProcessTree, limit_s: float, *, line_needed: bool) -> str:
 
 
 def _read(pipe: int) -> bytes | None:
-    """The bytes available in a pipe; None at its end."""
+    """Return the bytes available in a pipe, or None at its end."""
     try:
         return os.read(pipe, MOST_BYTES) or None
     except BlockingIOError:
@@ -96,7 +96,7 @@ def _read(pipe: int) -> bytes | None:
 
 
 def explain_talk(talk: Talk) -> str:
-    """The first fault, as sentences; empty if there is none."""
+    """Return a description of the first fault, or "" if there is no fault."""
     if talk.early.strip():
         return f"It wrote {_shown(talk.early)} before it was told its side. {NOTES}"
     *before, name = talk.introduction.strip().splitlines() or [""]
@@ -116,7 +116,7 @@ def explain_talk(talk: Talk) -> str:
 
 
 def explain_answer(text: str) -> str:
-    """What is wrong with an answer, or with the text instead of one; empty if nothing is, or the cause is unknown."""
+    """Return what is wrong with an answer, or with the text in its place; "" if nothing is wrong or the cause is unknown."""
     lines = [line.strip()[:LINE_CAP] for line in text.splitlines() if line.strip()]
     if not lines or (len(lines) == 1 and text.endswith("\n") and _is_point(lines[0])):
         return ""
@@ -134,7 +134,7 @@ def explain_answer(text: str) -> str:
 
 
 def _explain_line(line: str) -> str:
-    """What is wrong with one line that is not an answer."""
+    """Return what is wrong with a single line that is not an answer."""
     numbers = re.findall(r"-?\d+(?:\.\d+)?", line)
     words = re.search(r"[^\W\d_]{2,}", line)
     if words is None and len(numbers) == 2:
@@ -147,7 +147,7 @@ def _explain_line(line: str) -> str:
 
 
 def first_stone(talk: Talk) -> tuple[int, int] | None:
-    """The point of the first answer, wherever it stands: in the last line that contains exactly two integers."""
+    """Return the point of the first answer: the last line with exactly two integers gives it; None if there is no such line."""
     for line in reversed((talk.answer + talk.at_the_end).splitlines()):
         numbers = re.findall(r"(?<![\w.])-?\d{1,9}(?![\w.])", line[:LINE_CAP])
         if len(numbers) == 2:
@@ -164,12 +164,12 @@ def _is_point(line: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    """Text from a submission, short and on one line."""
+    """Return text from a submission, shortened and on one line."""
     return repr(" ".join(text[:LINE_CAP].split())[:SHOWN_CHARACTERS])
 
 
 def explain_fault(game: GameRecord, seat: int, spec: EngineSpec, limits: Limits) -> str:
-    """The likely cause of the fault by which this seat lost a game, as sentences; empty if unknown."""
+    """Return the likely cause of the fault by which this seat lost a game, or "" if the cause is unknown."""
     match game.termination:
         case Termination.ILLEGAL_MOVE:
             return _explain_illegal_move(game, seat)

@@ -1,4 +1,4 @@
-"""The cases of the network checks, which an oracle answers (`grader.judge.support.oracle`)."""
+"""The cases of the network checks; an oracle (`grader.judge.support.oracle`) gives the correct answers to them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from grader.judge.support.oracle import Answers
 OUTPUT_TOLERANCE = 1e-4
 SHAPES_OF_OUTPUTS = ((3, 3, 1), (5, 4, 2), (4, 6, 1))  # width, height, residual blocks
 SYMMETRY_SIDE = 4
-# The eight symmetries of arrays [..., H, W]: k quarter turns, then mirrored or not.
+# The eight symmetries of arrays [..., H, W]: k quarter turns, with or without a reflection afterwards.
 TURNS = [lambda a, k=k, m=m: np.rot90(a, k, (-2, -1))[..., :: -1 if m else 1] for k in range(4) for m in (False, True)]
-WIDTH, HEIGHT, BLOCK = 4, 4, 1  # of a batch
+WIDTH, HEIGHT, BLOCK = 4, 4, 1  # board and network of a `Batch`
 BATCH_SIZE = 32
 UNUSED_PLANE = 7
 
 
 class LayersCase:
-    """Weights on 3x3, states, and a changed value of each entry of the weights.
+    """Weights for 3x3, states, and a changed array for each array of the weights.
 
-    A head can be dead (ReLU), so a case counts only if each change alters the outputs of the handout's network.
+    A head can be dead (ReLU), so a case is used only if each change alters the outputs of the handout's network.
     """
 
     def __init__(self, rng: Random) -> None:
@@ -42,7 +42,7 @@ class LayersCase:
 
 
 class OutputsCase:
-    """Weights and states with which both heads are compared."""
+    """Weights and states for comparing both heads."""
 
     def __init__(self, rng: Random, shape: tuple[int, int, int]) -> None:
         self.width, self.height, self.block = shape
@@ -56,16 +56,16 @@ OUTPUTS = {f"outputs {w}x{h}": partial(OutputsCase, shape=(w, h, block)) for w, 
 class SymmetryCase:
     """A position on a square board, and weights.
 
-    A case counts only if every wrongly undone symmetry shows in the outputs of the handout's network.
+    A case is used only if undoing a symmetry wrongly always shows in the outputs of the handout's network.
 
     Attributes:
         turned: the position's planes [9, H, W] under each of the eight symmetries.
-        moved_to: for each symmetry, [W*H]: the board's move that lies at each move of the turned board.
+        moved_to: for each symmetry an array [W*H]: for each move of the turned board, the same point's move on the board.
     """
 
     def __init__(self, rng: Random) -> None:
         points = np.arange(SYMMETRY_SIDE**2).reshape(SYMMETRY_SIDE, SYMMETRY_SIDE)
-        # Moves count rows from the bottom, states from the top.
+        # Moves count rows from the bottom; states count them from the top.
         self.moved_to = [turn(points[::-1])[::-1].reshape(-1) for turn in TURNS]
         self.weights = random_weights(SYMMETRY_SIDE, SYMMETRY_SIDE, 1, rng.randrange(2**31))
         self.position = random_position(rng, SYMMETRY_SIDE, SYMMETRY_SIDE, SYMMETRY_SIDE, 6)
@@ -73,7 +73,7 @@ class SymmetryCase:
         self.turned = [np.ascontiguousarray(turn(state)) for turn in TURNS]
 
     def tells_apart(self, probs: np.ndarray, values: np.ndarray) -> bool:
-        """Whether the outputs of the turned boards, [8, W*H] and [8, 1], distinguish each symmetry from the others."""
+        """Return whether the outputs for the turned boards, [8, W*H] and [8, 1], distinguish each symmetry from the others."""
         legal = board_at(self.position).availables
         undone = [[self.undo(other, row)[legal] for other in range(8)] for row in probs]
         right = np.array([undone[k][k] for k in range(8)])
@@ -82,7 +82,7 @@ class SymmetryCase:
         return bool(apart > 20 * OUTPUT_TOLERANCE and np.abs(values + values.T).min() > 20 * OUTPUT_TOLERANCE)
 
     def undo(self, symmetry: int, probs: np.ndarray) -> np.ndarray:
-        """Probabilities [W*H] of the turned board's moves, in order of the board's own moves."""
+        """Reorder the turned board's probabilities [W*H] by the moves of the original board."""
         back = np.empty(len(probs))
         back[self.moved_to[symmetry]] = probs
         return back
@@ -92,7 +92,7 @@ class Batch:
     """Random weights, distinct states, and targets.
 
     Attributes:
-        right: an oracle's answers: the outputs of the handout's network with these weights for the states.
+        right: the oracle's answers, which are the outputs of the handout's network for the states with these weights.
     """
 
     right: Answers
@@ -100,12 +100,12 @@ class Batch:
     def __init__(self, rng: Random) -> None:
         numbers = np.random.default_rng(rng.randrange(2**31))
         self.weights = random_weights(WIDTH, HEIGHT, BLOCK, rng.randrange(2**31))
-        # One state with two targets could not be learnt.
+        # No network could learn two targets for one state.
         states: dict[bytes, np.ndarray] = {}
         while len(states) < BATCH_SIZE:
             states |= {state.tobytes(): state for state in random_states(rng, WIDTH, HEIGHT, BATCH_SIZE)}
         self.states = np.stack(list(states.values())[:BATCH_SIZE])
-        # In an empty plane the data says nothing about the weights, so only regularisation moves them.
+        # The data has no effect on the weights of an empty plane, so only regularisation changes them.
         self.states[:, UNUSED_PLANE] = 0.0
         self.targets = Targets(
             pi=numbers.dirichlet(np.full(WIDTH * HEIGHT, 0.5), BATCH_SIZE).astype(np.float32),
@@ -114,9 +114,9 @@ class Batch:
 
     @property
     def trained(self) -> dict[str, np.ndarray]:
-        """The weights that an optimiser moves: all but batch norm's statistics."""
+        """The weights that an optimiser updates: all but the statistics of batch norm."""
         return {key: w for key, w in self.weights.items() if "running_" not in key and "num_batches" not in key}
 
     def step(self, worker: Worker, lr: float, steps: int = 1) -> Any:
-        """Take `steps` training steps of the worker's network on this batch: [loss, entropy] of each."""
+        """Train the worker's network on this batch for `steps` steps; return [loss, entropy] of each step."""
         return worker.call("net_train", states=self.states, probs=self.targets.pi, winners=self.targets.z, lr=lr, steps=steps)

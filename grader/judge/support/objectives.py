@@ -1,7 +1,8 @@
-"""What a training step may be minimising: the handout's loss, or one with a typical slip (handout 5.3).
+"""The losses that a training step may be minimising: the handout's loss, or one with a typical slip (handout 5.3).
 
 A loss is the sum of a value error, a policy error and an L2 term. A slip is a fault in exactly one of them, so the sum shows
-which. All are computed from a network's outputs for a batch and from its weights; values are seen by the side to move.
+which slip it is. All terms are computed from a network's outputs for a batch and from its weights; values are seen by the side
+to move.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ L2_CONST = 1e-4
 
 
 class Outputs(NamedTuple):
-    """Both heads for a batch: log_probs [N, A], values [N]."""
+    """The outputs of both heads for a batch: log_probs [N, A], values [N]."""
 
     log_probs: np.ndarray
     values: np.ndarray
@@ -50,21 +51,21 @@ def of_the_best_move(log_probs: np.ndarray, pi: np.ndarray) -> float:
 
 
 def no_error(outputs: np.ndarray, targets: np.ndarray) -> float:
-    """The error of a head that learns nothing."""
+    """Return the error of a head that learns nothing."""
     return 0.0
 
 
 def share_left(floor: float, first: float, last: float) -> float:
-    """The share of the avoidable loss that remains; infinite if a loss is not finite."""
+    """Return the share of the avoidable loss that remains; infinity if a loss is not finite."""
     return (last - floor) / max(first - floor, 1e-9) if np.isfinite([first, last]).all() else float("inf")
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A value error and a policy error, to be minimised together.
+    """A value error and a policy error whose sum is minimised.
 
     Attributes:
-        slip: what is wrong with it, as the end of a sentence "It looks as if ..."; empty for the handout's.
+        slip: what is wrong with it, as the rest of a sentence "It looks as if ..."; "" for the handout's objective.
     """
 
     slip: str
@@ -72,12 +73,12 @@ class Objective:
     policy_error: Callable[[np.ndarray, np.ndarray], float] = cross_entropy
 
     def loss(self, outputs: Outputs, targets: Targets) -> float:
-        """The loss without the L2 term; infinite if it is not finite."""
+        """Return the loss without the L2 term; infinity if it is not finite."""
         loss = self.value_error(outputs.values, targets.z) + self.policy_error(outputs.log_probs, targets.pi)
         return loss if np.isfinite(loss) else float("inf")
 
     def floor(self, targets: Targets) -> float:
-        """About the smallest loss that any network could reach: that of the most likely ideal outputs."""
+        """Return roughly the smallest loss that any network could reach: the least loss among likely ideal outputs."""
         return self._value_floor(targets) + self._policy_floor(targets)
 
     def _value_floor(self, targets: Targets) -> float:
@@ -90,16 +91,16 @@ class Objective:
         return min(self.policy_error(np.log(np.maximum(probs, 1e-4)), targets.pi) for probs in ideal)
 
     def share_left(self, start: Outputs, end: Outputs, targets: Targets) -> float:
-        """The share of the avoidable loss that remains; infinite if a loss is not finite."""
+        """Return the share of the avoidable loss that remains; infinity if a loss is not finite."""
         return share_left(self.floor(targets), self.loss(start, targets), self.loss(end, targets))
 
     @property
     def is_of_one_head(self) -> bool:
-        """Whether the other head learns nothing."""
+        """Whether only one head learns."""
         return no_error in (self.value_error, self.policy_error)
 
     def share_left_of_either_head(self, start: Outputs, end: Outputs, targets: Targets) -> float:
-        """As `share_left`, for the head that has more left: small if both heads learn their targets."""
+        """Return `share_left` of the head that has the larger share left; it is small if both heads learn their targets."""
         value = [self.value_error(each.values, targets.z) for each in (start, end)]
         policy = [self.policy_error(each.log_probs, targets.pi) for each in (start, end)]
         shares = [
@@ -114,9 +115,9 @@ class Objective:
 
 
 def learnt_objective(start: Outputs, end: Outputs, targets: Targets, enough: float) -> Objective | None:
-    """What the steps from `start` to `end` have learnt: the objective with the least left, if that is below `enough`.
+    """Return what the steps from `start` to `end` have learnt: the objective with the least left, if that is below `enough`.
 
-    A network that learns both heads also learns each of them, so an objective of one head counts only if no other fits.
+    A network that learns with both heads learns with each of them, so an objective of one head counts only if no other fits.
     """
     left = {each.slip: each.share_left_of_either_head(start, end, targets) for each in OBJECTIVES}
     fitting = [each for each in OBJECTIVES if left[each.slip] < enough]
@@ -173,13 +174,13 @@ FACTORLESS = "the L2 term lacks its factor 1e-4 / 2"
 
 
 def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
-    """Slip -> the values that the L2 term may have with it; under "" the right ones.
+    """Return slip -> the values that the L2 term may have with this slip; the key "" has the correct values.
 
-    Right are a term with or without batch norm's scales, and none at all where the optimiser decays the weights. A
-    subtracted term counts as right here, since train_step.l2 checks the direction.
+    A term with or without the scales of batch norm is correct, and so is no term at all if the optimiser decays the weights.
+    A subtracted term counts as correct here, since train_step.l2 checks the direction.
 
     Args:
-        weights: the trained parameters, as a state_dict names them.
+        weights: the trained parameters, with the keys of a state_dict.
     """
     matrices = [key for key, w in weights.items() if w.ndim > 1]
     not_biases = [key for key in weights if not key.endswith("bias")]
@@ -202,7 +203,7 @@ def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
 
 @dataclass(frozen=True)
 class LossDiagnosis:
-    """The formula behind a loss: the errors of the heads, and the slip in them or in the L2 term; empty for the handout's."""
+    """The formula behind a loss: the errors of the heads, and the slip in them or in the L2 term ("" if there is none)."""
 
     objective: Objective
     slip: str
@@ -211,13 +212,16 @@ class LossDiagnosis:
 def read_loss(
     loss: float, outputs: list[Outputs], targets: Targets, weights: Mapping[str, np.ndarray], tolerance: float
 ) -> LossDiagnosis | None:
-    """The formula that gives this loss: the handout's if one of its forms fits, else the nearest with one slip, else None.
+    """Return the formula that gives this loss.
+
+    That is the handout's formula if one of its forms fits, otherwise the nearest formula with one slip if it fits, otherwise
+    None.
 
     Args:
-        loss: as train_step returned it.
+        loss: the loss that train_step returned.
         outputs: the outputs that the network may have had in that step.
         weights: the trained parameters before the step.
-        tolerance: relative; absolute for values below 1.
+        tolerance: the largest relative error; absolute for values below 1.
     """
     terms = l2_terms(weights)
 

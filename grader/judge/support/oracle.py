@@ -1,9 +1,9 @@
-"""Where the checks get right answers: from the grader's own search and network, or from a bank of their results.
+"""Where the checks get correct answers: from the grader's own search and network, or from a bank of their results.
 
-A check draws a case (a position, weights, a batch) with a random generator and asks an oracle for its answers. In the
-course's own tree `grader.judge.trusted.answers` computes them. A student's kit has neither a right search nor a right
-network: there the oracle is `Bank`, a file made at the release. It has thousands of seeds, with the answers to the cases that
-they draw, and a check uses different ones in each run.
+A check draws a case (a position, weights, a batch) with a random generator and asks an oracle for the answers to it. In the
+instructor's tree, `grader.judge.trusted.answers` computes them. A student's kit has neither a correct search nor a correct
+network; there the oracle is `Bank`, a file made at release time. It contains thousands of seeds and the answers to the cases
+that they draw, and each run uses different ones.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from grader.errors import CouldNotGrade
 
 BANK = Path(__file__).resolve().parents[1] / "bank.npz"
 Answers = Mapping[str, np.ndarray]
-"""The right answers to one case, by name."""
+"""The correct answers to one case, by name."""
 Heads = tuple[np.ndarray, np.ndarray]
 """log_probs [N, W*H] and value [N, 1], as `forward` of the handout's network gives them."""
 Case = TypeVar("Case")
 
 
 class Oracle(Protocol):
-    """A source of right answers."""
+    """A source of correct answers."""
 
     def ask(self, family: str, draw: Callable[[Random], Case], rng: Random) -> tuple[Case, Answers]:
-        """A case and its right answers.
+        """Return a case and the correct answers to it.
 
         Args:
             family: the name of this kind of case; each kind is always drawn by the same function.
-            draw: makes a case from a generator; the same seed gives the same case.
+            draw: makes a case from a random generator; the same seed always gives the same case.
             rng: chooses the case.
         """
         ...
 
     def outputs(self, weights: Mapping[str, np.ndarray], states: np.ndarray, **mode: Any) -> Heads | None:
-        """The outputs of the handout's network with any weights; None where no network is available.
+        """Return the outputs of the handout's network with any weights, or None if no network is available.
 
         Args:
             states: [N, 9, H, W] float32.
@@ -53,12 +53,12 @@ class Oracle(Protocol):
 
 
 def case_of(draw: Callable[[Random], Case], seed: int) -> Case:
-    """The case that a seed draws."""
+    """Return the case that a seed draws."""
     return draw(Random(seed))
 
 
 class Bank:
-    """The oracle of a student's kit: cases and answers from a file.
+    """The oracle of a student's kit, which reads cases and answers from a file.
 
     For each family and answer the file has an array `FAMILY/ANSWER`, with a row for each seed in `FAMILY/seeds`.
     """
@@ -68,7 +68,7 @@ class Bank:
 
     @classmethod
     def read(cls, path: Path = BANK) -> Bank:
-        """Read the file; CouldNotGrade if it is missing or damaged."""
+        """Read the file; raise CouldNotGrade if it is missing or damaged."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 return cls(file)
@@ -76,18 +76,18 @@ class Bank:
             raise CouldNotGrade(f"{path} cannot be read ({error}); unpack the assignment again") from error
 
     def ask(self, family: str, draw: Callable[[Random], Case], rng: Random) -> tuple[Case, Answers]:
-        """One of the file's cases; see `Oracle`."""
+        """Return one of the cases in the file; see `Oracle`."""
         seeds = self._arrays[f"{family}/seeds"]
         row = rng.randrange(len(seeds))
         return case_of(draw, int(seeds[row])), _Row(self._arrays, family, row)
 
     def outputs(self, weights: Mapping[str, np.ndarray], states: np.ndarray, **mode: Any) -> None:
-        """Always None: a file has no network."""
+        """Return None, since a file has no network."""
         return None
 
 
 class _Row(Mapping[str, np.ndarray]):
-    """The answers of one case of a bank."""
+    """The answers to one case of a bank."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray], family: str, row: int) -> None:
         self._arrays, self._family, self._row = arrays, family, row

@@ -1,4 +1,4 @@
-"""The student's own search with the network in its worker, as an agent that plays every line of replies on 3x3."""
+"""The student's own search with the network in the worker, as an agent for playing every line of replies on 3x3."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CALL_LIMIT_S = 600.0
 
 
 def own_agent(worker: Worker, n_playout: int, asked: dict[Line, dict[int, float]] | None = None) -> ChooseMoves:
-    """The student's own search with the network in the worker.
+    """Return an agent that plays by the student's own search with the network in the worker.
 
     Args:
-        asked: filled with the visits of the root's moves in every position.
+        asked: filled with the visits of the root's moves in every position that is searched.
     """
     asked = {} if asked is None else asked
 
@@ -36,7 +36,7 @@ def own_agent(worker: Worker, n_playout: int, asked: dict[Line, dict[int, float]
 
 
 def choose_moves(worker: Worker, positions: list[BoardPosition], n_playout: int) -> list[dict[str, Any]]:
-    """The move of a fresh player in each position, with the visits of its root's moves."""
+    """Return the move that a new player chooses in each position, with the visits of its root's moves."""
     chosen = worker.call(
         "choose",
         limit_s=CALL_LIMIT_S,
@@ -52,7 +52,7 @@ def choose_moves(worker: Worker, positions: list[BoardPosition], n_playout: int)
 
 
 def visits_of(reply: dict[str, Any]) -> dict[int, float]:
-    """The visits of the root's moves; StudentFault unless the move played is the most visited."""
+    """Return the visits of the root's moves; raise StudentFault unless the move played is the most visited one."""
     moves, visits = reply["moves"].reshape(-1), reply["visits"].reshape(-1)
     if len(moves) != len(visits) or not 0 < len(moves) <= 9 or not np.isfinite(visits).all():
         raise StudentFault("The root's moves and visits could not be read from _children and _n_visits.")
@@ -63,5 +63,5 @@ def visits_of(reply: dict[str, Any]) -> dict[int, float]:
 
 
 def position_of(line: Line) -> BoardPosition:
-    """The tic-tac-toe position after these moves."""
+    """Return the tic-tac-toe position after these moves."""
     return BoardPosition(3, 3, 3, tuple(line))

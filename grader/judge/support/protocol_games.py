@@ -1,7 +1,7 @@
-"""The games of the protocol check on one side, and what they show.
+"""The games that the protocol check plays with one colour, and the faults that they reveal.
 
-The engine plays tame opponents, which reveal the board that it has in mind (`tame_player.py`, `beliefs.py`), and then a whole
-game against the baseline. Black's first stone may lie anywhere: another check tests it.
+The engine plays tame opponents, which reveal the board that it has in mind (`tame_player.py`, `beliefs.py`), and then a full
+game against the baseline. Black's first stone may be anywhere, since another check tests it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from grader.judge.support.beliefs import TAKEN, forgets_the_swap, temptations
 from grader.judge.support.engine_talk import explain_fault
 
 TAME_PLAYER = Path(__file__).with_name("tame_player.py")
-TAME_MOVE_S = 0.3  # the time per move that an engine is told against a tame opponent
-# Games in which an engine may show that it forgets a swap. A right engine needs two or three to show that it does not; an
-# engine that forgets is convicted after eight or nine.
+TAME_MOVE_S = 0.3  # the time per move that is announced to an engine in games against tame opponents
+# The numbers of games in which an engine may show that it forgets a swap. A correct engine needs two or three to show that it
+# does not; an engine that forgets is convicted after eight or nine.
 LEAST_TRIALS, MOST_TRIALS = 2, 14
-UNTAKEN_OFFERS = 4  # a white engine that swapped in none of these gets no further offers
+UNTAKEN_OFFERS = 4  # a white engine that has never swapped in this many games gets no further offers
 
 
 @dataclass
@@ -33,10 +33,10 @@ class Side:
     """The games of the protocol check in which the engine has one colour.
 
     Attributes:
-        seat: the engine's; 0 is black.
-        games: those played so far.
-        baseline: the opponent of the last game; None for no such game.
-        trials: the games against the opponent that reveals whether a swap was understood.
+        seat: the engine's seat; 0 is black.
+        games: the games played so far.
+        baseline: the opponent in the last game; None if that game is not played.
+        trials: the games against the opponent that reveals whether the engine understood a swap.
     """
 
     seat: int
@@ -52,12 +52,12 @@ class Side:
         return ("black", "white")[self.seat]
 
     def play(self) -> list[GameRecord]:
-        """Play all games, or stop at the first that the engine loses by a fault or that cannot be decided."""
+        """Play all games; stop early at a game that the engine loses by a fault or that cannot be decided."""
         tame = replace(self.limits, told_move_s=min(self.limits.told_s, TAME_MOVE_S))
         with one_core():
             self._game(_tame_player("blocks"), tame)
             while not self._is_over and not self._is_tried:
-                # An engine that takes the swap for a new game opens again, and sooner or later on its own stone.
+                # An engine that takes the swap for a new game opens again, sooner or later on its own stone.
                 opening = (self.rng.choice(centre()), self.rng.choice(centre()))
                 self.trials.append(self._game(_tame_player(("lures", "gives")[self.seat]), tame, opening))
             if not self._is_over and self.baseline is not None:
@@ -76,7 +76,7 @@ class Side:
 
     @property
     def _is_tried(self) -> bool:
-        """Whether further trials are useless."""
+        """Whether further trials would show nothing new."""
         if len(self.trials) < LEAST_TRIALS:
             return False
         untaken = len(self.trials) >= UNTAKEN_OFFERS and not any(game.swapped for game in self.trials)
@@ -87,7 +87,7 @@ class Side:
         return forgets_the_swap((game.moves for game in self.trials), self.seat)
 
     def fault(self) -> str:
-        """How the engine broke the protocol, as sentences; empty if it did not."""
+        """Return how the engine broke the protocol, or "" if it did not."""
         game = self.games[-1]
         if game.faulty == self.seat:
             after = " after a swap" if game.swapped else ""
@@ -97,7 +97,7 @@ class Side:
             told = "told of a swap" if self.seat == 0 else "after its own swap"
             number, met = next(
                 (number, met)
-                for number, game in enumerate(self.trials, 2)  # game 1 is no trial
+                for number, game in enumerate(self.trials, 2)  # game 1 is not a trial
                 for met in temptations(game.moves, self.seat)
                 if met.is_taken
             )
@@ -109,7 +109,7 @@ class Side:
         return ""
 
     def endings(self) -> str:
-        """How many games ended in which way."""
+        """Return a phrase that says how many games ended in each way."""
         ends = Counter(
             "broken off" if game.faulty == 1 - self.seat else f"ended by {game.termination.value}" for game in self.games
         )

@@ -1,4 +1,4 @@
-"""What a check says about a submission beyond passing or failing."""
+"""What a check records about a submission besides pass or fail."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from grader.errors import StudentFault
 
 @dataclass
 class Ruling:
-    """What a test says beyond passing or failing; the fixture `ruling`.
+    """What a test records besides pass or fail; a test gets it as the fixture `ruling`.
 
     Attributes:
         shares: shortcoming -> the share of the check's points that remains, from assignment.toml.
         share: the share of the points to give.
-        message: the sentences that the student reads first.
-        expected: what a right solution does, for the report.
+        message: the text that the student reads first.
+        expected: what a correct solution does, for the report.
         seen: what this solution did, for the report.
-        evidence: what a replay or a person needs, as JSON values.
+        evidence: whatever is needed to replay the check or to decide it by hand, as JSON values.
     """
 
     shares: Mapping[str, float] = field(default_factory=dict)
@@ -30,16 +30,16 @@ class Ruling:
     evidence: dict[str, Any] = field(default_factory=dict)
 
     def expect(self, condition: bool, message: str) -> None:
-        """Fail the check with this sentence unless the condition holds."""
+        """Fail the check with this message unless the condition holds."""
         if not condition:
             raise StudentFault(message)
 
     def deduct(self, shortcoming: str, message: str) -> None:
-        """Give the share that assignment.toml names for this shortcoming, and say why."""
+        """Give the share that assignment.toml sets for this shortcoming, and say why."""
         self.partial(self.shares[shortcoming], message)
 
     def partial(self, share: float, message: str) -> None:
-        """Give this share of the points and say why; of several shares the smallest counts."""
+        """Give this share of the points and say why; if called several times, the smallest share counts."""
         if share < self.share:
             self.share = share
         self.message = f"{self.message} {message}".strip()

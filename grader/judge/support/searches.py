@@ -1,4 +1,4 @@
-"""What the checks of both searches share: calls to a worker, and what is expected of either search."""
+"""Code shared by the checks of both searches: calls to a worker, and what is expected of either search."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ C_PUCT = 5.0
 
 
 def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: dict[str, Any], **arguments: Any) -> Any:
-    """Run one operation on a player of the student's in a position.
+    """Run one operation on the student's player in a position.
 
     The interface allows an evaluator to return its value as a float or as a (1, 1) array. A search that understands only
-    one of the two is right, so both are tried.
+    one of the two is correct, so both are tried.
     """
     arguments["position"] = position.to_json()
     try:
@@ -50,17 +50,17 @@ def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: 
 
 
 def player_under(seed: int) -> dict[str, Any]:
-    """The arguments of an AlphaZero player whose evaluator is the hash of that seed."""
+    """Return the arguments of an AlphaZero player whose evaluator is the hash with this seed."""
     return {"kind": "mcts_alphaZero", "c_puct": C_PUCT, "evaluator": {"kind": "hash", "seed": seed}}
 
 
 @dataclass(frozen=True)
 class SearchCase:
-    """A search that the student's code has to make, with a hash as its evaluator.
+    """A search that the student's code has to carry out, with a hash as its evaluator.
 
     Attributes:
-        seed: of the evaluator.
-        values: for pure MCTS, what every rollout must return, by the moves from the position; replaces the hash's values.
+        seed: the seed of the evaluator.
+        values: for pure MCTS, moves from the position -> the result of every rollout there; replaces the values of the hash.
     """
 
     position: BoardPosition
@@ -70,7 +70,7 @@ class SearchCase:
     values: dict[tuple[int, ...], float] | None = field(default=None, repr=False)
 
     def evaluate(self, board: Board) -> tuple[Any, float]:
-        """Priors of the legal moves and the value for the side to move, as the student's search gets them."""
+        """Return the priors of the legal moves and the value for the side to move, as the student's search gets them."""
         legal = list(board.availables)
         priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, self.seed)
         if self.values is not None:
@@ -78,37 +78,37 @@ class SearchCase:
         return zip(legal, priors, strict=True), value
 
     def value(self, board: Board) -> float:
-        """The value alone."""
+        """Return only the value."""
         return self.evaluate(board)[1]
 
     def value_of(self, board: Board) -> float | None:
-        """The result of every rollout from there; None where rollouts may differ."""
+        """Return the result of every rollout from this board, or None if rollouts may differ."""
         return (self.values or {}).get(tuple(board.states)[len(self.position.moves) :])
 
     @property
     def record(self) -> dict[str, Any]:
-        """What is needed to repeat the search, as evidence."""
+        """Evidence: what is needed to repeat the search."""
         return {**self.position.to_json(), "seed": self.seed, "n_playout": self.n_playout, "c_puct": self.c_puct}
 
 
 SIZES = ((3, 3, 3), (3, 3, 3), (4, 3, 3), (5, 5, 4), (6, 6, 4), (6, 5, 4))
-CERTAIN = 16  # searches of pure MCTS
+CERTAIN = 16  # number of searches of pure MCTS
 
 
 def draw_search(rng: Random, size: tuple[int, int, int]) -> SearchCase:
-    """A search on a small board."""
+    """Draw a search on a small board."""
     position = random_position(rng, *size, rng.randrange(0, 6))
     return SearchCase(position, rng.randrange(2**31), rng.choice((100, 200, 400)))
 
 
 def draw_certain(rng: Random, number: int) -> SearchCase:
-    """A search of a late position in which every rollout is certain; in some, the player who begins a rollout matters."""
+    """Draw a search of a late position in which every rollout is certain; in some, it matters which player begins a rollout."""
     position, values = certain_position(rng, mover=(1, 2)[number % 2] if number < 6 else None)
     return SearchCase(position, rng.randrange(2**31), rng.choice((40, 150, 300)), (1.0, 5.0)[number // 2 % 2], values)
 
 
 def draw_wide(rng: Random, size: tuple[int, int]) -> SearchCase:
-    """A search with fewer playouts than moves, in which the bonus outweighs all values, from rollouts or not."""
+    """Draw a search with fewer playouts than moves, in which the bonus outweighs all values, from rollouts or not."""
     position = random_position(rng, *size, 5, rng.randrange(4))
     return SearchCase(position, rng.randrange(2**31), WIDE_PLAYOUTS, HUGE_C_PUCT)
 
@@ -118,22 +118,22 @@ SEARCHES: dict[str, Callable[[Random], SearchCase]] = {
     **{f"certain {number}": partial(draw_certain, number=number) for number in range(CERTAIN)},
     **{f"wide {number}": partial(draw_wide, size=size) for number, size in enumerate(WIDE_BOARDS)},
 }
-"""Families of cases, by the names that an oracle uses; a check of agreement takes one case of each of its families."""
+"""Families of cases, by the names that an oracle uses; a check of agreement takes one case from each of its families."""
 
 
 def families(kind: str) -> list[str]:
-    """The names of the families that begin with `kind`."""
+    """Return the names of the families that begin with `kind`."""
     return [name for name in SEARCHES if name.startswith(f"{kind} ")]
 
 
 def tree_positions(rng: Random) -> list[tuple[BoardPosition, int]]:
-    """Positions with numbers of playouts; the last position can end in a draw."""
+    """Return positions, each with a number of playouts; the last position can end in a draw."""
     sizes = ((3, 3, 3, 0, 300), (3, 3, 3, 3, 200), (5, 4, 4, 6, 250))
     return [(random_position(rng, *size), n_playout) for *size, n_playout in sizes] + [(drawn_position(rng), 120)]
 
 
 def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
-    """StudentFault unless the children of every node have the priors that the policy function returns for its position."""
+    """Raise StudentFault unless every node's children have the priors that the policy function returns for its position."""
     for node, board in boards_of(tree, position).items():
         children = tree.children(node)
         if not children.size:
@@ -153,7 +153,7 @@ def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
 def searches_of(
     worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle, kind: str, family: str
 ) -> list[tuple[SearchComparison, SearchCase, Tree]]:
-    """One search of the student's per family in a group (see `SEARCHES`), with the answers to compare it with."""
+    """Run one student search per family in a group (see `SEARCHES`); return each with the answers to compare it with."""
     found = []
     for name in families(family):
         case, answers = oracle.ask(name, SEARCHES[name], rng)
@@ -166,7 +166,7 @@ def searches_of(
 
 
 def chooses_at_random(worker: Worker, rng: Random, kind: str) -> bool:
-    """Whether a search of three playouts, which no value can influence, visits different moves when it is repeated."""
+    """Return whether a search of three playouts, which no value can influence, visits different moves when it is repeated."""
     for _ in range(8):
         position, player = random_position(rng, 6, 6, 5, 4), {**player_under(rng.randrange(2**31)), "kind": kind}
         first, second = (
@@ -178,7 +178,7 @@ def chooses_at_random(worker: Worker, rng: Random, kind: str) -> bool:
 
 
 def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, Any]) -> None:
-    """StudentFault unless all wins and all but one of the eight blocks are found; rollouts are random."""
+    """Raise StudentFault unless all wins and at least seven of the eight blocks are found; one may be missed by chance."""
     small = [win_position(rng) for _ in range(6)]
     large = [wide_win_position(rng) for _ in range(6)]
     blocks = [block_position(rng) for _ in range(8)]
@@ -202,7 +202,7 @@ def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str
 
 
 def searched_move(worker: Worker, position: BoardPosition, n_playout: int, player: dict[str, Any]) -> int:
-    """The move of a fresh player, which must come from the tree that it searched: a tic-tac-toe solver is not a search."""
+    """Return the move of a new player; it must come from the tree that was searched, since a solver is not a search."""
     reply = call(worker, "search", position=position, n_playout=n_playout, **player)
     tree = Tree.from_reply(reply["tree"])
     expect_visits_add_up(tree, n_playout)
@@ -215,8 +215,8 @@ def searched_move(worker: Worker, position: BoardPosition, n_playout: int, playe
 
 
 def expect_reuse(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, Any]) -> None:
-    """StudentFault unless update_with_move makes the child the root, and starts a new tree for -1 or an unknown move."""
-    ruling.expected = "update_with_move makes the child of a move the root; -1 or an unknown move starts from a new root."
+    """Raise StudentFault unless update_with_move makes the child the root, and starts a new tree for -1 or an unknown move."""
+    ruling.expected = "update_with_move makes the move's child the root; -1 or an unknown move starts from a new root."
     position, n_playout = random_position(rng, 3, 3, 3, 2), 200
     ruling.evidence["reuse"] = {**position.to_json(), "n_playout": n_playout}
     seen = call(worker, "advance", position=position, n_playout=n_playout, **player)

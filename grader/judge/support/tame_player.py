@@ -1,17 +1,17 @@
-"""The tame opponents of the protocol check, a program by itself: `tame_player.py ROLE`.
+"""The tame opponents of the protocol check, as a stand-alone program: `tame_player.py ROLE`.
 
-A strong opponent rarely reveals a fault: it wins first. These three let the engine play, and place their stones so that an
-engine with a wrong board in mind gives itself away. `grader.judge.support.beliefs` reads that from the moves. None of them
-tries to win.
+A strong opponent rarely reveals a fault, because it wins first. These three let the engine play, and place their stones so
+that an engine with a wrong board in mind gives itself away; `grader.judge.support.beliefs` detects that from the moves. None
+of the three tries to win.
 
     gives   Black. It opens with two good stones on a free line, so that white will want to swap. Then it extends these two
             towards a four, as if no stone had changed hands: white, which now owns them, has nothing to stop there.
-    lures   White, and always swaps. It builds around the stone that it gave away, where a black engine that has forgotten
+    lures   White. It always swaps. It builds around the stone that it gave away, where a black engine that has forgotten
             the swap must answer, and stops every row that black's own stones can still complete.
     blocks  Either colour. It plays a corner that is its own mirror image, and then stops whatever the engine builds.
-            An engine whose own stones are transposed in its mind does not see that, and plays on taken points.
+            An engine that stores its own stones transposed does not see that, and plays on taken points.
 
-A player leaves when it has nothing more to reveal, which ends the game.
+A player exits when it can reveal nothing more; this ends the game.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POINTS = [(x, y) for x in range(SIZE) for y in range(SIZE)]
 DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 SWAP = (-1, -1)
 CORNERS = ((0, 0), (SIZE - 1, SIZE - 1))
-ANSWERS = 9  # then `lures` and `blocks` leave
+ANSWERS = 9  # after this many answers `lures` and `blocks` exit
 
 
 def _windows() -> Iterator[frozenset[Point]]:
@@ -45,8 +45,8 @@ class TameGame:
     """The real board, and this player's side of the protocol.
 
     Attributes:
-        own, foe: stones.
-        answers: given so far.
+        own, foe: the stones of this player and of the engine.
+        answers: the number of answers given so far.
     """
 
     def __init__(self, name: str) -> None:
@@ -74,7 +74,7 @@ class TameGame:
         return x, y
 
     def say(self, action: Point) -> None:
-        """Make and write this player's action."""
+        """Make this player's action and write it."""
         self.answers += 1
         if action == SWAP:
             self._exchange()
@@ -83,7 +83,10 @@ class TameGame:
         print(*action, flush=True)
 
     def best(self, rows: Iterable[tuple[frozenset[Point], int]], points: Collection[Point] = POINTS) -> Point:
-        """The empty point of most worth: a row of n stones gives each of its points 20^n; ties go far from the centre."""
+        """Return the most valuable empty point.
+
+        A row of n stones adds 20^n to each of its points. Among equal points, prefer those far from the centre.
+        """
         worth = dict.fromkeys((p for p in points if p not in self.taken), 0)
         for window, stones in rows:
             for point in window & worth.keys():
@@ -96,7 +99,7 @@ class TameGame:
 
 
 def gives() -> None:
-    """As black; see the module."""
+    """Play black; see the module's docstring."""
     game = TameGame("gives")
     game.listen()
     first = (game.rng.randrange(5, 10), game.rng.randrange(5, 10))
@@ -117,7 +120,7 @@ def gives() -> None:
 
 
 def lures() -> None:
-    """As white; see the module."""
+    """Play white; see the module's docstring."""
     game = TameGame("lures")
     first = game.listen()
     inner = [(x, y) for x, y in POINTS if 2 <= x < SIZE - 2 and 2 <= y < SIZE - 2]
@@ -135,7 +138,7 @@ def lures() -> None:
 
 
 def blocks() -> None:
-    """As either colour; see the module."""
+    """Play either colour; see the module's docstring."""
     game = TameGame("blocks")
     while game.answers < ANSWERS:
         game.listen()
@@ -146,7 +149,7 @@ def blocks() -> None:
             point = game.rng.choice(corners)
         else:
             rows = [(w, len(w & game.foe)) for w in WINDOWS if not w & game.own and w & game.foe]
-            # To an engine whose stones are transposed in its mind, the mirror image of each of its points is its own stone.
+            # For an engine that stores its own stones transposed, the mirror image of each of its points is its own stone.
             point = game.best(rows, [(x, y) for x, y in POINTS if (y, x) not in game.foe])
         game.say(point)
     game.listen()

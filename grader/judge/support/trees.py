@@ -1,13 +1,13 @@
-"""What must hold in any correct search tree, whatever the names of the methods that grew it (Silver et al. 2017, Methods).
+"""What must hold in any correct search tree, whatever the methods that built it are called (Silver et al. 2017, Methods).
 
-Views: a node's Q is the mean of its evaluations, seen by the player who moved INTO it. `W = N * Q` is their sum. The visit
-that expands a node evaluates it; every later visit goes on to a child. A gain for one player is a loss for the other, so
+Views: a node's Q is the mean of its evaluations, seen by the player who moved INTO the node. `W = N * Q` is their sum. The
+visit that expands a node evaluates it; every later visit goes on to a child. A gain for one player is a loss for the other, so
 
     N(node) = k + sum of N(child)                W(node) = -k * v(node) - sum of W(child)
 
-with k = 1 evaluation of the node itself, worth v to the side to move there. A solution that stores Q for the player to move
-has all W negated and satisfies the second equation with -v in place of v; both are accepted. The root may count one visit
-more or less, and nothing reads its Q, so the second equation is not required of the root.
+with k = 1 evaluation of the node itself, worth v to the side to move there. In a solution that stores Q for the player to
+move, all W are negated and satisfy the second equation with -v in place of v; both are accepted. The root may count one visit
+more or less, and nothing reads its Q, so the second equation need not hold at the root.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from grader.judge.support.board_position import BoardPosition, board_at
 
 VALUE_TOLERANCE = 1e-3
 LONGEST_PATH = 400
-TEMPERATURE = 1e-3  # at which a player should nearly always play the most visited move
-LEAST_CHANCE = 1e-9  # of a move, relative to the best; a run has some hundred draws, few of them so close to a tie
+TEMPERATURE = 1e-3  # with which a player should nearly always play the most visited move
+# The least chance of an accepted move, relative to the best move; of a run's hundred or so draws, few are so close to a tie.
+LEAST_CHANCE = 1e-9
 VIEWS = (+1, -1)  # Q seen by the player who moved into a node, and by the player to move there
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A student's tree as plain arrays, breadth first; index 0 is the root."""
+    """A student's tree as plain arrays in breadth-first order; index 0 is the root."""
 
     parent: np.ndarray
     move: np.ndarray
@@ -46,7 +47,7 @@ class Tree:
         """Read a worker's reply.
 
         Raises:
-            StudentFault: it is not a tree, or larger than any search of the checks can make it.
+            StudentFault: the reply is not a tree, or is larger than any search of the checks could make it.
         """
         try:
             kinds = {"parent": "i", "move": "i", "visits": "iuf", "value": "iuf", "prior": "iuf"}
@@ -65,29 +66,29 @@ class Tree:
         return tree
 
     def children(self, node: int) -> np.ndarray:
-        """Indices of the children, in order."""
+        """Return the indices of the children, in order."""
         order, parents = self._by_parent
         first, last = np.searchsorted(parents, (node, node + 1))
         return order[first:last]
 
     @cached_property
     def _by_parent(self) -> tuple[np.ndarray, np.ndarray]:
-        """The nodes in order of their parents, and those parents. Cached: all children of large trees are looked up."""
+        """The nodes sorted by parent, and their parents; cached because all children of large trees are looked up."""
         order = np.argsort(self.parent, kind="stable")
         return order, self.parent[order]
 
     @cached_property
     def total_values(self) -> np.ndarray:
-        """W = N * Q of each node [N]; 0 without visits."""
+        """W = N * Q of each node [N]; 0 for a node without visits."""
         return np.where(self.visits > 0, self.visits * np.nan_to_num(self.value), 0.0)
 
     def sums_over_children(self, values: np.ndarray) -> np.ndarray:
-        """For each node [N], the sum of its children's values [N]."""
+        """Return, for each node [N], the sum of `values` [N] over its children."""
         return np.bincount(self.parent[1:], weights=values[1:], minlength=len(self.parent))
 
     @property
     def root_visits(self) -> dict[int, float]:
-        """Move -> visits of the root's children; StudentFault for a root without children."""
+        """Move -> visits of the root's children; raises StudentFault if the root has no children."""
         if len(self.parent) < 2:
             raise StudentFault("The root has no children: the tree was not expanded.")
         return {int(self.move[i]): float(self.visits[i]) for i in self.children(0)}
@@ -98,7 +99,7 @@ class Tree:
         return {int(self.move[i]): float(self.prior[i]) for i in self.children(0)}
 
     def below(self, node: int) -> Tree:
-        """The subtree with this node as its root."""
+        """Return the subtree with this node as its root."""
         parents, inside = self.parent.tolist(), {node}
         inside.update(i for i in range(node + 1, len(parents)) if parents[i] in inside)
         kept = sorted(inside)
@@ -107,7 +108,7 @@ class Tree:
         return Tree(parent, self.move[kept], self.visits[kept], self.value[kept], self.prior[kept])
 
     def path(self, node: int) -> list[int]:
-        """Moves from the root to the node; only the last LONGEST_PATH of a path that is longer than any game."""
+        """Return the moves from the root to the node; of a path longer than any game, only the last LONGEST_PATH moves."""
         moves: list[int] = []
         while node > 0 and len(moves) < LONGEST_PATH:
             moves.append(int(self.move[node]))
@@ -116,13 +117,13 @@ class Tree:
 
 
 def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
-    """StudentFault unless every visit below the root is accounted for."""
+    """Raise StudentFault unless every visit below the root is accounted for."""
     sums = tree.sums_over_children(tree.visits)
     if not tree.children(0).size:
         raise StudentFault(f"After {n_playout} playouts the root has no children: the tree was not expanded.")
     if sums[0] not in (n_playout - 1, n_playout):
         raise StudentFault(
-            f"After {n_playout} playouts the root's children have {sums[0]:g} visits together; expected {n_playout - 1} "
+            f"After {n_playout} playouts the root's children have {sums[0]:g} visits in total; expected {n_playout - 1} "
             f"(the first playout expands the root) or {n_playout}. Each playout counts as one visit on its whole path."
         )
     if abs(tree.visits[0] - n_playout) > 1:
@@ -133,13 +134,13 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
         if own not in (0, 1):
             raise StudentFault(
                 f"The node after moves {tree.path(node)} has _n_visits {tree.visits[node]:g} and its children have "
-                f"{sums[node]:g} together; expected one less (the visit that expanded the node). Visits are not counted "
+                f"{sums[node]:g} in total; expected one less (the visit that expanded the node). Visits are not counted "
                 "along the whole path."
             )
 
 
 def boards_of(tree: Tree, position: BoardPosition) -> dict[int, Board]:
-    """Node -> its board, for all nodes except those below a finished game; StudentFault for an illegal move."""
+    """Return node -> board for all nodes except those below a finished game; raise StudentFault for an illegal move."""
     boards = {0: board_at(position)}
     for node in range(1, len(tree.parent)):
         parent = boards.get(int(tree.parent[node]))
@@ -153,7 +154,7 @@ def boards_of(tree: Tree, position: BoardPosition) -> dict[int, Board]:
 
 
 def expect_legal_children(tree: Tree, position: BoardPosition) -> None:
-    """StudentFault unless the children of every node are the legal moves; finished games are left to another check."""
+    """Raise StudentFault unless the children of every node are the legal moves; another check covers finished games."""
     children: dict[int, set[int]] = {}
     for parent, move in zip(tree.parent[1:].tolist(), tree.move[1:].tolist(), strict=True):
         children.setdefault(parent, set()).add(move)
@@ -175,23 +176,23 @@ def expect_legal_children(tree: Tree, position: BoardPosition) -> None:
 
 
 def expect_finished_games_to_end(tree: Tree, position: BoardPosition) -> None:
-    """StudentFault for a finished game that has children."""
+    """Raise StudentFault if a finished game has children."""
     expanded = set(tree.parent[1:].tolist())
     for node, board in boards_of(tree, position).items():
         if node in expanded and board.game_end()[0]:
-            raise StudentFault(f"The node after moves {tree.path(node)} was expanded, though the game is over there.")
+            raise StudentFault(f"The node after moves {tree.path(node)} was expanded, although the game is over there.")
 
 
 @dataclass
 class _ValueErrors:
-    """The largest errors in a tree's values, in units of the tolerance: up to 1 is right.
+    """The largest errors in a tree's values, in units of the tolerance: errors up to 1 are accepted.
 
     Attributes:
-        inside: by view (see VIEWS), the error of the equation for W where the game goes on.
-        at_ends: by view, the error of W where the game is over.
-        unturned: the error of the equation for W with sums of children added in place of subtracted.
-        wins: how far finished games with a winner are from 1 and -1, in either view.
-        draws: how far drawn games are from 0.
+        inside: view (see VIEWS) -> the error in the equation for W at nodes where the game goes on.
+        at_ends: view -> the error in W at nodes where the game is over.
+        unturned: the error in the equation for W if the sum over the children is added instead of subtracted.
+        wins: how far the values of finished games with a winner are from the nearer of 1 and -1.
+        draws: how far the values of drawn games are from 0.
     """
 
     inside: dict[int, float] = field(default_factory=lambda: dict.fromkeys(VIEWS, 0.0))
@@ -201,29 +202,29 @@ class _ValueErrors:
     draws: float = 0.0
 
     def add_win(self, total: float, visits: float, slack: float) -> None:
-        """A finished game with a winner: the player who moved into it, since the side to move made no last move."""
+        """Add a finished game with a winner: the player who moved into the node, since only the last move can win."""
         errors = {view: abs(total - view * visits) / slack for view in VIEWS}
         self.wins = max(self.wins, min(errors.values()))
         self.at_ends = {view: max(self.at_ends[view], errors[view]) for view in VIEWS}
 
     def add_draw(self, total: float, slack: float) -> None:
-        """A drawn game."""
+        """Add a drawn game."""
         self.draws = max(self.draws, abs(total) / slack)
         self.at_ends = {view: max(self.at_ends[view], self.draws) for view in VIEWS}
 
     def add_evaluated(self, total: float, below: float, expected: float, slack: float) -> None:
-        """A node whose own evaluations are known to sum to `expected`."""
+        """Add a node whose own evaluations are known to sum to `expected`."""
         self.inside = {view: max(self.inside[view], abs(total + below - view * expected) / slack) for view in VIEWS}
         self.unturned = max(self.unturned, abs(total - below - expected) / slack)
 
     def add_rolled_out(self, total: float, below: float, rollouts: float, slack: float) -> None:
-        """A node with so many rollouts of its own, each -1, 0 or 1: in either view a whole number must remain."""
+        """Add a node with this many rollouts of its own, each -1, 0 or 1; in either view their sum must be an integer."""
         error = _off_integer(total + below, rollouts) / slack
         self.inside = {view: max(self.inside[view], error) for view in VIEWS}
         self.unturned = max(self.unturned, _off_integer(total - below, rollouts) / slack)
 
     def worst(self, view: int) -> float:
-        """The largest error if all values are seen in this view."""
+        """Return the largest error if all values are taken in this view."""
         return max(self.inside[view], self.at_ends[view])
 
     @property
@@ -240,12 +241,12 @@ def expect_values_add_up(
     tolerance: float = VALUE_TOLERANCE,
     hint: str = "",
 ) -> str:
-    """StudentFault unless the values were backed up with the sign turned at every level.
+    """Raise StudentFault unless the values were backed up with the sign turned at every level.
 
     Args:
-        own_value: the evaluator's value of a position, seen by the side to move; None for a rollout whose result is -1, 0
-            or 1, but unknown.
-        hint: a sentence that ends the message where the values are wrong in no known way.
+        own_value: returns the evaluator's value of a position, seen by the side to move, or None for a rollout, whose result
+            is -1, 0 or 1 but not known.
+        hint: a sentence added to the message if the fault in the values is not a recognised one.
 
     Returns:
         A remark on an accepted deviation, or the empty string.
@@ -256,7 +257,7 @@ def expect_values_add_up(
         return "" if view > 0 else "Q is stored for the player to move, which is accepted."
     hint = f" {hint}" if hint else ""
     if errors.wins > 1:
-        raise StudentFault("In the tree a finished game with a winner is not worth 1 or -1: only its result counts there.")
+        raise StudentFault("In the tree a finished game with a winner is not worth 1 or -1; only its result should count.")
     if errors.draws > 1:
         raise StudentFault("A draw is not worth 0 in the tree.")
     if min(errors.inside.values()) <= 1 and min(errors.at_ends.values()) <= 1:
@@ -295,7 +296,7 @@ def _value_errors(
 
 
 def undecided_share(tree: Tree) -> float:
-    """The share of evaluations worth 0 among the nodes below the root that were evaluated once."""
+    """Return the share of evaluations that are 0 among the nodes below the root that were evaluated once."""
     own_visits = tree.visits - tree.sums_over_children(tree.visits)
     once = np.flatnonzero(own_visits == 1)
     once = once[once > 0]
@@ -304,25 +305,25 @@ def undecided_share(tree: Tree) -> float:
 
 
 def _off_integer(value: float, most: float) -> float:
-    """The distance to the nearest whole number from -most to most."""
+    """Return the distance to the nearest integer in [-most, most]."""
     return abs(value - float(np.clip(np.round(value), -most, most)))
 
 
 def most_visited(visits: dict[int, float]) -> set[int]:
-    """The moves that a right player may play: the most visited, and those that its draw can give in their place.
+    """Return the moves that a correct player may play: the most visited, and any that a random draw may give in its place.
 
     softmax(log(visits) / TEMPERATURE) gives a move with 399 visits a twelfth of the chance of one with 400. A move with less
-    than LEAST_CHANCE of the best move's chance is not a right answer.
+    than LEAST_CHANCE of the best move's chance is not accepted.
 
     Args:
-        visits: move -> visits of a root's children.
+        visits: move -> visits of the root's children.
     """
     least = max(visits.values()) * LEAST_CHANCE**TEMPERATURE
     return {move for move, count in visits.items() if count >= least}
 
 
 def visit_difference(seen: dict[int, float], expected: dict[int, float]) -> float:
-    """The share of the visits that went elsewhere: 0 for the same distribution, 1 for nothing in common."""
+    """Return the share of the visits that went elsewhere: 0 for equal distributions, 1 for distributions without overlap."""
     moves = set(seen) | set(expected)
     here, there = sum(seen.values()) or 1.0, sum(expected.values()) or 1.0
     return 0.5 * sum(abs(seen.get(m, 0.0) / here - expected.get(m, 0.0) / there) for m in moves)

@@ -1,4 +1,4 @@
-"""Which oracle this tree has: the bank of a kit, or the trusted modules of the course's own tree."""
+"""Find the oracle of this tree: the bank of a kit, or the trusted modules of the instructor's tree."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ TRUSTED = Path(__file__).resolve().parents[1] / "trusted"
 
 
 def is_kit() -> bool:
-    """Whether this tree is a student's kit, which has a bank of answers in place of the trusted modules."""
+    """Return whether this tree is a student's kit, which has a bank of answers in place of the trusted modules."""
     return not TRUSTED.is_dir()
 
 
 def find_oracle() -> Oracle:
-    """The oracle of this tree."""
+    """Return the oracle of this tree."""
     if is_kit():
         return Bank.read()
     from grader.judge.trusted.answers import TrustedOracle

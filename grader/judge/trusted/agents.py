@@ -1,8 +1,8 @@
-"""How often does a network lose with the grader's own search if every line of replies is played (training/exact.py)?
+"""Count the lines that a network loses with the grader's own search when every line of replies is played (training/exact.py).
 
-`python -m grader.judge.trusted.agents WEIGHTS` counts it for a 3x3 network. One number of playouts proves little, since the
-number of losing lines does not fall steadily with it; hence four by default. Exit codes: 0 no losing line, 1 some, 2 the
-call was wrong.
+`python -m grader.judge.trusted.agents WEIGHTS` does this for a 3x3 network. A single number of playouts proves little, since
+the number of losing lines does not fall steadily as playouts increase; the default is therefore four numbers. Exit codes: 0 no
+losing lines, 1 some losing lines, 2 the call was wrong.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ POSITIONS_AT_ONCE = 256
 
 
 def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5.0, size: Size = (3, 3, 3)) -> ChooseMoves:
-    """An agent that plays the most visited move of the grader's own search with a network; of equals, the lowest move.
+    """Return an agent that plays the most visited move of the grader's own search with a network; ties go to the lowest move.
 
-    It caches the network's evaluations, so use one agent for all games.
+    The agent caches the network's evaluations, so use one agent for all games.
 
     Raises:
-        ValueError: on a call, if the network's outputs are not finite.
+        ValueError: raised by the agent when it is called, if the network's outputs are not finite.
     """
     beginning = RememberedBoard(*size)
     beginning.init_board()
@@ -62,7 +62,7 @@ def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5
 
 
 def network_agent(weights: dict[str, np.ndarray], n_playout: int, c_puct: float = 5.0) -> ChooseMoves:
-    """`searching_agent` with a network given by its weights, on the board of its size (3 in a row on 3x3)."""
+    """Return a `searching_agent` for the network with these weights, on a board of its size (3 in a row on 3x3)."""
     width, height, _ = read_sizes(weights)
 
     def policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -73,7 +73,7 @@ def network_agent(weights: dict[str, np.ndarray], n_playout: int, c_puct: float 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the losing lines of a 3x3 network at each number of playouts."""
+    """Print the number of losing lines of a 3x3 network for each number of playouts."""
     parser = argparse.ArgumentParser(prog="python -m grader.judge.trusted.agents", description=__doc__.split("\n\n")[0])
     parser.add_argument("weights", type=Path)
     parser.add_argument("--playouts", type=int, nargs="+", default=[100, 400, 800, 1600])

@@ -1,8 +1,8 @@
-"""The oracle of the course's own tree: it computes the right answers to a case with the grader's own search and network.
+"""The oracle of the instructor's tree: it computes the correct answers to a case with the grader's own search and network.
 
 `answers_of` returns the answers to any case that the checks draw, or None if the case shows nothing: the network checks need
-weights with which a fault would show in the outputs. `grader.instructor.bank` writes the same answers into a file for a
-student's kit.
+weights with which a fault would show in the outputs. `grader.instructor.bank` writes the same answers to a file for the
+student kit.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ READINGS = (Reading(), Reading(count_parent_itself=False), Reading(count_parent_
 
 
 class TrustedOracle:
-    """Computes each answer when it is needed."""
+    """An oracle that computes each answer when it is needed."""
 
     def ask(self, family: str, draw: Callable[[Random], Case], rng: Random) -> tuple[Case, Answers]:
-        """A new case; see `grader.judge.support.oracle.Oracle`."""
+        """Return a new case and its answers; see `grader.judge.support.oracle.Oracle`."""
         while True:
             case = case_of(draw, rng.randrange(2**31))
             if (answers := answers_of(case)) is not None:
@@ -66,7 +66,7 @@ class _Worked(Mapping[str, np.ndarray]):
 
 @singledispatch
 def answers_of(case: Any) -> Answers | None:
-    """The right answers to a case; None if the case shows nothing."""
+    """Return the correct answers to a case, or None if the case shows nothing."""
     raise TypeError(f"expected a case of the checks; got {type(case).__name__}")
 
 
@@ -76,10 +76,10 @@ def _(case: SearchCase) -> Answers:
 
 
 def search_answers(position: BoardPosition, evaluate: Callable[[Board], Evaluation], n_playout: int, c_puct: float) -> Answers:
-    """The visits of right searches and of searches with a slip, for `grader.judge.support.agreement.SearchComparison`.
+    """Return the visits of correct and of faulty searches, for `grader.judge.support.agreement.SearchComparison`.
 
     Args:
-        evaluate: evaluates positions of unfinished games; called once for each.
+        evaluate: evaluates a position of an unfinished game; called once for each position.
     """
     beginning = RememberedBoard(position.width, position.height, position.n_in_row)
     beginning.init_board()
@@ -93,7 +93,7 @@ def search_answers(position: BoardPosition, evaluate: Callable[[Board], Evaluati
         return known[line]
 
     def visits(reading: Reading = READINGS[0], rule: SelectionRule | None = None) -> np.ndarray:
-        """[2, W*H]: after `n_playout` playouts, and after one more."""
+        """Return the visits [2, W*H]: after `n_playout` playouts, and after one more."""
         rows, root = np.zeros((2, position.width * position.height), dtype=np.uint16), None
         for row, more in zip(rows, (n_playout, 1), strict=True):
             root = _searched(playouts(board, more, c_puct, reading, rule, root), recall)

@@ -1,7 +1,7 @@
 """The policy-value network computed from its weights, without any student's code (interface section 6).
 
-It tells what a network must output for given weights, and evaluates positions with a trained network. Values are seen by the
-side to move. Students get no copy of this module (`grader.judge.support.oracle`).
+It gives the outputs that a network must have for given weights, and evaluates positions with a trained network. Values are
+seen by the side to move. Students do not get a copy of this module (`grader.judge.support.oracle`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def forward(
     height: int | None = None,
     train_mode: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluate states: both heads.
+    """Evaluate states and return the outputs of both heads.
 
     Args:
         weights: a state_dict as arrays, in any precision; all computation is in float32.
@@ -33,7 +33,7 @@ def forward(
         train_mode: use the batch's own statistics in batch norm instead of the running ones.
 
     Returns:
-        log_probs [N, W*H] float32 in order of moves, value [N, 1] float32 in [-1, 1] for the side to move.
+        log_probs [N, W*H] float32 in order of moves, and value [N, 1] float32 in [-1, 1] for the side to move.
     """
     import torch
 
@@ -46,9 +46,9 @@ def forward(
 def gradients(
     weights: StateDict, states: np.ndarray, along_log_probs: np.ndarray, along_values: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Gradients of the sum of log_probs * along_log_probs [N, A] and values * along_values [N].
+    """Return the gradients of sum(log_probs * along_log_probs [N, A]) + sum(values * along_values [N]).
 
-    The network is in train mode, and the board square.
+    The network is in train mode, and the board must be square.
 
     Returns:
         Key -> gradient float32, for every parameter.
@@ -67,10 +67,10 @@ def gradients(
 
 
 def _tensors(weights: StateDict, width: int | None, height: int | None) -> tuple[dict[str, torch.Tensor], int]:
-    """The weights in float32 and the number of blocks."""
+    """Return the weights in float32 and the number of blocks."""
     import torch
 
-    torch.set_num_threads(1)  # for small networks on a busy machine, threads mostly wait for each other
+    torch.set_num_threads(1)  # with small networks on a busy machine, threads mostly wait for each other
     _, _, block = read_sizes(weights, width, height)
     return {key: torch.as_tensor(np.array(value)).float() for key, value in weights.items()}, block
 
@@ -78,7 +78,7 @@ def _tensors(weights: StateDict, width: int | None, height: int | None) -> tuple
 def _heads(
     tensors: dict[str, torch.Tensor], block: int, states: np.ndarray, train_mode: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """log_probs [N, A] and value [N, 1]."""
+    """Return log_probs [N, A] and value [N, 1]."""
     import torch
     import torch.nn.functional as F
 

@@ -1,11 +1,11 @@
-"""The grader's own AlphaZero search, with which a student's is compared (Silver et al. 2017, Methods, "Select").
+"""The grader's own AlphaZero search, with which students' searches are compared (Silver et al. 2017, Methods, "Select").
 
-Students get no copy of this module (`grader.judge.support.oracle`).
+Students do not get a copy of this module (`grader.judge.support.oracle`).
 
 Each playout selects the child with the largest `Q + c_puct * P * sqrt(N_parent) / (1 + N)` until it reaches a leaf, evaluates
 and expands the leaf, and backs the value up. Q is the mean value of a node seen by the player who moved into it, so the sign
-turns in one place, `_backup`. The search is deterministic: of equal children it takes the first in order of moves, or the
-last.
+turns in only one place, `_backup`. The search is deterministic: among equal children it takes the first in order of moves, or
+the last.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from Board.game_board import Board
 Evaluation = tuple[Iterable[tuple[int, float]], float]
 """Priors of the legal moves, and the value for the side to move."""
 SelectionRule = Callable[["Node", "Node"], float]
-"""The selection value of a child (second argument) of a node (first), to replace the right formula."""
+"""Returns the selection value of a child (second argument) of a node (first); used in place of the correct formula."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a search interprets what the formula leaves open; right solutions differ in it.
+    """How a search interprets what the formula leaves open; correct solutions differ here.
 
     Attributes:
-        count_parent_itself: N_parent is the node's own visit count, with the visit that expanded it. Otherwise it is the sum
-            over the children, and a node's first bonuses are all 0.
-        last_of_equals: select the last of equal children; otherwise the first.
+        count_parent_itself: N_parent is the node's own visit count, including the visit that expanded it. Otherwise it is the
+            sum over the children, and a node's first bonuses are all 0.
+        last_of_equals: select the last of equal children instead of the first.
     """
 
     count_parent_itself: bool = True
@@ -58,12 +58,12 @@ def playouts(
     rule: SelectionRule | None = None,
     root: Node | None = None,
 ) -> Generator[Board, Evaluation, Node]:
-    """The search as a generator: yields each leaf's board, receives its evaluation, returns the root.
+    """Run the search as a generator that yields each leaf's board, receives its evaluation, and returns the root.
 
     This lets many searches run side by side, with their leaves evaluated in one batch.
 
     Args:
-        root: of a search to continue; None for a new one.
+        root: the root of a search to continue; None starts a new search.
     """
     if root is None:
         root = Node(1.0)
@@ -105,7 +105,7 @@ def _select(node: Node, c_puct: float, reading: Reading, rule: SelectionRule | N
 
 
 def _backup(path: list[Node], value: float) -> None:
-    """`value` is the leaf's, for the side to move there; the player who moved into the leaf sees its negative."""
+    """Back up the leaf's value, given for the side to move there; the player who moved into the leaf sees its negative."""
     for node in reversed(path):
         value = -value
         node.visits += 1
@@ -121,12 +121,12 @@ def search(
     reading: Reading = Reading(),
     rule: SelectionRule | None = None,
 ) -> Node:
-    """The tree after `n_playout` playouts from `board`, which is not changed.
+    """Return the root of the tree after `n_playout` playouts from `board`, which is not changed.
 
     Args:
-        evaluate: evaluates positions of unfinished games; a finished game is worth its result.
-        reading: interprets what the formula leaves open.
-        rule: replaces the right selection formula, to show the effect of a slip.
+        evaluate: evaluates positions of unfinished games; the value of a finished game is its result.
+        reading: how to interpret what the formula leaves open.
+        rule: replaces the correct selection formula, to show the effect of a slip.
     """
     return search_many([board], lambda leaves: [evaluate(leaves[0])], n_playout, c_puct, reading, rule)[0]
 
@@ -139,7 +139,7 @@ def search_many(
     reading: Reading = Reading(),
     rule: SelectionRule | None = None,
 ) -> list[Node]:
-    """Independent searches side by side, their leaves evaluated together; the trees are those of `search`."""
+    """Run independent searches side by side and evaluate their leaves in batches; the trees are the same as with `search`."""
     roots: list[Node | None] = [None] * len(boards)
     waiting: list[tuple[int, Generator[Board, Evaluation, Node], Board]] = []
 
@@ -161,5 +161,5 @@ def search_many(
 
 
 def best_move(root: Node) -> int:
-    """The most visited move; of equals, the first in order of moves."""
+    """Return the most visited move; among equals, the first in order of moves."""
     return max(root.children, key=lambda move: root.children[move].visits)

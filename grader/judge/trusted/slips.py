@@ -1,6 +1,6 @@
-"""Selection formulas with a known slip: the rules behind the sentences of `grader.judge.support.agreement.SLIPS`.
+"""Selection formulas with a known slip: the rules behind the messages in `grader.judge.support.agreement.SLIPS`.
 
-Students get no copy of this module (`grader.judge.support.oracle`).
+Students do not get a copy of this module (`grader.judge.support.oracle`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from grader.judge.trusted.search import Node, SelectionRule
 
 
 def rules(c: float) -> dict[str, SelectionRule]:
-    """Slip -> the selection value with this slip, of a child n of a parent p, with c_puct c."""
+    """Return slip -> the function that gives the selection value of a child n of a parent p with this slip; c is c_puct."""
 
     def bonus(p: Node, n: Node) -> float:
         return c * n.prior * sqrt(p.visits) / (1 + n.visits)

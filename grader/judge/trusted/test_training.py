@@ -1,19 +1,19 @@
-"""Part 2 as a whole: tic-tac-toe trained from scratch with the student's own code, tested exactly (handout 5.5).
+"""Part 2 as a whole: train tic-tac-toe from scratch with the student's own code and test the result exactly (handout 5.5).
 
-The student's code plays itself and learns, as in train.py; the batches come from here (`watched_training`). Every few games
-the network plays every line of replies with the grader's own search, and the training ends with the first network that loses
-no line. Up to three seeds are tried and the best network counts, so that one unlucky training decides nothing.
+The student's code plays against itself and learns, as in train.py; the grader chooses the batches (`watched_training`). Every
+few games the network plays every line of replies with the grader's own search, and training ends with the first network that
+loses no line. Up to three seeds are tried and the best network counts, so one unlucky training run decides nothing.
 
-The network's averaged weights count, which train.py keeps. They are computed here, so a program gains nothing if it plays well
-by other means than its network. The initial weights are drawn here, and trained weights still resemble them, unlike weights
-that a submission brings along. If the network is not the handout's, or resembles nothing, a person has to look. Steps that do
-not follow their targets have learnt something else, and earn nothing.
+The network with averaged weights counts, as in train.py. The grader computes the average, so a program that plays well by
+other means than its network gains nothing. The grader also draws the initial weights; trained weights still resemble them,
+whereas weights that a submission brings along do not. If the network is not the handout's, or its weights do not resemble the
+initial ones, a person has to look. Steps that do not follow their targets have learnt something else and earn nothing.
 
-The student's own search earns the points of its play. But where its move differs from that of a right search with the same
-network, it earns no more than the network: a solver of tic-tac-toe adds nothing.
+The student's own search earns points for its own play. But if its moves differ from those of a correct search with the same
+network, it earns no more than the network does, so a tic-tac-toe solver gains nothing.
 
-A fault of the student's search costs its points in the search checks. If the network does not learn and the search has lost
-points there, the training is repeated with the grader's search instead, and the network earns the points of that training.
+A fault in the student's search costs points in the search checks. If the network does not learn and the search has lost points
+there, the training is repeated with the grader's search, and the network earns the points of that training run.
 """
 
 from __future__ import annotations
@@ -49,30 +49,30 @@ from training.exact import ExactResult, Line, play_all_replies
 
 NOISE_ALPHA, NOISE_SHARE = 0.3, 0.25
 BLOCK = 1  # residual blocks of train.py's network on 3x3
-SELF_PLAY_PLAYOUTS = 50  # about twice train.py's 25, since no tree is kept between moves
+SELF_PLAY_PLAYOUTS = 50  # twice the 25 of train.py, since no tree is kept between moves
 SAME_OUTPUTS = 1e-3
 LARGE_LAYER = 500  # entries; for smaller layers a correlation says little
 KINSHIP = 0.2  # least correlation of layers with their initial weights: 0.82 after 150 games, 0 for foreign weights
-OBEDIENCE = 0.4  # largest share of visits that may differ from those of a right search with a random network
-# Least correlation of steps with their targets' remainders: 0.25 to 0.45 for right steps, 0 +- 0.02 if targets are ignored.
+OBEDIENCE = 0.4  # largest share of visits that may differ from those of a correct search with a random network
+# Least correlation of steps with their targets' remainders: 0.25 to 0.45 for correct steps, 0 +- 0.02 if targets are ignored.
 FOLLOWING = 0.1
 CLEARLY_FOLLOWING = 0.15
-ENOUGH_WATCHED, SURELY_WATCHED = 25, 100  # steps needed to trust a high correlation, and a low one
-MORE_TRIES = 4  # with later networks of the training, if only the student's own search loses with the first
+ENOUGH_WATCHED, SURELY_WATCHED = 25, 100  # steps needed to trust a high correlation, and to trust a low one
+MORE_TRIES = 4  # later networks of the training run to try if only the student's own search loses with the first
 OTHER_MOVE = 0.1  # share of a root's visits; a search that differs by more does not play by its network
 SEARCH_CHECKS = "mcts_alphazero."
 
 
 @dataclass
 class TrainedNetwork:
-    """The best network of a training, and how it was trained.
+    """The best network of a training run, and how it was trained.
 
     Attributes:
-        losing: losing lines at each number of playouts; empty if nothing was trained.
-        curve: games played and losing lines during its training.
+        losing: number of playouts -> number of losing lines; empty if nothing was trained.
+        curve: games played and losing lines at each test during training.
         fault: why no further training was possible.
         doubt: see `_doubt`.
-        attempt: the training that it comes from, which can continue.
+        attempt: the training run that produced the network and can continue.
     """
 
     losing: dict[int, int] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class TrainedNetwork:
 
     @property
     def watched(self) -> int:
-        """How many steps of its training were watched."""
+        """The number of training steps that were watched."""
         return self.attempt.watched if self.attempt else 0
 
     @property
@@ -103,12 +103,12 @@ class TrainedNetwork:
 
 @pytest.fixture(scope="module")
 def trained(run: Run, worker: Worker) -> TrainedNetwork:
-    """Train once for both checks. The worker keeps the last network; the result has the best one's weights."""
+    """Train once for both checks. The worker keeps the last network; the result has the weights of the best one."""
     return train_best(run, worker)
 
 
 def train_best(run: Run, worker: Worker) -> TrainedNetwork:
-    """The best network trained with the student's search, or with the grader's if the student's lost points."""
+    """Return the best network, trained with the student's search or, if that search lost points, with the grader's search."""
     rng, worker.seed_rng = run.random("training"), run.random("training:dice")  # codespell:ignore dice
     best = _train(run, worker, rng, trusted_search=False)
     lost = [i for i, ruled in run.verdicts.items() if i.startswith(SEARCH_CHECKS) and ruled.status in (FAILED, PARTIAL)]
@@ -118,13 +118,13 @@ def train_best(run: Run, worker: Worker) -> TrainedNetwork:
 
 
 def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> TrainedNetwork:
-    """The best network of all trainings, at whatever point of its training."""
+    """Return the best network of all training runs, at any point of its run."""
     best = TrainedNetwork()
     for number in range(run.profile.training.seeds):
         attempt = TrainingAttempt(run, worker, rng, trusted_search, f"attempt {number + 1} of {run.profile.training.seeds}")
         try:
             attempt.start()
-            # Even a network without losing lines trains on until it is clear whether the steps follow their targets.
+            # Even a network without losing lines goes on training until it is clear whether the steps follow their targets.
             while not attempt.is_over and (best.worst > 0 or attempt.is_open):
                 best = min(best, attempt.look(), key=lambda each: each.worst)
         except StudentFault as fault:
@@ -135,7 +135,7 @@ def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> Train
 
 
 class TrainingAttempt:
-    """One training, whose network is tested every few games.
+    """A training run whose network is tested every few games.
 
     Args:
         rng: draws the seed, and the positions in which the network is tested.
@@ -153,12 +153,12 @@ class TrainingAttempt:
         self._curve: list[tuple[int, int]] = []
 
     def start(self) -> None:
-        """Start the training in the worker."""
+        """Start training in the worker."""
         self._worker.call("train_start", limit_s=CALL_LIMIT_S, weights=self._beginning)
 
     @property
     def is_over(self) -> bool:
-        """Whether all its games are played."""
+        """Whether all games have been played."""
         return self._games >= self._profile.max_games
 
     @property
@@ -169,7 +169,7 @@ class TrainingAttempt:
 
     @property
     def watched(self) -> int:
-        """How many steps were watched."""
+        """The number of steps that were watched."""
         return self._training.watched
 
     @property
@@ -181,7 +181,7 @@ class TrainingAttempt:
         """Train for some more games and test the network.
 
         Args:
-            doubt: use this one, because the worker has another network by now; by default it is found by `_doubt`.
+            doubt: the doubt to use when the worker already has another network; by default `_doubt` determines it.
         """
         more = min(self._profile.check_every, self._profile.max_games - self._games)
         for _ in range(more):
@@ -203,12 +203,12 @@ class TrainingAttempt:
 
 
 def _own_game(worker: Worker) -> GameSamples:
-    """One game of the worker's network with the student's search."""
+    """Play one game with the worker's network and the student's search."""
     return GameSamples.from_reply(worker.call("train_play", limit_s=CALL_LIMIT_S))
 
 
 def trusted_game(worker: Worker, numbers: np.random.Generator) -> GameSamples:
-    """One game of the worker's network with the grader's search."""
+    """Play one game with the worker's network and the grader's search."""
     policy_value = _policy_value(worker)
     board = Board(width=3, height=3, n_in_row=3)
     board.init_board()
@@ -237,7 +237,7 @@ def trusted_game(worker: Worker, numbers: np.random.Generator) -> GameSamples:
 
 
 def _policy_value(worker: Worker) -> PolicyValue:
-    """The network in the worker; it raises StudentFault for outputs of a wrong shape, or that are not finite."""
+    """Return the worker's network as a function; it raises StudentFault if outputs have a wrong shape or are not finite."""
 
     def policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         probs, values = worker.call("net_policy_value", states=states)
@@ -252,7 +252,10 @@ def _policy_value(worker: Worker) -> PolicyValue:
 
 
 def _losing_lines(worker: Worker, outcome: TrainedNetwork, n_playout: int) -> int:
-    """Losing lines with the grader's search: of the network computed from its weights, or in doubt of the worker's network."""
+    """Count the losing lines with the grader's search.
+
+    The network is computed from its weights; if these are in doubt, the worker's network is used.
+    """
     try:
         agent = (
             searching_agent(_policy_value(worker), n_playout) if outcome.doubt else network_agent(outcome.weights, n_playout)
@@ -263,7 +266,7 @@ def _losing_lines(worker: Worker, outcome: TrainedNetwork, n_playout: int) -> in
 
 
 def _doubt(worker: Worker, beginning: dict[str, np.ndarray], weights: dict[str, np.ndarray], rng: Random) -> str:
-    """Why the weights may not come from training the handout's network from `beginning`; empty if there is no doubt."""
+    """Return why the weights may not come from training the handout's network from `beginning`; "" if there is no doubt."""
     boards = [board_at(random_position(rng, 3, 3, 3, rng.randrange(6))) for _ in range(8)]
     states = np.stack([board.current_state() for board in boards]).astype(np.float32)
     try:
@@ -271,7 +274,7 @@ def _doubt(worker: Worker, beginning: dict[str, np.ndarray], weights: dict[str, 
             raise ValueError("another size")
         log_probs, values = forward(weights, states)
     except (ValueError, RuntimeError):
-        return "the network has other layers than the handout's"
+        return "the network's layers are not those of the handout"
     probs, own_values = _policy_value(worker)(states)
     if max(np.abs(probs - np.exp(log_probs)).max(), np.abs(own_values.reshape(-1) - values.reshape(-1)).max()) > SAME_OUTPUTS:
         return "the network's outputs are not those that the handout's network has with its weights"
@@ -283,14 +286,14 @@ def _doubt(worker: Worker, beginning: dict[str, np.ndarray], weights: dict[str, 
 
 
 def correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Correlation of two arrays' entries, -1 to 1; 0 if one does not vary."""
+    """Return the correlation of the entries of two arrays, from -1 to 1; 0 if one array does not vary."""
     a, b = (np.asarray(x, dtype=float).reshape(-1) - np.mean(x, dtype=float) for x in (first, second))
     length = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / length if length > 0 else 0.0
 
 
 def expect_trained(trained: TrainedNetwork, share: float) -> None:
-    """If there are points to give: StudentFault for weights not learnt from the batches, CouldNotGrade for a doubt."""
+    """If there are points to give, raise StudentFault for weights not learnt from the batches, CouldNotGrade for a doubt."""
     if share <= 0:
         return
     if trained.doubt:
@@ -307,12 +310,12 @@ def expect_trained(trained: TrainedNetwork, share: float) -> None:
         raise StudentFault(
             f"train_step does not learn from the batches that it is given. Over {trained.watched} steps the weights moved with "
             f"a correlation of {trained.following:.2f} with what is particular in the targets; steps that minimise the loss "
-            f"have more than {FOLLOWING:g}. Such a training earns no points."
+            f"have more than {FOLLOWING:g}. Such training earns no points."
         )
 
 
 def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
-    """StudentFault if the student's own search does not follow a random network, as any search that uses it does."""
+    """Raise StudentFault unless the student's own search follows a random network, as any search that uses it does."""
     weights = random_weights(3, 3, BLOCK, rng.randrange(2**31))
     worker.call("net_create", width=3, height=3, block=BLOCK, weights=weights, by_file=False)
     positions = [random_position(rng, 3, 3, 3, rng.randrange(4)) for _ in range(12)]
@@ -333,7 +336,7 @@ def expect_obedience(worker: Worker, rng: Random, n_playout: int) -> None:
 
 @dataclass(frozen=True)
 class OwnPlay:
-    """The play of the student's search with a network: the lines that it loses, and its visits in every position."""
+    """How the student's search plays with a network: the lines that it loses, and its visits in every position."""
 
     result: ExactResult
     asked: dict[Line, dict[int, float]]
@@ -347,16 +350,16 @@ def play_own(worker: Worker, trained: TrainedNetwork, n_playout: int) -> OwnPlay
 
 
 def best_own_play(worker: Worker, trained: TrainedNetwork, n_playout: int) -> OwnPlay:
-    """As `play_own` with the best network; if that loses, also with the next ones of its training that lose no line.
+    """Run `play_own` with the best network; if it loses, try the next networks of the training run that lose no line.
 
-    Right searches differ a little: a network of few games may lose with one and not with another.
+    Correct searches differ a little: a network trained on few games may lose with one search and not with another.
     """
     played, attempt, tries = play_own(worker, trained, n_playout), trained.attempt, 0
     while played.result.losing_lines and trained.worst == 0 and attempt and not attempt.is_over and tries < MORE_TRIES:
         try:
             later = attempt.look(doubt=trained.doubt)
         except StudentFault:
-            break  # what was trained before counts
+            break  # the networks trained so far count
         if later.worst == 0:
             played = min(played, play_own(worker, later, n_playout), key=lambda each: each.result.losing_lines)
             tries += 1
@@ -364,7 +367,7 @@ def best_own_play(worker: Worker, trained: TrainedNetwork, n_playout: int) -> Ow
 
 
 def own_ways(weights: dict[str, np.ndarray], asked: dict[Line, dict[int, float]], n_playout: int) -> dict[Line, float]:
-    """Where a player's move is not that of a right search with its network: line -> share of visits that went elsewhere."""
+    """Return line -> share of visits that went elsewhere, where a correct search with the same network plays another move."""
     lines, evaluate = list(asked), remembered_evaluate(weights)
     expected = network_agent(weights, n_playout)(lines)
     found = {}
@@ -377,7 +380,7 @@ def own_ways(weights: dict[str, np.ndarray], asked: dict[Line, dict[int, float]]
 
 
 def remembered_evaluate(weights: dict[str, np.ndarray]) -> Callable[[Board], Evaluation]:
-    """An evaluator with the network of these weights, which computes each state once."""
+    """Return an evaluator by the network with these weights; it computes each state only once."""
 
     @cache
     def outputs(state: bytes) -> tuple[np.ndarray, float]:
@@ -393,20 +396,20 @@ def remembered_evaluate(weights: dict[str, np.ndarray]) -> Callable[[Board], Eva
 
 @pytest.mark.points("training.never_loses")
 def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
-    """The trained network, played by the grader's search.
+    """Test the trained network with the grader's search.
 
     Accepts:
         A network that refuses all handles but the two for testing, in self-play too (network-as-handed-out)
-        Self-play that returns the sharpened distribution of the draw (reference, training-first-moves-of-its-own)
+        Self-play that returns the sharpened distribution used for the draw (reference, training-first-moves-of-its-own)
         Self-play sharpened from the fifth move on, whatever first_n_moves says (training-first-moves-of-its-own)
-        Moves with priors as an iterator that can be read once, or as a list (reference, training-losses-apart)
+        Moves with priors as an iterator that can be read only once, or as a list (reference, training-losses-apart)
         Values as arrays or floats (network-as-handed-out, network-double-precision-outputs)
-        Losses returned as numbers of numpy or as tensors (network-mixed-precision, network-in-its-own-classes)
+        Losses returned as numpy numbers or as tensors (network-mixed-precision, network-in-its-own-classes)
         Weight decay in place of the L2 term (training-weight-decay-everywhere)
     """
     profile = run.profile.training
     ruling.expected = (
-        f"Within {profile.max_games} games of self-play (best of {profile.seeds} trainings), a network that loses no line "
+        f"Within {profile.max_games} games of self-play (best of {profile.seeds} training runs), a network that loses no line "
         f"of replies when the grader's search plays with it at {', '.join(map(str, profile.playouts))} playouts."
     )
     ruling.evidence.update(seed=trained.seed, curve=trained.curve, losing=trained.losing)
@@ -426,10 +429,10 @@ def test_never_loses(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
 
 @pytest.mark.points("training.own_search")
 def test_own_search(run: Run, worker: Worker, trained: TrainedNetwork, ruling: Ruling, rng: Random) -> None:
-    """The trained network, played by the student's own search.
+    """Test the trained network with the student's own search.
 
     Accepts:
-        Any of the searches that mcts_alphazero accepts (search-noise-at-every-expansion, search-follows-the-game)
+        Any search that the mcts_alphazero checks accept (search-noise-at-every-expansion, search-follows-the-game)
         Boards copied by copy.deepcopy, and the value read as an array (training-first-moves-of-its-own)
         A network that refuses all handles but the two for testing (network-as-handed-out)
     """

@@ -1,15 +1,15 @@
-"""A training whose batches are chosen, and whose steps are watched, from outside: does `train_step` learn from its targets
-(handout 5.3, 5.5)?
+"""A training run in which the grader chooses the batches and watches the steps, to see whether `train_step` learns from its
+targets (handout 5.3, 5.5).
 
-The student's code plays the games and takes the steps. The samples of each step are drawn here, and the weights come back
-after every step, so that their average, which is what counts, is computed here too.
+The student's code plays the games and takes the steps. The grader draws the samples of each step and gets the weights back
+after every step, so it also computes their average, which is what counts.
 
-To see whether a step follows its targets, look at a part of them that cannot be guessed. Equal states come up in many games,
-with different visits and different results. Subtract from each target the mean over its state: the remainder is noise that no
-solver can predict, and its mean over all samples of a state is 0. A step that ignores its targets is therefore uncorrelated
-with the gradient of the remainder, whatever else it learns; a step of any right optimiser is correlated with it. Momentum
-repeats earlier steps, so nine tenths of the step before are subtracted (Adam, Kingma & Ba 2015, with beta_1 = 0.9). Each
-weight is measured by the usual size of its own gradients, as in Adam.
+To see whether a step follows its targets, look at a part of them that cannot be guessed. The same state comes up in many
+games, with different visits and different results. Subtract from each target the mean over its state: the remainder is noise
+that no solver can predict, and its mean over all samples of a state is 0. A step that ignores its targets is therefore
+uncorrelated with the gradient of the remainder, whatever else it learns; a step of any correct optimiser is correlated with
+it. Momentum repeats earlier steps, so nine tenths of the previous step are subtracted (Adam, Kingma & Ba 2015, with
+beta_1 = 0.9). Each weight is measured in units of the usual size of its own gradients, as in Adam.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from grader.judge.trusted.network import gradients
 
 STEP_LIMIT_S = 600.0
 SIZE, POINTS, PLANES = 3, 9, 9
-# As train.py has them for 3x3.
+# The settings of train.py for 3x3.
 BUFFER_POSITIONS, BATCH_SIZE, UPDATES_PER_GAME = 5000, 64, 3
 LEARNING_RATE, GAME_BATCH_NUM = 1e-3, 2000
 AVERAGING = 0.98
 
 MOMENTUM = 0.9
-WATCHED_SHARE = 1 / 3  # of the steps, at random: a gradient takes about as long as a step
+WATCHED_SHARE = 1 / 3  # share of steps to watch, chosen at random, since a gradient takes about as long as a step
 USUAL = 0.9  # weight of the earlier squares in the running mean of a weight's squared gradients
 TURNS = Symmetries(SIZE, SIZE)
 
@@ -42,7 +42,7 @@ class GameSamples(NamedTuple):
     """The samples of one game of self-play.
 
     Attributes:
-        states: [N, 9, 3, 3], row 0 the top row.
+        states: [N, 9, 3, 3]; row 0 is the top row.
         probs: [N, 9] in order of moves.
         winners: [N] in {1, 0, -1}, for the side to move.
     """
@@ -53,7 +53,7 @@ class GameSamples(NamedTuple):
 
     @classmethod
     def from_reply(cls, reply: dict[str, np.ndarray]) -> GameSamples:
-        """Read a worker's reply; StudentFault for arrays of other shapes or values."""
+        """Read a worker's reply; raise StudentFault if an array has another shape or values that are not finite."""
         game = cls(**reply)
         count = len(game.states) if game.states.ndim else 0
         shapes = [array.shape for array in game]
@@ -64,7 +64,7 @@ class GameSamples(NamedTuple):
         return game
 
     def in_all_symmetries(self) -> GameSamples:
-        """Each sample in all eight symmetries."""
+        """Return each sample in all eight symmetries."""
         which = np.repeat(np.arange(TURNS.count), len(self.states))
         states, probs, winners = (np.concatenate([array] * TURNS.count) for array in self)
         return GameSamples(TURNS.turn_states(states, which), TURNS.turn_policies(probs, which), winners)
@@ -79,7 +79,7 @@ class Samples:
         self._winners = np.zeros(BUFFER_POSITIONS)
         self._state_numbers = np.zeros(BUFFER_POSITIONS, dtype=np.int64)
         self._numbers: dict[bytes, int] = {}
-        self._oldest = 0  # where the next sample goes once all places are taken
+        self._oldest = 0  # the place of the next sample once the buffer is full
 
     def __len__(self) -> int:
         return len(self._states)
@@ -97,13 +97,13 @@ class Samples:
             self._state_numbers[place] = number
 
     def draw(self, numbers: np.random.Generator) -> tuple[GameSamples, np.ndarray]:
-        """A batch, and the places of its samples."""
+        """Draw a batch; return it with the places of its samples."""
         drawn = numbers.choice(len(self), BATCH_SIZE, replace=False)
         states = np.stack([self._states[place] for place in drawn])
         return GameSamples(states, self._probs[drawn], self._winners[drawn].astype(np.float32)), drawn
 
     def remainders(self, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The targets of these samples minus the mean over their states: probs [N, 9], winners [N]."""
+        """Return the targets of these samples minus the means over their states: probs [N, 9], winners [N]."""
         states = self._state_numbers[: len(self)]
         probs, winners = self._probs[drawn].copy(), self._winners[drawn].copy()
         for number in np.unique(states[drawn]):
@@ -114,22 +114,22 @@ class Samples:
 
 
 class WatchedTraining:
-    """A training of the worker's network from given weights.
+    """A training run of the worker's network from given weights.
 
     Args:
-        worker: has started the training from `beginning`.
-        rng: draws the batches and the steps that are watched.
+        worker: the worker, which has started training from `beginning`.
+        rng: draws the batches and chooses the steps to watch.
 
     Attributes:
         average: the averaged weights.
-        watched: how many informative steps were watched so far.
+        watched: the number of informative steps watched so far.
     """
 
     def __init__(self, worker: Worker, beginning: dict[str, np.ndarray], rng: Random) -> None:
         self._worker = worker
         self._numbers = np.random.default_rng(rng.getrandbits(64))
         self._samples = Samples()
-        self._weights = [beginning]  # the latest, and those before them
+        self._weights = [beginning]  # the latest weights come last; up to three are kept
         self._games = 0
         self._usual: dict[str, np.ndarray] = {}
         self._agreement, self._strength = 0.0, 0.0
@@ -138,7 +138,7 @@ class WatchedTraining:
 
     @property
     def following(self) -> float:
-        """Mean correlation, -1 to 1, of the steps with the remainders of their targets, weighted by the remainders' size."""
+        """The mean correlation, -1 to 1, of steps with the remainders of their targets, weighted by the remainders' size."""
         return self._agreement / self._strength if self._strength > 0 else 0.0
 
     def learn(self, game: GameSamples) -> None:
@@ -177,7 +177,7 @@ class WatchedTraining:
         try:
             readable = read_sizes(before)[:2] == (SIZE, SIZE)
         except ValueError:
-            readable = False  # another network than the handout's, for which a person has to look in any case
+            readable = False  # this is not the handout's network, so a person has to look in any case
         probs, winners = self._samples.remainders(drawn)
         strength = float(np.abs(probs).sum(axis=1).mean() + np.abs(winners).mean())
         if not readable or strength == 0:
