@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from common.errors import UsageError
-from common.text import on_screen
+from common.harmless_text import on_screen
 from grader.errors import CouldNotGrade
 from grader.screen import complain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from common.text import on_screen
+from common.harmless_text import on_screen
 
 
 class Screen:

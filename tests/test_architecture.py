@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.confinement import start_worker
+from grader.confinement import worker_entry
 
 ROOT = Path(__file__).resolve().parents[1]
 AWAY = {"build", "results", "tmp", "model"}  # what is made here
@@ -248,7 +248,7 @@ def test_no_module_imports_a_program():
 
 
 def test_what_runs_inside_the_sandbox_imports_nothing_of_the_grader():
-    worker = [f"grader/confinement/{name}" for name in start_worker.SHOWN]
+    worker = [f"grader/confinement/{name}" for name in worker_entry.SHOWN]
     # Before the sandbox is closed nothing but numpy is loaded; the student's own modules are loaded by name, after it.
     at_once = {package for _, package in arrows(worker, at_import=True)}
     assert at_once <= STANDARD | {"numpy", "grader"}

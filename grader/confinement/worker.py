@@ -1,6 +1,6 @@
 """The process that runs a student's Python: it reads one request per line and replies with plain values.
 
-`grader.confinement.worker_client` starts it inside the sandbox as `python -I start_worker.py WORKSPACE`. It writes HELLO once,
+`grader.confinement.worker_client` starts it inside the sandbox as `python -I worker_entry.py WORKSPACE`. It writes HELLO once,
 before any of the student's code is loaded. A request is one JSON line `{"nonce", "seed", "op", "args"}`; the seed is for the
 random generators that the student's code uses. The reply is `{"nonce", "value"}` or `{"nonce", "fault"}`, with values encoded
 as in `grader.confinement.plain`. The descriptors of the exchange are moved first, so whatever the student prints goes to
@@ -151,10 +151,8 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
 
 
 def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
-    """Return the root that gained the most visits; a root kept from an earlier search may have as many in total.
-
-    Among equals, return the latest, since an earlier root gains the same visits if the new root was not cut off from it.
-    """
+    """Return the root that gained the most visits, the latest among equals: an old root that the new one was not cut off from
+    gains the same. A root kept from an earlier search may have as many in total."""
     return max(reversed(roots), key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
 
 
@@ -180,10 +178,7 @@ def make_player(
 
 
 def plain_probs(value: Any) -> np.ndarray | None:
-    """Return the second value of get_action as a flat array, or None if it is not an array of numbers.
-
-    Pure MCTS may return anything there.
-    """
+    """Return the second value of get_action as a flat array; None if it is not one, as pure MCTS may return anything there."""
     if value is None:
         return None
     try:

@@ -29,15 +29,15 @@ from typing import Any
 
 from arena.engine.process import Descendants, signal_name
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
-from common.text import on_screen
+from common.harmless_text import on_screen
 from grader.confinement.plain import decode, encode
 from grader.confinement.replies import FAULT, REPLIES
 from grader.confinement.sandbox import ProcessLimits, Sandbox
-from grader.confinement.start_worker import SHOWN
 from grader.confinement.worker import HELLO
+from grader.confinement.worker_entry import SHOWN
 from grader.errors import CouldNotGrade, StudentFault
 
-WORKER = Path(__file__).with_name("start_worker.py")
+WORKER = Path(__file__).with_name("worker_entry.py")
 START_LIMIT_S = 60.0
 BUSY_REPEATS = 1  # how often to repeat a request if the machine was too busy; each attempt takes very long
 MAX_REPLY_BYTES = 128 << 20

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UsageError
-from common.text import on_screen
+from common.harmless_text import on_screen
 from grader.assignment import Assignment, load_assignment
 from grader.instructor.gradebook_entries import (
     GradebookEntry,

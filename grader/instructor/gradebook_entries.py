@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.errors import UsageError
-from common.text import on_screen
+from common.harmless_text import on_screen
 from grader.assignment import Assignment
 from grader.pipeline.results import COULD_NOT_GRADE, PASSED, RESULTS, RUN, Verdict, read_results
 from grader.pipeline.run_folder import REFUSAL_FILE

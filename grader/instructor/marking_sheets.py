@@ -1,7 +1,7 @@
 """The notebooks of `autograded/`, where formgrader and feedback look for them.
 
 Each student gets a marking sheet with the program's report beside it. A student's own notebook is never overwritten; it is
-made harmless (`grader.instructor.harmless`).
+made harmless (`grader.instructor.harmless_notebook`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.files import write_whole
-from common.text import on_screen
+from common.harmless_text import on_screen
 from grader.assignment import Assignment
 from grader.instructor.gradebook_entries import GradebookEntry, Student
 from grader.instructor.notebook import (
@@ -75,7 +75,7 @@ def make_harmless(path: Path) -> int:
     """
     nbformat = require_nbformat()
     try:
-        from grader.instructor.harmless import harmless_notebook
+        from grader.instructor.harmless_notebook import harmless_notebook
     except ImportError as error:
         raise UsageError(f"{error.name} is needed for students' notebooks and is not installed: {INSTALL}") from error
     try:

@@ -18,8 +18,8 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 from traitlets import Bool
 
-from common.text import csv_cell
-from grader.instructor.harmless import harmless_notebook
+from common.harmless_text import csv_cell
+from grader.instructor.harmless_notebook import harmless_notebook
 
 MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/"
 SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)

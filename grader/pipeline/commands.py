@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from common.text import on_screen
+from common.harmless_text import on_screen
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
 from grader.pipeline.class_grading import grade_class

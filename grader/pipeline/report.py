@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from common.files import write_whole
-from common.text import on_screen
+from common.harmless_text import on_screen
 from grader.pipeline.results import Results
 
 TEMPLATES = Path(__file__).with_name("templates")

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from common.errors import UsageError
-from common.text import on_screen
+from common.harmless_text import on_screen
 from grader.assignment import ROOT, Assignment, load_assignment
 from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline.archive import write_archive

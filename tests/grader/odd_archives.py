@@ -18,7 +18,7 @@ from typing import Any
 from packing import tar_entry, write_packed
 
 from common.errors import UsageError
-from common.text import on_screen
+from common.harmless_text import on_screen
 from grader.assignment import ROOT, load_assignment
 from grader.pipeline.archive import MAX_ENTRIES
 from grader.pipeline.submission import absent_parts, read_submission

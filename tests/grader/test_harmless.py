@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 nbformat = pytest.importorskip("nbformat")
-harmless = pytest.importorskip("grader.instructor.harmless", reason="nbconvert or nh3 is not installed")
+harmless = pytest.importorskip("grader.instructor.harmless_notebook", reason="nbconvert or nh3 is not installed")
 
 from nbconvert.filters.markdown_mistune import markdown2html_mistune as markdown2html  # noqa: E402
 

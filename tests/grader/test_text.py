@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.text import FORMULA, csv_cell, on_screen
+from common.harmless_text import FORMULA, csv_cell, on_screen
 from grader.__main__ import main
 
 

@@ -6,7 +6,7 @@ import types
 from pathlib import Path
 
 MODULES = ("plain", "worker")  # each module comes after those that it imports
-SHOWN = ("start_worker.py", *(f"{name}.py" for name in MODULES))
+SHOWN = ("worker_entry.py", *(f"{name}.py" for name in MODULES))
 
 
 def load_file(name: str) -> types.ModuleType:
