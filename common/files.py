@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
-    """The path of a new file that replaces `path` at the end of the block; if the block fails, `path` is unchanged.
+    """Yield the path of a new file that replaces `path` at the end of the block; if the block fails, `path` is unchanged.
 
     Args:
         durable: whether to flush the content to disk before the replacement, so that it survives a power cut.

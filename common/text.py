@@ -1,16 +1,16 @@
-"""Untrusted text made harmless: on a screen, and in a cell of a CSV file.
+"""Make untrusted text harmless on a screen or in a cell of a CSV file.
 
 Names of archives and files, messages of programs and names from a roster come from students.
 """
 
 from __future__ import annotations
 
-# Characters with which a formula begins in a spreadsheet, also in full width (OWASP, "CSV Injection").
+# Characters with which a spreadsheet formula may begin, including their full-width forms (OWASP, "CSV Injection").
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
 
 def on_screen(text: str, keep: str = "") -> str:
-    """The text as one line, without characters that a terminal obeys or that reverse the direction of writing.
+    """Return the text as one line, without characters that a terminal acts on or that reverse the direction of writing.
 
     Args:
         keep: control characters to keep, such as a newline.
@@ -19,7 +19,7 @@ def on_screen(text: str, keep: str = "") -> str:
 
 
 def csv_cell(value: object) -> str:
-    """The value as text for `csv.writer`; text that a spreadsheet would compute gets an apostrophe in front."""
+    """Return the value as text for `csv.writer`; text that a spreadsheet would evaluate gets an apostrophe in front."""
     if value is None or isinstance(value, (int, float)):
         return "" if value is None else str(value)
     text = on_screen(str(value))

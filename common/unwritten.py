@@ -1,4 +1,4 @@
-"""Which file the student should write next; train.py and human_play.py say so when they are started too early."""
+"""Find the file that the student should write next; train.py and human_play.py name it when they are started too early."""
 
 import os
 import re
@@ -9,10 +9,10 @@ REMINDER = re.compile(r'raise NotImplementedError\("[^":]+: (?P<method>[^":]+): 
 
 
 def first_unwritten(error):
-    """One sentence, without the full stop, about the first stub in the handout's order that is not filled in.
+    """Return one sentence, without the full stop, about the first stub in the handout's order that is not filled in.
 
     Args:
-        error: the NotImplementedError that a stub raised, of this file or of a later one.
+        error: the NotImplementedError that was raised by that stub or a later one.
     """
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for path in STUBS_IN_ORDER:

@@ -1,6 +1,6 @@
-"""Weights of the policy-value network: their names and shapes, and files of them (interface section 6).
+"""Weights of the policy-value network: their names, their shapes, and the files that hold them (interface section 6).
 
-Board size and block count are read from the shapes. torch, slow to load, is imported only where a file is read.
+Board size and block count are read from the shapes. torch is slow to load, so it is imported only where a file is read.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Network = TypeVar("Network")
 
 
 class WeightsError(ValueError):
-    """A file does not hold weights of this network for this board; the sentence says what was expected and what came."""
+    """A file does not hold weights of this network for this board; the message says what was expected and what came."""
 
 
 def expected_layout(width: int, height: int, block: int) -> dict[str, tuple[int, ...]]:
-    """Key -> shape of a state_dict for a board of this size and this number of residual blocks."""
+    """Return key -> shape of a state_dict for a board of this size and this number of residual blocks."""
     area, points = (height + 4) * (width + 4), width * height
 
     def conv(name: str, out: int, into: int, size: int) -> dict[str, tuple[int, ...]]:
@@ -50,10 +50,10 @@ def expected_layout(width: int, height: int, block: int) -> dict[str, tuple[int,
 
 
 def read_sizes(weights: StateDict, width: int | None = None, height: int | None = None) -> tuple[int, int, int]:
-    """(width, height, number of residual blocks), derived from the shapes.
+    """Return (width, height, number of residual blocks), derived from the shapes.
 
     Raises:
-        ValueError: a layer is missing, or no such board has these shapes.
+        ValueError: a layer is missing, or no such board leads to these shapes.
     """
     try:
         points, area = weights["dense_layer_1.weight"].shape[0], weights["dense_layer_2.weight"].shape[1]
@@ -116,12 +116,12 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
         if value.dtype.kind not in "fiub":
             raise ValueError(f"expected real numbers in {path}; {key} holds {value.dtype}")
         if not np.isfinite(value).all():
-            raise ValueError(f"expected finite weights in {path}; {key} holds others")
+            raise ValueError(f"expected finite weights in {path}; {key} holds NaN or infinity")
     return weights
 
 
 def _state_dict(path: Path) -> dict[str, Any]:
-    """The tensors of a file; a ValueError says why they cannot be read."""
+    """Return the tensors of a file; if they cannot be read, raise a ValueError that says why."""
     import torch
 
     most = f"{MAX_WEIGHTS_BYTES >> 20} MiB"
@@ -140,7 +140,7 @@ def _state_dict(path: Path) -> dict[str, Any]:
 
 
 def without_idle_blocks(weights: StateDict) -> dict[str, Any]:
-    """The weights without the residual blocks that change nothing; the other blocks are renumbered.
+    """Return the weights without the residual blocks that change nothing; the other blocks are renumbered.
 
     A block whose last batch norm has scale 0 and shift 0 adds nothing, and its relu leaves the input unchanged, because that
     has already passed through the relu of the block before. The first block always stays, because its input has not.
@@ -167,7 +167,7 @@ def without_idle_blocks(weights: StateDict) -> dict[str, Any]:
 
 
 def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[str], width: int, height: int) -> Network:
-    """A network for this board with these weights, without residual blocks that change nothing.
+    """Return a network for this board with these weights, without residual blocks that change nothing.
 
     Args:
         make: the student's PolicyValueNet: (width, height, blocks) -> network with its module in the attribute `model`.
@@ -184,7 +184,7 @@ def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[
     try:
         network: Any = make(width, height, read_sizes(fewer)[2])
         network.model.load_state_dict(fewer)
-    except NotImplementedError:  # also a RuntimeError, but it already explains itself
+    except NotImplementedError:  # also a RuntimeError, but its message already explains itself
         raise
     except (KeyError, RuntimeError) as error:
         raise WeightsError(f"expected weights of this network in {path}: {str(error).splitlines()[-1].strip()}") from error

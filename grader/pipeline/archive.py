@@ -195,7 +195,7 @@ def read_member(member: Member, name: str) -> bytes:
         content = member.source.read(member)
     if len(content) != member.size:
         raise UsageError(
-            f"{name} should have {member.size} bytes and has another length: it is damaged, or changed while it was read"
+            f"{name} should have {member.size} bytes but has a different length: it is damaged, or changed while it was read"
         )
     return content
 

@@ -137,7 +137,7 @@ def _open_the_only_archive(name: str, entries: Entries, opened: ExitStack, assig
     entries.files |= {f"{folder}/{path}": member for path, member in inside.files.items()}
     entries.twins += [(f"{folder}/{path}", member) for path, member in inside.twins]
     entries.refused |= {f"{folder}/{path}": reason for path, reason in inside.refused.items()}
-    return [f"All that was handed in lay in {inner}, an archive inside."]
+    return [f"Everything that was handed in was found in {inner}, an inner archive."]
 
 
 class _Selection:
@@ -201,7 +201,7 @@ class _Selection:
 
     def require_room(self, members: Iterable[Member]) -> None:
         if sum(member.size for member in members) > MAX_TOTAL_BYTES:
-            raise UsageError(f"{self.name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB together")
+            raise UsageError(f"{self.name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB in total")
 
     def drop_doubles(self, files: dict[str, bytes], paths: Mapping[str, str]) -> list[tuple[str, str]]:
         """Remove files whose names differ only in case; raise a UsageError if their contents differ."""
@@ -211,11 +211,11 @@ class _Selection:
             first = spelled.setdefault(relative.casefold(), relative)
             if files[first] != files[relative]:
                 raise UsageError(
-                    f"{self.name}: {paths[first]} and {paths[relative]} are one file where case does not count, with different "
+                    f"{self.name}: {paths[first]} and {paths[relative]} are the same file if case is ignored, but have different "
                     "contents: rename one of them"
                 )
             if first != relative:
-                found.append((relative, f"the same name as {first} where case does not count"))
+                found.append((relative, f"the same name as {first} if case is ignored"))
                 del files[relative]
         return found
 
@@ -245,9 +245,9 @@ class _Selection:
             if path in collected:
                 continue
             if matches(relative, assignment.protected):
-                ignored.append((relative, "handed out: the framework's own is used"))
+                ignored.append((relative, "handed out: the framework's copy is used"))
             elif matches(relative, assignment.framework):
-                ignored.append((relative, "part of the framework: the clean one is used"))
+                ignored.append((relative, "part of the framework: the clean copy is used"))
             elif matches(folded, patterns) or (
                 not self.at_the_top  # in a working folder, the other folders hold handed-out or generated files
                 and matches(folded.rpartition("/")[2], names)

@@ -229,7 +229,7 @@ ODD_WEIGHTS = {
     "another network": ({"fc.weight": np.zeros((2, 2), np.float32)}, "expected the layers of the policy-value network"),
     "a layer missing": ({k: v for k, v in WEIGHTS.items() if k != "bn_1.bias"}, "bn_1.bias is missing"),
     "a layer misshaped": ({**WEIGHTS, "bn_1.bias": np.zeros(3, np.float32)}, "expected bn_1.bias of shape (2,); it has (3,)"),
-    "not a number": ({**WEIGHTS, "bn_1.bias": np.full(2, np.nan, np.float32)}, "bn_1.bias holds others"),
+    "not a number": ({**WEIGHTS, "bn_1.bias": np.full(2, np.nan, np.float32)}, "bn_1.bias holds NaN or infinity"),
     "complex": ({**WEIGHTS, "bn_1.bias": np.zeros(2, np.complex64)}, "bn_1.bias holds complex64"),
     "a terabyte out of nothing": ({"a": torch.zeros(1).expand(1 << 38)}, "its tensors are larger than 256 MiB"),
     "overflow": ({k: v * np.float32(1e30) if v.dtype == np.float32 else v for k, v in WEIGHTS.items()}, "expected finite"),
