@@ -23,7 +23,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from grader.instructor.notebook import CELL_ID, KERNEL, REPORT_NAME
 
-# mistune took 15 s of CPU time for the worst 40 000 characters that we tried. Longer text is shown as it was typed.
+# mistune took 15 s of CPU time for the worst 40 000 characters that were tried. Longer text is shown as it was typed.
 MAX_RENDERED, MAX_RENDERED_IN_ALL = 40_000, 200_000
 MAX_CELLS = 1000
 MAX_DEPTH = 100  # limit for nested elements, because programs that read the page afterwards are recursive

@@ -1,4 +1,4 @@
-"""The folder of a graded run: who may write to it, whether the run is finished, and what is kept of earlier runs.
+"""The folder of a graded run: who may write to it, whether the run is finished, and what is kept from earlier runs.
 
 `grader.pipeline.order.Identity` tells runs apart. An unfinished run is continued. A finished run is never deleted: when
 another run takes its place, it is kept in `earlier/1`, `earlier/2`, ...

@@ -211,8 +211,8 @@ class _Selection:
             first = spelled.setdefault(relative.casefold(), relative)
             if files[first] != files[relative]:
                 raise UsageError(
-                    f"{self.name}: {paths[first]} and {paths[relative]} are the same file if case is ignored, but have different "
-                    "contents: rename one of them"
+                    f"{self.name}: {paths[first]} and {paths[relative]} are the same file if case is ignored, but have "
+                    "different contents: rename one of them"
                 )
             if first != relative:
                 found.append((relative, f"the same name as {first} if case is ignored"))
