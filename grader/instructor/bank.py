@@ -1,8 +1,8 @@
 """The bank of a student's kit: cases that the checks may draw, with the results of the grader's search and network.
 
 `grader.judge.support.oracle.Bank` reads it. It holds seeds and results, but no code that computes a result. For some families
-it also holds the results of searches with a typical slip, so that a check can name the slip. Where these would be expensive,
-a check can only report the difference.
+it also holds the results of searches with a typical slip, so that a check can name the slip. Where such searches would be
+expensive, a check can only report the difference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from grader.judge.support.searches import SEARCHES
 from grader.judge.trusted.answers import answers_of
 
 CASES = 96
-"""The number of cases in each family by default."""
+"""The default number of cases in each family."""
 FAMILIES: dict[str, Callable[[Random], Any]] = {
     **SEARCHES,
     **OUTPUTS,
@@ -38,7 +38,7 @@ BankRow = tuple[int, dict[str, np.ndarray]]
 
 
 def make_bank(seed: int, cases: int = CASES, jobs: int = 1) -> bytes:
-    """The content of the bank's file; on one machine, the same seed gives the same bytes.
+    """Return the content of the bank's file; on one machine, the same seed gives the same bytes.
 
     Args:
         cases: number of cases in each family.
@@ -55,11 +55,11 @@ def make_bank(seed: int, cases: int = CASES, jobs: int = 1) -> bytes:
 
 
 def _all_rows(seed: int, cases: int, jobs: int) -> list[list[BankRow]]:
-    """The rows of each family, in the order of FAMILIES."""
+    """Return the rows of each family, in the order of FAMILIES."""
     work = partial(_family, seed=seed, cases=cases)
     if jobs == 1:
         return [work(family) for family in FAMILIES]
-    # A forked process would inherit torch's locks in whatever state they are.
+    # A forked process would inherit torch's locks in whatever state they are in.
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         return list(pool.map(work, FAMILIES))
 
@@ -80,6 +80,6 @@ def _rows(family: str, rng: Random) -> Iterator[BankRow]:
 
 
 def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
-    """[cases, ...]; the visits of boards smaller than the largest of the family are padded with zeros."""
+    """Stack the arrays to [cases, ...]; pad the visits of boards smaller than the largest of the family with zeros."""
     widest = max(array.shape[-1] for array in arrays)
     return np.stack([np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, widest - array.shape[-1])]) for array in arrays])

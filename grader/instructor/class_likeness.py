@@ -1,7 +1,7 @@
 """`python -m grader likeness SUBMISSION...`: list submissions of a class that are nearly the same, for a person to look at.
 
 For each pair, the engines are compared, and so is the Python code. Code from the stubs and the rest of the kit is left out,
-because every student has it. A share refers to the shorter of the two, so that added code hides nothing.
+because every student has it. A share is relative to the shorter of the two, so that added code hides nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SimilarPair:
 
 
 def part_fingerprints(submission: Submission, given: Fingerprints) -> dict[str, Fingerprints]:
-    """Part -> fingerprints, without those of the code that everyone was given."""
+    """Return part -> fingerprints, without those of the code that everyone was given."""
     files: dict[str, list[Fingerprints]] = {ENGINE: [], PYTHON: []}
     for path, content in submission.files.items():
         if is_source(path):
@@ -49,7 +49,7 @@ def part_fingerprints(submission: Submission, given: Fingerprints) -> dict[str, 
 
 
 def similar_pairs(parts: dict[str, dict[str, Fingerprints]], least: float) -> list[SimilarPair]:
-    """The pairs with at least that share in common, largest share first.
+    """Return the pairs with at least that share in common, largest share first.
 
     Args:
         parts: submission -> part -> fingerprints.
@@ -68,10 +68,10 @@ def similar_pairs(parts: dict[str, dict[str, Fingerprints]], least: float) -> li
 
 
 def main(paths: Sequence[Path], out: Path | None, announce: Announce, root: Path = ROOT) -> int:
-    """List the pairs; 1 if there is any, else 0.
+    """List the pairs; return 1 if there are any, else 0.
 
     Args:
-        out: JSON file for the same list.
+        out: JSON file to which the same list is written.
 
     Raises:
         UsageError: fewer than two submissions can be read, or `out` cannot be written.

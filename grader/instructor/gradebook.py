@@ -1,6 +1,6 @@
-"""results.json -> nbgrader's gradebook, so that formgrader, feedback and export know the program points.
+"""Enter results.json into nbgrader's gradebook, so that formgrader, feedback and export know the program points.
 
-No code of a student runs here. A check's points become the `auto_score` of its cell, and its reason the cell's
+No student code runs here. A check's points become the `auto_score` of its cell, and its reason the cell's
 `auto_comment`. A mark given by a person (`manual_score`, `manual_comment`) is never touched and overrides both. Each student
 also gets a marking sheet (`grader.instructor.marking_sheets`).
 """
@@ -33,7 +33,7 @@ from grader.instructor.notebook import INSTALL, NOTEBOOK, READ, Cell, check_cell
 
 @contextmanager
 def open_gradebook(url: str) -> Any:
-    """nbgrader's gradebook at this URL.
+    """Return nbgrader's gradebook at this URL.
 
     Raises:
         UsageError: nbgrader is not installed, or the database cannot be used (this may also happen inside the with block).
@@ -103,7 +103,7 @@ def write_entry(
         if grade.name not in graded:
             continue
         check = checks.get(grade.name)
-        # Only a person gives marks: such a cell has no automatic score, not even nbgrader's 0 for an untouched answer.
+        # Only a person gives a mark, so its cell has no automatic score, not even nbgrader's 0 for an untouched answer.
         grade.auto_score = check.points if check else None
         if grade.manual_score is None:
             grade.needs_manual_grade = grade.auto_score is None
@@ -116,7 +116,7 @@ def write_entry(
 
 
 def main(paths: Sequence[Path], course: Path, *, db: str | None, students: Path | None) -> int:
-    """Enter all results that can be entered. Each of the others gets a sentence on stderr, and the exit code is then 2."""
+    """Enter all results that can be entered. Report anything that could not be done on stderr and return 2; else return 0."""
     assignment = load_assignment()
     cells = course_cells(assignment, load_rubric(assignment, course))
     roster = read_roster(students) if students else None
@@ -180,7 +180,7 @@ def _student_of(entry: GradebookEntry, roster: tuple[Student, ...] | None, path:
 
 
 def _without_result(roster: Sequence[Student], entered: Sequence[str], unread: Sequence[str]) -> Iterator[str]:
-    """One line for the students whose results cannot be read, and one for those who have none."""
+    """Yield one line for the students whose results cannot be read, and one for the students without results."""
     rest = [student for student in roster if student.id not in entered]
     kinds = {
         "have a result that cannot be read": [student for student in rest if student.submission in unread],

@@ -57,9 +57,9 @@ class GradebookEntry:
 
 
 def find_results(paths: Sequence[Path]) -> list[Path]:
-    """The results.json files that the paths stand for.
+    """Return the results.json files that the paths stand for.
 
-    Unfinished runs and refused archives are listed too: reading one raises the sentence that says so.
+    Unfinished runs and refused archives are listed too: reading one raises an error that says so.
 
     Args:
         paths: each a results.json, the folder of one, or a folder of such folders.
@@ -109,7 +109,7 @@ def read_entry(path: Path, assignment: Assignment) -> GradebookEntry:
 
 
 def refusal_of(folder: Path) -> str:
-    """Why the latest archive of this name was refused; empty if it was not."""
+    """Return why the latest archive of this name was refused, or an empty string if it was not."""
     try:
         return " ".join((folder / REFUSAL_FILE).read_text(encoding="utf-8", errors="replace").split())
     except OSError:
@@ -128,7 +128,7 @@ def _check_entry(verdict: Verdict) -> CheckEntry:
 
 
 def as_comment(text: str) -> str:
-    """The text as an indented block, which nbgrader's Markdown shows literally: it may quote output of a student's program."""
+    """Return the text as an indented block, which Markdown shows literally, because it may quote a student's program."""
     clean = on_screen(text, keep="\n")[:COMMENT_LIMIT]
     lines = [part for line in clean.split("\n") for part in textwrap.wrap(line, COMMENT_WIDTH)]
     return "\n".join(f"    {line}" for line in lines)
@@ -168,7 +168,7 @@ def read_roster(path: Path) -> tuple[Student, ...]:
 
 
 def require_student_id(student_id: str, where: str) -> None:
-    """UsageError for an id that is unsafe: nbgrader names a folder after it, and formgrader shows it as HTML."""
+    """Raise a UsageError if an id is unsafe: nbgrader names a folder after it, and formgrader shows it as HTML."""
     plain = student_id.isprintable() and student_id == student_id.strip() and len(student_id.encode()) <= 128
     if not student_id or not plain or student_id.startswith(".") or any(c in student_id for c in '/\\*?[]{}"<>'):
         raise UsageError(f"{where}: expected a student id that can name a folder and holds no HTML; got {student_id!r}")

@@ -23,24 +23,24 @@ REFERENCE = re.compile(rf"handout(?: sections?)? ({NUMBER}(?:(?:, | and ){NUMBER
 
 
 def headings(text: str) -> dict[str, str]:
-    """Number -> title of every numbered heading."""
+    """Return number -> title for every numbered heading."""
     return {number: title.strip() for number, title in HEADING.findall(text)}
 
 
 def points_table(assignment: Assignment, titles: dict[str, str]) -> str:
-    """One row for each check and mark, a heading row with its sum for each chapter, and the total."""
+    """Return the table: a row for each check and mark, a heading row with the sum for each chapter, and the total."""
     items = [*assignment.checks, *assignment.marks]
     rows = ["| Section | Check | What is asked | Points |", "|---|---|---|---|"]
     for chapter, group in groupby(items, key=lambda item: item.handout.split(".")[0]):
         members = list(group)
         rows.append(f"| **{chapter}** | | **{titles.get(chapter, '')}** | **{sum(m.points for m in members):g}** |")
         rows += [f"| {m.handout} | `{m.id}` | {m.title.replace('|', chr(92) + '|')} | {m.points:g} |" for m in members]
-    rows.append(f"| | | **Together** | **{sum(item.points for item in items):g}** |")
+    rows.append(f"| | | **Total** | **{sum(item.points for item in items):g}** |")
     return "\n".join(rows)
 
 
 def render(text: str, assignment: Assignment) -> str:
-    """The handout with the table that the assignment gives.
+    """Return the handout with the table that the assignment gives.
 
     Raises:
         UsageError: the text does not hold the two markers once each, in order.
@@ -53,7 +53,7 @@ def render(text: str, assignment: Assignment) -> str:
 
 
 def missing_sections(text: str, assignment: Assignment, root: Path = ROOT) -> list[str]:
-    """`section (who refers to it)` for each section that is referred to but is not a heading of the handout."""
+    """Return `section (who refers to it)` for each section that is referred to but is not a heading of the handout."""
     named = [(item.handout, item.id) for item in (*assignment.checks, *assignment.marks)]
     for name in dict.fromkeys([*assignment.stubs, *framework_files(assignment, root)]):
         if name.endswith((".py", ".cpp", ".h")) and (root / name).is_file():

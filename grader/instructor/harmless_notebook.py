@@ -26,7 +26,7 @@ from grader.instructor.notebook import CELL_ID, KERNEL, REPORT_NAME
 # mistune took 15 s of CPU time for the worst 40 000 characters that were tried. Longer text is shown as it was typed.
 MAX_RENDERED, MAX_RENDERED_IN_ALL = 40_000, 200_000
 MAX_CELLS = 1000
-MAX_DEPTH = 100  # of nested elements: programs that read the page afterwards are recursive
+MAX_DEPTH = 100  # limit for nested elements, because programs that read the page afterwards are recursive
 MAX_TARGET = 2000
 
 BLOCKS = "blockquote center dd details div dl dt figcaption figure h1 h2 h3 h4 h5 h6 hr li ol p pre summary ul"
@@ -40,7 +40,7 @@ ATTRIBUTES = {
     **{tag: {"align"} for tag in ("div", "p")},
     "ol": {"start"},
 }
-# A host needs a dot and has no port, user or number. No link may lead to a server on the marker's machine: merely visiting
+# A host must have a dot, and no port, user or number. No link may lead to a server on the marker's machine: merely visiting
 # nbgrader's /formgrader/?path=FOLDER runs that folder's configuration.
 TARGET = re.compile(
     rf"https?://(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]+(?:[/?#]\S*)?|mailto:[^\s:/]+|{re.escape(REPORT_NAME)}",
@@ -119,12 +119,12 @@ class Writer(HTMLParser):
 
 
 def coded(text: str) -> str:
-    """The text with references for all characters that a parser acts on; control characters become spaces."""
+    """Return the text with references for all characters that a parser acts on; control characters become spaces."""
     return ACTIVE.sub(lambda match: f"&#{ord(match[0])};", CONTROL.sub(" ", text))
 
 
 def picture(data: object) -> str | None:
-    """A data URL for the base64 text of a PNG, JPEG, GIF or WebP file, by its first bytes; None for anything else."""
+    """Return a data URL for base64 text if its first bytes are those of a PNG, JPEG, GIF or WebP file; else None."""
     text = "".join(data) if isinstance(data, list) and all(isinstance(line, str) for line in data) else data
     if not isinstance(text, str):
         return None
@@ -139,7 +139,7 @@ def picture(data: object) -> str | None:
 
 
 def harmless_markdown(text: str, pictures: dict[str, str]) -> tuple[str, int]:
-    """One block of HTML for a cell's Markdown, and how many links and pictures were removed.
+    """Return one block of HTML for a cell's Markdown, and the number of links and pictures removed.
 
     Args:
         pictures: data URLs of the pictures that `attachment:NAME` names.
@@ -182,12 +182,12 @@ def harmless_markdown(text: str, pictures: dict[str, str]) -> tuple[str, int]:
 
 
 def literal(text: str, heading: str = "") -> str:
-    """One block of HTML that shows the text as it was typed."""
+    """Return one block of HTML that shows the text as it was typed."""
     return f"<article>{f'<p><em>{coded(heading)}</em></p>' if heading else ''}<pre>{coded(text)}</pre></article>"
 
 
 def harmless_notebook(notebook: Any) -> tuple[Any, int]:
-    """The notebook as Markdown cells of harmless text, and how many links and pictures were removed.
+    """Return the notebook as Markdown cells of harmless text, and the number of links and pictures removed.
 
     Outputs are removed, and so is all metadata except what nbgrader needs to recognise a cell.
     """
@@ -211,14 +211,14 @@ def harmless_notebook(notebook: Any) -> tuple[Any, int]:
 
 
 def _attached(attachments: object) -> dict[str, str]:
-    """Data URLs of a cell's attachments that are pictures."""
+    """Return the data URLs of a cell's attachments that are pictures."""
     bundles: Iterable[tuple[Any, Any]] = attachments.items() if isinstance(attachments, dict) else ()
     found = ((name, next(filter(None, map(picture, bundle.values())), None)) for name, bundle in bundles)
     return {name: url for name, url in found if url}
 
 
 def _metadata(metadata: Any) -> dict[str, Any]:
-    """The metadata that nbgrader keeps with a cell, if it is well-formed: a template writes it into the page unchanged."""
+    """Return nbgrader's metadata of a cell if it is well-formed: a template writes it into the page unchanged."""
     given = metadata.get("nbgrader")
     if not isinstance(given, dict) or not CELL_ID.fullmatch(str(given.get("grade_id", ""))):
         return {}

@@ -29,7 +29,7 @@ from grader.instructor.notebook import (
 from grader.pipeline.kept_reports import REPORTS, copy_reports
 from grader.pipeline.results import MALFORMED
 
-SHEET = "grader_marking_sheet"  # key in the metadata of a sheet written here, which tells it from a student's own notebook
+SHEET = "grader_marking_sheet"  # key in the metadata of a sheet written here, which distinguishes it from a student's notebook
 MAX_NOTEBOOK_BYTES = 64 << 20
 
 
@@ -68,7 +68,7 @@ def make_harmless(path: Path) -> int:
     """Rewrite a notebook of `autograded/` so that a marker can read all of it and nothing in it is active.
 
     Returns:
-        How many links and pictures were removed.
+        The number of links and pictures removed.
 
     Raises:
         UsageError: the file is not a notebook, or a package that makes it harmless is not installed.
@@ -101,5 +101,5 @@ def _is_sheet(path: Path) -> bool:
 
 
 def _literal(name: str) -> str:
-    """A student's text inside a line of Markdown, as a code span that no character in it can end."""
+    """Return a student's text for a line of Markdown, as a code span that no character in the text can end."""
     return "`" + on_screen(name).replace("`", "'") + "`"

@@ -44,7 +44,7 @@ class HarmlessNotebook(Preprocessor):
 
 @jinja2.pass_environment
 def with_policy(environment: jinja2.Environment, header: str, resources: dict[str, Any]) -> str:
-    """The page's header with a policy that lets the browser run only the scripts of nbgrader's template.
+    """Return the page's header with a policy that lets the browser run only the scripts of nbgrader's template.
 
     The inline scripts are allowed by their digests. A `javascript:` link, an event handler or a script from a notebook or a
     name is therefore refused, even if it was not removed.
@@ -77,7 +77,7 @@ def with_policy(environment: jinja2.Environment, header: str, resources: dict[st
 
 
 class MarksExport(ExportPlugin):
-    """nbgrader's table of marks, quoted as CSV requires and without cells that a spreadsheet would compute."""
+    """nbgrader's table of marks, quoted as CSV requires and without cells that a spreadsheet would evaluate."""
 
     def export(self, gradebook: Gradebook) -> None:
         """Write a line for each student and assignment to `--to`."""
@@ -94,7 +94,7 @@ class MarksExport(ExportPlugin):
 
 
 def _marks(gradebook: Gradebook, assignment: Any, student: Any) -> tuple[Any, ...]:
-    """A line of the table; a student who handed in nothing has 0."""
+    """Return a line of the table; a student who handed in nothing gets 0."""
     try:
         submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:

@@ -78,7 +78,7 @@ class Cell:
 
 
 def check_cell(check_id: str) -> str:
-    """The cell that stands for a check: its id with a hyphen for the dot."""
+    """Return the id of the cell that stands for a check: the check's id with a hyphen for the dot."""
     return check_id.replace(".", "-")
 
 
@@ -110,10 +110,10 @@ def load_rubric(assignment: Assignment, course: Path = COURSE) -> tuple[RubricIt
 
 
 def course_cells(assignment: Assignment, rubric: tuple[RubricItem, ...]) -> tuple[Cell, ...]:
-    """All cells, in order: an introduction, the marks with their rubric, the checks.
+    """Return all cells, in order: an introduction, the marks with their rubric, the checks.
 
     Raises:
-        UsageError: two cells would have the same id, or a cell an id that nbgrader does not accept.
+        UsageError: two cells would have the same id, or a cell would have an id that nbgrader does not accept.
     """
     total = sum(item.points for item in (*assignment.checks, *assignment.marks))
     program = sum(check.points for check in assignment.checks)
@@ -173,7 +173,7 @@ def _rubric_table(item: RubricItem) -> str:
 
 
 def require_nbformat() -> ModuleType:
-    """The package nbformat; if it is missing, a UsageError says how to install it."""
+    """Return the package nbformat; if it is missing, raise a UsageError that says how to install it."""
     try:
         import nbformat.v4
     except ImportError as error:
@@ -182,7 +182,7 @@ def require_nbformat() -> ModuleType:
 
 
 def to_notebook(cells: tuple[Cell, ...], extra: dict[str, Any] | None = None) -> Any:
-    """The cells as a valid notebook (nbformat 4.5); `extra` is added to its metadata."""
+    """Return the cells as a valid notebook (nbformat 4.5); `extra` is added to its metadata."""
     nbformat = require_nbformat()
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_markdown_cell(cell.source, id=cell.id, metadata=cell.metadata) for cell in cells],
@@ -193,7 +193,7 @@ def to_notebook(cells: tuple[Cell, ...], extra: dict[str, Any] | None = None) ->
 
 
 def notebook_text(notebook: Any) -> str:
-    """The notebook as the text of a file."""
+    """Return the notebook as the text of a file."""
     return require_nbformat().writes(notebook).rstrip("\n") + "\n"
 
 

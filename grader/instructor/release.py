@@ -38,7 +38,7 @@ INSTRUCTOR_PATH = re.compile(r"""(?<!grader[/\\])\binstructor[/\\]|["']instructo
 CACHES = IGNORED_FOLDERS | {"tmp", "results", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 BYTECODE = (".pyc", ".pyo", ".so", ".o")
 WEIGHTS = (".model", ".pt")
-# The least number of characters in a line that proves a leak: shorter lines occur in any solution. In a whole file, much of
+# The minimum number of characters in a line that proves a leak: shorter lines occur in any solution. In a whole file, much of
 # which occurs in any program, only longer lines count.
 REGION_LINE, FILE_LINE = 20, 40
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time that a .zip can hold
@@ -102,7 +102,7 @@ def collect_kit(assignment: Assignment, root: Path) -> Kit:
 
 
 def _below(places: set[str], root: Path) -> Iterator[Path]:
-    """Everything at and below these entries of the root, except plain folders; links are not followed."""
+    """Yield everything at and below these entries of the root, except plain folders; links are not followed."""
     for start in sorted(path for place in places for path in root.glob(place)):
         if start.is_symlink() or start.is_file():
             yield start
@@ -164,7 +164,7 @@ def _region_lines(text: str) -> Iterator[str]:
 
 
 def find_leaks(kit: Kit, secrets: Secrets, assignment: Assignment) -> list[str]:
-    """A sentence for each leak in the kit, sorted by path."""
+    """Return a sentence for each leak in the kit, sorted by path."""
     found = [(path, "a symbolic link, which would lead out of the kit") for path in kit.links]
     for path, content in kit.files.items():
         found += [(path, reason) for reason in _leaks_of(path, content, secrets, assignment)]
@@ -201,7 +201,7 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
 
 
 def likest_secret(path: str, content: bytes, secrets: Secrets) -> tuple[float, str] | None:
-    """The most similar source that must not be handed out, for a source of the kit; code from the stubs does not count.
+    """Find the withheld source that is most similar to a source of the kit; code from the stubs does not count.
 
     Returns:
         The common share in [0, 1] and the path of that source; None if the sources are too short to compare.
@@ -265,7 +265,7 @@ def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
 
 
 def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = CASES, jobs: int | None = None) -> int:
-    """Build the kit. If there is a leak, print a sentence for each, write nothing and return 1.
+    """Build the kit. If there are leaks, print a sentence for each, write nothing and return 1.
 
     Args:
         seed: seed of the bank's cases; None draws one.

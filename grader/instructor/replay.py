@@ -36,7 +36,7 @@ BUSY = (
 
 
 def read_record(place: Path) -> tuple[Path, Results]:
-    """The folder of a graded run, and its results.
+    """Return the folder of a graded run, and its results.
 
     Args:
         place: the folder or its results.json.
@@ -49,7 +49,7 @@ def read_record(place: Path) -> tuple[Path, Results]:
 
 
 def kept_submission(folder: Path, results: Results, assignment: Assignment) -> Submission:
-    """The graded submission; UsageError if today's assignment collects other files of it."""
+    """Return the graded submission; raise a UsageError if the current assignment collects other files from it."""
     submission = replace(read_submission(folder / SUBMISSION, assignment, at_the_top=True), name=results.submission)
     if submission.digest != results.digest:
         raise UsageError(
@@ -60,7 +60,7 @@ def kept_submission(folder: Path, results: Results, assignment: Assignment) -> S
 
 
 def differences(results: Results, sandbox: Sandbox, assignment: Assignment) -> list[str]:
-    """A phrase for each change since the grading on which a verdict may depend."""
+    """Return a phrase for each change since the grading that may affect a verdict."""
     now = environment(assignment)
     then = results.environment
     found = [f"{key} {then[key]}, now {now.get(key)}" for key in then if key != "date" and then[key] != now.get(key)]
@@ -71,12 +71,12 @@ def differences(results: Results, sandbox: Sandbox, assignment: Assignment) -> l
 
 
 def same_outcome(recorded: Verdict, repeated: Verdict) -> bool:
-    """Whether both have the same status and points; the messages may differ, for instance in a time."""
+    """Return whether both have the same status and points; the messages may differ, for instance in a time."""
     return (recorded.status, recorded.points) == (repeated.status, repeated.points)
 
 
 def _load_under(verdict: Verdict) -> Load:
-    """The load during the games of a verdict; empty for games recorded by an earlier version."""
+    """Return the load during the games of a verdict; empty for games recorded by an earlier version."""
     games = verdict.evidence.get("match", verdict.evidence).get("games")
     try:
         return Load.of([GameRecord.from_json(game) for game in games]) if isinstance(games, list) else Load()
@@ -85,7 +85,7 @@ def _load_under(verdict: Verdict) -> Load:
 
 
 def comparison(recorded: Verdict, repeated: Verdict) -> list[str]:
-    """The lines that compare two verdicts of a check: same or different, what was expected, and both with their evidence."""
+    """Return the lines that compare two verdicts of a check: whether they agree, what was expected, and all evidence."""
     lines = [f"{recorded.id}: {'same' if same_outcome(recorded, repeated) else 'DIFFERENT'}"]
     if recorded.expected or repeated.expected:
         lines.append(f"expected  {recorded.expected or repeated.expected}")
@@ -110,7 +110,7 @@ def comparison(recorded: Verdict, repeated: Verdict) -> list[str]:
 def main(
     place: Path, names: Sequence[str], out: Path, announce: Announce, *, level: str | None, allow_weak: bool = False
 ) -> int:
-    """Repeat verdicts and show them; 0 if all are the same, 1 if one differs.
+    """Repeat verdicts and show them; return 0 if all are the same, 1 if any differs.
 
     Args:
         names: ids of checks, or parts; empty for all checks of the run.

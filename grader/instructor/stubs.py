@@ -23,14 +23,14 @@ RESEMBLING = re.compile(r"\b(BEGIN|END)[\s_-]*SOLUTION|^\s*###", re.IGNORECASE)
 
 
 def make_stub(source: str, name: str) -> str:
-    """The stub of a reference file.
+    """Return the stub of a reference file.
 
     Args:
         source: the reference file's text.
         name: its path relative to the solution, as the student will read it.
 
     Raises:
-        UsageError: markers are unbalanced, nested, misspelt, unevenly indented, outside a function or over more than one.
+        UsageError: markers are unbalanced, nested, misspelt, unevenly indented, outside a function or across several.
     """
     functions = _functions(source, name)
     stub: list[str] = []
@@ -52,7 +52,7 @@ def make_stub(source: str, name: str) -> str:
             stub.append(f'{begin["indent"]}raise NotImplementedError("{reason}")')
         elif end:
             if not opened:
-                raise UsageError(f"{name}, line {number}: a solution region ends that never began")
+                raise UsageError(f"{name}, line {number}: this line ends a solution region that never began")
             if end["indent"] != opened[1]:
                 raise UsageError(
                     f"{name}, line {number}: expected the indentation of line {opened[0]}, where the region begins"
@@ -68,7 +68,7 @@ def make_stub(source: str, name: str) -> str:
 
 
 def _functions(source: str, name: str) -> list[tuple[int, int, str]]:
-    """(first line, last line, Class.method) of every function, innermost first."""
+    """Return (first line, last line, Class.method) for every function, innermost first."""
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
@@ -90,7 +90,7 @@ def _functions(source: str, name: str) -> list[tuple[int, int, str]]:
 
 
 def generate(reference: Path = REFERENCE) -> dict[str, str]:
-    """Relative path -> text of every stub that the assignment hands out."""
+    """Return relative path -> text for every stub that the assignment hands out."""
     stubs = {}
     for name in load_assignment().stubs:
         path = reference / name

@@ -3,13 +3,13 @@
 The samples lie in `instructor/submissions/`:
 - A mutant is the reference with one typical bug. It must fail exactly the checks that `mutants/*.toml` lists, and the message
   must name the misconception.
-- A variant is a right solution that differs from the reference (`variants/NAME/` laid over it); the reference itself is one
-  too. It must get full marks, or the share given in its `expected.toml`.
+- A variant is a correct solution that differs from the reference (`variants/NAME/` laid over it); the reference itself also
+  counts as one. A variant must get full marks, or the share given in its `expected.toml`.
 
 A sample is graded like any submission, by the checks that its files can decide (`files.decides` of assignment.toml). A
 verdict is reused until the sample or the grader changes. Checks that take minutes run only on request. A check that fails a
-right solution by bad luck does so only with some seeds. `--seeds` tries several, and a second table then tells for each check
-how often it was wrong, with the upper end of the 95 % interval.
+correct solution by bad luck does so only with some seeds. `--seeds` tries several, and a second table then shows how often
+each check was wrong, with the upper end of the 95 % interval.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Sample:
     """A submission and the outcome that it must get.
 
     Attributes:
-        why: the misconception, or how a right solution differs from the reference.
+        why: the misconception, or how a correct solution differs from the reference.
         files: relative path -> content of each file laid over the reference.
         without: files and folders of the reference that are left out.
         expected: check -> share of its points in [0, 1), or None for any share below 1; all other checks must give full points.
@@ -97,10 +97,10 @@ class SampleRow:
 
 
 def load_mutants(root: Path) -> list[Sample]:
-    """The mutants of `mutants/*.toml`, in the order of the files' names.
+    """Return the mutants of `mutants/*.toml`, in the order of the file names.
 
     In the reference's `file` the text `old` is replaced by `new`. The checks in `fails` must give less than full points, and no
-    others may, except those in `luck`, which chance decides. The message of the first check in `fails` must contain `says`.
+    others may, except those in `luck`, which depend on chance. The message of the first check in `fails` must contain `says`.
 
     Raises:
         UsageError: the old text is not in the file exactly once, or a key is missing.
@@ -132,10 +132,10 @@ def load_mutants(root: Path) -> list[Sample]:
 
 
 def load_variants(root: Path) -> list[Sample]:
-    """The reference as it is, and the folders of `variants/`.
+    """Return the reference itself and the variants in the folders of `variants/`.
 
-    Each has an `expected.toml` with `why`, and if need be `over` (another variant whose files are laid first), `without` and
-    `[share]`.
+    Each folder has an `expected.toml` with `why`, and if need be `over` (another variant whose files are laid first),
+    `without` and `[share]`.
     """
     found = [Sample(kind="variants", name="reference", why="It is the solution itself.", files={})]
     for place in sorted(path for path in (root / SAMPLES / "variants").glob("*") if path.is_dir()):
@@ -159,7 +159,7 @@ def load_variants(root: Path) -> list[Sample]:
 
 
 def _files_of(variant: Path) -> dict[str, bytes]:
-    """Relative path -> content of the files that a variant's folder lays over the reference."""
+    """Return relative path -> content for the files that a variant's folder lays over the reference."""
     if not (variant / EXPECTED).is_file():
         raise UsageError(f"expected a variant's folder with {EXPECTED} at {variant}")
     files = [path for path in sorted(variant.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
@@ -170,7 +170,11 @@ KINDS: dict[str, Callable[[Path], list[Sample]]] = {"mutants": load_mutants, "va
 
 
 def load_samples(kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: Path = ROOT) -> list[Sample]:
-    """The samples of these kinds whose name fits the pattern; UsageError for doubled names, unknown checks, or none."""
+    """Return the samples of these kinds whose names match the pattern.
+
+    Raises:
+        UsageError: two samples have the same name, a check is unknown, or no name matches.
+    """
     samples = [sample for kind in kinds for sample in KINDS[kind](root)]
     known = {check.id for check in load_assignment().checks}
     names = [(sample.kind, sample.name) for sample in samples]
@@ -190,7 +194,7 @@ def load_samples(kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: P
 def checks_for(
     sample: Sample, assignment: Assignment, *, long: bool = False, root: Path = ROOT
 ) -> tuple[list[Check], list[str]]:
-    """The checks to run on a sample, and the ids of those that its files can decide but that take too long."""
+    """Return the checks to run on a sample, and the ids of those that its files can decide but that take too long."""
     groups = set(checks_decided_by(sample.files.keys() | set(sample.without) or {""}, assignment))
     able = [check for check in assignment.checks if check.id.split(".")[0] in groups]
     slow = {i for ids in assignment.long_checks.values() for i in ids}
@@ -226,7 +230,7 @@ def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: 
 
 
 def find_faults(sample: Sample, verdicts: Mapping[str, Verdict]) -> dict[str, str]:
-    """Check -> how its verdict differs from the expected one; empty if none does."""
+    """Return check -> how its verdict differs from the expected one; empty if every verdict is as expected."""
     faults = {i: "did not run" for i in sample.expected if i not in verdicts}
     for i, verdict in verdicts.items():
         share = verdict.points / verdict.max_points
@@ -249,7 +253,7 @@ def find_faults(sample: Sample, verdicts: Mapping[str, Verdict]) -> dict[str, st
 
 
 def lay_out(sample: Sample, folder: Path, root: Path = ROOT) -> None:
-    """Write a sample's submission into a folder, which replaces anything there."""
+    """Write a sample's submission into a folder, replacing anything there."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(root / REFERENCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     for path in sample.without:
@@ -265,7 +269,7 @@ def lay_out(sample: Sample, folder: Path, root: Path = ROOT) -> None:
 
 
 def _earlier(folder: Path, identity: Identity, seed: int) -> Results | None:
-    """The results of a finished run of the same work, if there is one."""
+    """Return the results of a finished run of the same work, or None if there is no such run."""
     record = RunRecord.read(folder)
     return finished_results(folder, identity) if record is not None and record.seed == seed else None
 
@@ -278,7 +282,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def reliability(rows: Sequence[SampleRow]) -> list[str]:
-    """A line for each check: in how many runs it was wrong, and the upper end of the 95 % Wilson interval."""
+    """Return a line for each check: in how many runs it was wrong, and the upper end of the 95 % Wilson interval."""
     runs = Counter(i for row in rows for i in row.ran)
     wrong = Counter(i for row in rows for i in row.faults)
     width = max(map(len, runs), default=0)
@@ -309,7 +313,7 @@ class TrustOptions:
 
 
 def main(options: TrustOptions, announce: Announce) -> int:
-    """Grade the samples with each seed and print the tables; 0 if every row is as expected, else 1."""
+    """Grade the samples with each seed and print the tables; return 0 if every row is as expected, else 1."""
     samples, sandbox = load_samples(options.kinds, options.only), find_sandbox()
     announce(sandbox.sentence)
     width, out = max(len(sample.name) for sample in samples), options.out

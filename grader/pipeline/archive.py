@@ -1,8 +1,8 @@
-"""An archive or a folder -> its entries, read with limits and never unpacked.
+"""List and read the entries of an archive or a folder, within limits and without unpacking it to disk.
 
 Entries are counted before they are read, contents come through size-capped streams, and links and special files are never
 followed. A hostile name or size therefore reaches neither the file system nor memory. The content of a file, not its name,
-decides which kind of archive it is. Anything that cannot be read ends in one sentence.
+decides which kind of archive it is. Anything that cannot be read raises a UsageError with a one-sentence message.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from typing import IO, Any
 from common.errors import UsageError
 
 MAX_ENTRIES = 50_000
-MAX_UNPACKED_BYTES = 1 << 30  # of a tar as a whole
-MAX_HEADER_BYTES = 1 << 16  # of a tar's long names and attributes
-MAX_DIRECTORY_BYTES = 32 << 20  # of a zip's list of entries
-MAX_INNER_BYTES = 128 << 20  # of an archive inside an archive
+MAX_UNPACKED_BYTES = 1 << 30  # limit for a whole tar
+MAX_HEADER_BYTES = 1 << 16  # limit for a long name or the attributes in a tar
+MAX_DIRECTORY_BYTES = 32 << 20  # limit for a zip's list of entries
+MAX_INNER_BYTES = 128 << 20  # limit for an archive inside an archive
 # Paths within these limits can be written on any file system, below any folder.
 MAX_NAME_BYTES = 255
 MAX_PATH_BYTES = 1000
 MAX_DEPTH = 16
-SHOWN_CHARACTERS = 80  # of a name that is too long
+SHOWN_CHARACTERS = 80  # shown of a name that is too long
 IGNORED_FOLDERS = {"__pycache__", ".git", ".venv", "venv", "node_modules", "__MACOSX", ".idea", ".vscode", "build"}
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 DIRECTORY_ENTRY = b"PK\1\2"  # the first bytes of each entry in a zip's list
-UTF8_NAME, ENCRYPTED = 0x800, 0x1  # of a zip entry's flags (APPNOTE.TXT, section 4.4.4)
+UTF8_NAME, ENCRYPTED = 0x800, 0x1  # bits in a zip entry's flags (APPNOTE.TXT, section 4.4.4)
 OTHER_COMPRESSIONS = {9: "Deflate64", 12: "bzip2", 14: "LZMA", 93: "Zstandard", 95: "xz", 98: "PPMd"}  # section 4.4.5
 AES = 99  # the compression method of an entry encrypted with AES
 # The first bytes of archives of other kinds.
@@ -68,8 +68,8 @@ class Member:
     """A file, folder, link or special file of a submission.
 
     Attributes:
-        name: as written in the folder or archive.
-        size: in bytes, for a file.
+        name: the name as written in the folder or archive.
+        size: size in bytes, if the member is a file.
         kind: FILE, FOLDER or OTHER.
         place: what the source needs to read the member.
         source: the folder or archive that holds the member.
@@ -87,8 +87,8 @@ class Entries:
     """What a folder or an archive holds.
 
     Attributes:
-        files: plain path -> file, in the source's order. In another order a compressed tar would be unpacked again for
-            each file.
+        files: plain path -> file, in the source's order. Reading a compressed tar in any other order would unpack it again
+            for each file.
         twins: (plain path, file) for each further file with the same path, also in the source's order.
         refused: path -> reason, for each member that is not read.
     """
@@ -99,12 +99,12 @@ class Entries:
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file has the name of an archive that can be read here."""
+    """Return whether a file's name is that of an archive that can be read here."""
     return name.lower().endswith(ARCHIVE_SUFFIXES)
 
 
 def without_suffix(name: str) -> str:
-    """An archive's name without the suffix of its kind."""
+    """Return an archive's name without its archive suffix."""
     for suffix in sorted(ARCHIVE_SUFFIXES, key=len, reverse=True):
         if name.lower().endswith(suffix) and name[: -len(suffix)].strip("."):
             return name[: -len(suffix)]
@@ -122,7 +122,7 @@ def open_source(path: Path) -> Source:
     """Open a folder or archive; the caller closes it.
 
     Raises:
-        UsageError: it is missing, damaged, or neither a folder nor a known archive.
+        UsageError: the path is missing, damaged, or neither a folder nor a known archive.
     """
     if path.is_dir():
         return Folder(path)
@@ -141,7 +141,7 @@ def open_source(path: Path) -> Source:
 def open_archive(file: IO[bytes], name: str) -> Source:
     """Open the archive in a seekable file.
 
-    The file is closed together with the archive, or at once after an error.
+    Closing the archive closes the file; after an error the file is closed at once.
 
     Raises:
         UsageError: the file is not an archive that can be read.
@@ -186,23 +186,23 @@ def unpacked(member: Member, name: str) -> IO[bytes]:
 
 
 def read_member(member: Member, name: str) -> bytes:
-    """A file's content.
+    """Return a file's content.
 
     Raises:
-        UsageError: it is damaged or encrypted.
+        UsageError: the file is damaged or encrypted.
     """
     with in_one_sentence(f"{name} cannot be read"):
         content = member.source.read(member)
     if len(content) != member.size:
         raise UsageError(
-            f"{name} should have {member.size} bytes and has another length: it is damaged, or changed while it was read"
+            f"{name} should have {member.size} bytes but has a different length: it is damaged, or changed while it was read"
         )
     return content
 
 
 @contextmanager
 def in_one_sentence(beginning: str) -> Iterator[None]:
-    """Turn whatever reading raises into a UsageError with this beginning."""
+    """Turn whatever reading raises into a UsageError whose message starts with `beginning`."""
     try:
         yield
     except UNREADABLE as error:
@@ -210,10 +210,10 @@ def in_one_sentence(beginning: str) -> Iterator[None]:
 
 
 def take_in(source: Source, name: str) -> Entries:
-    """List a folder or archive.
+    """List the entries of a folder or archive.
 
     Raises:
-        UsageError: it cannot be read to the end, or has more than MAX_ENTRIES entries.
+        UsageError: the source cannot be read to the end, or has more than MAX_ENTRIES entries.
     """
     found = Entries({}, [], {})
     with in_one_sentence(f"{name} {source.failure}"):
@@ -238,16 +238,16 @@ def _too_many(name: str) -> UsageError:
 
 
 def plain_path(name: str, folder: bool = False) -> tuple[str, str]:
-    """A member's name as a plain relative path.
+    """Convert a member's name to a plain relative path.
 
     Returns:
-        The path and an empty string; or, for a refused member, the text to list it by and the reason. A cache is listed by
-        its folder, so that thousands of files take one line.
+        The path and an empty string; for a refused member, the text under which it is listed and the reason. A cache is
+        listed by its folder, so that thousands of files take up one line.
     """
     name = readable(name)
     path = name.replace("\\", "/")
     parts = [part for part in path.split("/") if part not in ("", ".")] or ["."]
-    # Line breaks and other characters that a terminal would obey.
+    # Line breaks and other characters that a terminal would act on.
     control = any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in path)
     if path.startswith("/") or ".." in parts or ":" in parts[0] or control:
         return _shortened(repr(name)), "a name that leads out of the archive's folder or is not a plain path"
@@ -262,7 +262,7 @@ def plain_path(name: str, folder: bool = False) -> tuple[str, str]:
 
 
 def readable(name: str) -> str:
-    """A name as proper text. Bytes that are not UTF-8 (here lone surrogates) are read as GBK or, failing that, replaced."""
+    """Return a name as valid text. Bytes that are not UTF-8 (lone surrogates in `name`) are decoded as GBK or else replaced."""
     raw = name.encode("utf-8", "surrogateescape")
     return _decoded(raw, "utf-8", errors="replace")
 
@@ -290,16 +290,16 @@ def _shortened(name: str) -> str:
 
 
 class Source:
-    """A folder or archive that a submission is read from; `failure` ends the sentence about one that cannot be read."""
+    """A folder or archive that a submission is read from; `failure` completes the message if it cannot be read."""
 
     failure = "is not an archive of the kind that its name says, or is damaged"
 
     def members(self) -> Iterator[Member]:
-        """Everything in it, including folders, links and special files."""
+        """Yield everything in the source, including folders, links and special files."""
         raise NotImplementedError
 
     def read(self, member: Member) -> bytes:
-        """A file's content; at most one byte more than its listed size is read."""
+        """Return a file's content, reading at most one byte more than its listed size."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -336,7 +336,7 @@ class Folder(Source):
 
 
 class _Counted(io.BufferedReader):
-    """A file for zipfile that counts the entries first: zipfile reads their list in one piece and makes an object of each."""
+    """A file that counts the entries of a zip before zipfile reads their whole list at once and makes an object for each."""
 
     def __init__(self, raw: io.FileIO, name: str) -> None:
         super().__init__(raw)
@@ -396,7 +396,7 @@ class Zip(Source):
 
 
 class Tar(Source):
-    """A tar, compressed or not.
+    """A tar archive, compressed or not.
 
     tarfile decodes the headers, but the walk over them is written here: tarfile stops silently at a damaged header, reads
     names of any length, and keeps every header in memory.
@@ -438,7 +438,7 @@ class Tar(Source):
                 raise tarfile.ReadError("data after the end of the tar")
 
     def _go_to(self, start: int, size: int) -> None:
-        """Skip data of that size, which fills whole blocks."""
+        """Skip `size` bytes of data that begin at `start` and are padded to whole blocks."""
         end = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
         if size < 0 or end > MAX_UNPACKED_BYTES:
             raise tarfile.ReadError(f"a size of {size} bytes; at most {MAX_UNPACKED_BYTES >> 20} MiB are unpacked")
@@ -454,7 +454,7 @@ class Tar(Source):
 
 
 def _pax_records(content: bytes) -> dict[bytes, bytes]:
-    r"""The records `LENGTH KEY=VALUE\n` of an extended header (POSIX.1-2001, pax)."""
+    r"""Parse the records `LENGTH KEY=VALUE\n` of an extended header (POSIX.1-2001, pax)."""
     records = {}
     at = 0
     while content[at : at + 1] not in (b"", b"\0"):

@@ -1,10 +1,10 @@
-"""How long a submission may occupy the grader: a deadline for each check, and a budget for all checks together.
+"""How long a submission may occupy the grader: a deadline for each check, and a budget for all checks in total.
 
 The time limit of a single answer is enforced where the answer is requested (`arena.engine.stopwatch`). A program that stays
 just below each of those limits could still hold up a class for a day, so the process that started the checks keeps count too.
 Its count hardly depends on how busy the machine is: it is wall-clock time less the share that other programs withheld. That
-share is the time for which threads waited for a core, divided by the time for which they wanted one. A sleeping program wants
-no core.
+share is the time for which threads waited for a core, divided by the time for which they waited or ran. A sleeping program
+does neither.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from arena.engine.process import Descendants
 from arena.engine.withheld import Core, core_times, has_run_delays, run_delays
 
 LOOK_S = 1.0
-LONGEST_STEP_S = 10.0  # between two looks; after a longer step the machine has been asleep
-LEAST_SHARE = 0.1  # of the wall-clock time that is charged in any case, so that every run ends
+LONGEST_STEP_S = 10.0  # between two looks; if a step takes longer, the machine has been asleep
+LEAST_SHARE = 0.1  # share of the wall-clock time that is always charged, so that every run ends
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Spending:
     """The time that a tree of processes has used; call `look` often.
 
     Attributes:
-        used_s: wall-clock seconds, less those that other programs withheld.
+        used_s: wall-clock seconds used, minus those that other programs withheld.
     """
 
     tree: Descendants
@@ -50,16 +50,19 @@ class Spending:
         self._at_s, self._cpu_s, self._cores, self._delays = now, cpu_s, cores, delays
 
     def _others_s(self, cores: dict[int, Core], own_s: float) -> float:
-        """Upper bound on the seconds withheld: the time other programs used per core, and the busy time of the freest core."""
+        """Return an upper bound on the seconds withheld.
+
+        It is the mean time per core that other programs used, or the busy time of the least busy core if that is smaller.
+        """
         busy = [cores[i].busy_s - self._cores[i].busy_s for i in self._cores if i in cores]
         return max(0.0, min((sum(busy) - own_s) / len(busy), *busy)) if busy else 0.0
 
 
 class Budget:
-    """The deadlines of one grading run: for all checks together, and for the check that is running.
+    """The deadlines of one grading run: one for all checks in total, and one for the check that is running.
 
     Args:
-        budget_s: seconds for all checks together.
+        budget_s: seconds for all checks in total.
         deadlines_s: check -> seconds.
     """
 
@@ -80,10 +83,10 @@ class Budget:
         self._used_s, self._spending, self._check = self.used_s, Spending(Descendants(pid)), ""
 
     def overrun(self, check: str) -> str:
-        """Why the running check must be stopped, as the end of a sentence; empty if it may go on.
+        """Return why the running check must be stopped, as the end of a sentence, or an empty string if it may go on.
 
         Args:
-            check: the running check; empty before the first one.
+            check: the running check; an empty string before the first one.
         """
         self._spending.look()
         if check != self._check:
@@ -102,5 +105,5 @@ class Budget:
 
 
 def minutes(seconds: float) -> str:
-    """A duration in words, such as `90 minutes`; in seconds below two minutes."""
+    """Return a duration in words, such as `90 minutes`; durations below two minutes are given in seconds."""
     return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} seconds"

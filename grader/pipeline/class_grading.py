@@ -1,7 +1,7 @@
-"""Grade several submissions with one command, each to the end and independently of the others.
+"""Grade several submissions with one command, each completely and independently of the others.
 
-A finished submission is not graded again: after a kill, the same command does what is left. A submission that cannot be read
-is refused in one sentence, which is kept in its folder for the gradebook; the others are still graded.
+A finished submission is not graded again: after a kill, the same command grades the rest. A submission that cannot be read
+is refused with a one-sentence message, which is kept in its folder for the gradebook; the others are still graded.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complai
     """Grade each path in turn.
 
     Args:
-        announce: receives the lines that tell how the grading goes.
-        complain: receives the sentence for each refusal.
+        announce: receives the lines that report progress.
+        complain: receives the message about each refusal.
 
     Returns:
-        A row of the summary for each path, in order.
+        One row of the summary for each path, in order.
 
     Raises:
         UsageError: two submissions have the same name, or another grader writes to the folder.
@@ -56,7 +56,7 @@ def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complai
 
 
 def _grade(submission: Submission, order: Order, announce: Announce, complain: Announce) -> SummaryRow:
-    """Grade a submission that has been read, unless it is finished."""
+    """Grade a submission that has been read, unless it was finished before."""
     folder = order.out / submission.name
     # A submission that a person has cleared stays cleared.
     cleared = replace(order, looked_at=True)
@@ -107,7 +107,7 @@ def _finished(
 
 
 def _remarks(submission: Submission, assignment: Assignment) -> list[str]:
-    """What a person should know about a graded submission: the files missing from a part that was handed in."""
+    """Return what a person should know about a graded submission: the files missing from a part that was handed in."""
     absent = absent_parts(submission, assignment)
     missing = [path for path in assignment.stubs if path not in submission.files and path.split("/")[0] not in absent]
     needed = [path for path in missing if any(path in needs for needs in assignment.parts.values())]
@@ -115,9 +115,9 @@ def _remarks(submission: Submission, assignment: Assignment) -> list[str]:
 
 
 def _keep_refusal(path: Path, sentence: str) -> None:
-    """Put the sentence where the gradebook looks for the result, if a folder can be made there."""
+    """Write the message where the gradebook looks for the result, if a folder can be made there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{sentence}\n", encoding="utf-8", errors="backslashreplace")
     except OSError:
-        pass  # the sentence has been printed and is in the table
+        pass  # the message has been printed and is in the table

@@ -1,4 +1,4 @@
-"""The commands that take a submission: grade it, or lay it out as a runnable tree."""
+"""The commands that take a submission and grade it or lay it out as a runnable tree."""
 
 from __future__ import annotations
 

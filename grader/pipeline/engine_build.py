@@ -43,7 +43,7 @@ def require_compiler(assignment: Assignment) -> None:
 
 
 def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
-    """Relative paths of the sources of the submission's engine, in order.
+    """Return the relative paths of the engine's sources in the submission, in order.
 
     If there is a `submission.toml`, it lists them. Otherwise they are all .cpp and .cc files below the engine folder, except
     files that another file includes and files that are separate programs.
@@ -76,7 +76,7 @@ class _SourceFiles:
         sources: files to compile; a .cpp that another file includes is not one of them.
         engines: the sources that define an engine. All sources of an engine may include the header, but only one gives the
             engine its name.
-        other_programs: sources that have a main function themselves, such as a test program.
+        other_programs: sources with a main function of their own, such as a test program.
     """
 
     def __init__(self, submission: Submission, assignment: Assignment) -> None:
@@ -108,7 +108,7 @@ class _SourceFiles:
         self.other_programs = {path for path in self.sources if path in with_main and path not in with_header}
 
     def belonging_to(self, engine: str) -> list[str]:
-        """The sources that share headers with an engine, directly or through a chain, and are not programs themselves."""
+        """Return the engine and the sources that share headers with it, directly or through a chain, and are not programs."""
         candidates = {path for path in self.sources if path not in self.engines} - self.other_programs
         found = {engine}
         while True:
@@ -129,7 +129,7 @@ def _reached(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
 
 
 def _example(sources: list[str]) -> str:
-    """The line of submission.toml that names these sources, or only the first if the line would be very long."""
+    """Return the line of submission.toml that names these sources, or only the first one if the line would be too long."""
     line = f"engine.sources = {json.dumps(sources, ensure_ascii=False)}"
     return line if len(line) <= MESSAGE_CHARACTERS or len(sources) == 1 else _example(sources[:1])
 
@@ -162,7 +162,7 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
         The compiler's warnings; empty if there are none.
 
     Raises:
-        StudentFault: the engine does not compile, or takes too long; the sentence quotes the first error.
+        StudentFault: the engine does not compile, or takes too long; the message quotes the first error.
         CouldNotGrade: the machine was too busy to tell whether compiling takes too long.
     """
     scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
@@ -184,7 +184,7 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
 
 
 def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str:
-    """The compiler's output, which goes to a file that RLIMIT_FSIZE bounds, not to a pipe that could fill up.
+    """Run the compiler and return its output, which goes to a file bounded by RLIMIT_FSIZE, not to a pipe that could fill up.
 
     The limit counts CPU time, like the limit of an answer (`arena.engine.stopwatch`).
     """
@@ -224,21 +224,21 @@ def _has_ended(process: subprocess.Popen[bytes], wait_s: float) -> bool:
 
 
 def _first_error(diagnostics: str) -> str:
-    # The linker's last line, "collect2: error: ld returned 1", explains nothing; the lines of ld before it do.
+    # The linker's last line, "collect2: error: ld returned 1", explains nothing; the lines from ld before it do.
     lines = [line.strip() for line in diagnostics.splitlines() if line.strip() and not line.startswith("collect2: error:")]
     for mark in ("error:", "undefined reference", "multiple definition"):
         for line in lines:
             if mark in line:
                 return line[:MESSAGE_CHARACTERS]
     if "Assembler messages:" in diagnostics and (refused := ASSEMBLER.search(diagnostics)):
-        # Outside a function the place lies in the assembler's input, a file that the compiler generated.
+        # Outside a function the error is located in the assembler's input, a file that the compiler generated.
         where = "" if ".s:" in refused["place"] else f" at {refused['place']}"
         return f"the assembler rejects the inline assembly{where}: {refused['what']}"[:MESSAGE_CHARACTERS]
     return lines[0][:MESSAGE_CHARACTERS] if lines else "the compiler gave no reason"
 
 
 def build_opponent(name: str, assignment: Assignment, root: Path = ROOT) -> Path:
-    """The framework's engine `name` in `build/engines/`, compiled again if its sources are newer.
+    """Return the path of the framework's engine `name` in `build/engines/`; compile it again if its sources are newer.
 
     Raises:
         CouldNotGrade: the framework's source does not compile.

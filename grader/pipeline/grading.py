@@ -1,7 +1,7 @@
-"""Submission -> workspace -> checks -> grade: one submission from its path to results.json and report.html.
+"""Grade one submission, from its path to results.json and report.html.
 
 The checks run in a separate pytest process. This module prepares the run, waits for it, and adds up the verdicts. A check
-without a verdict (because pytest itself died) could not be graded; it never counts silently as 0.
+without a verdict (because pytest itself died) is reported as one that could not be graded; it never silently counts as 0.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def require_strong(sandbox: Sandbox, paths: Sequence[Path], assignment: Assignme
 
 
 def is_own_solution(path: Path, assignment: Assignment) -> bool:
-    """Whether a submission equals, file for file, the solution in this repository; a student's kit holds no solution."""
+    """Return whether a submission equals, file for file, the solution in this repository; a student's kit holds no solution."""
     if not SOLUTION.is_dir():
         return False
     try:
@@ -62,7 +62,7 @@ def grade(path: Path, order: Order, announce: Announce = print) -> Results:
 
     Args:
         path: folder or archive.
-        announce: receives a line for each verdict and, as lines that replace each other, the progress of a long check.
+        announce: receives a line for each verdict, and the progress of a long check as lines that replace each other.
 
     Raises:
         UsageError: the submission cannot be read, or the machine lacks a compiler.
@@ -72,7 +72,7 @@ def grade(path: Path, order: Order, announce: Announce = print) -> Results:
 
 
 def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verdict]:
-    """A verdict for each check of a part that was not handed in at all: a person has to look, because 0 may be wrong."""
+    """Return a verdict for each check of a part that was not handed in at all: a person has to look, because 0 may be wrong."""
     found = []
     for part, sentence in absent_parts(submission, assignment).items():
         for check in assignment.checks:
@@ -134,7 +134,7 @@ def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
     command = [sys.executable, "-m", "pytest", str(CHECKS), "-q", "-p", "no:cacheprovider", "--no-header"]
     command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={CHECKS}", "--import-mode=importlib"]
     environment = {**os.environ, FOLDER_VARIABLE: str(run.folder), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    # Files that the checks leave when they are killed go away with the run's folder, or at the next start.
+    # Files that killed checks leave behind are removed with this folder when the run ends, or when it next starts.
     environment["TMPDIR"] = str(run.folder / SCRATCH)
     environment.pop("PYTEST_ADDOPTS", None)
     budget = Budget(60 * run.profile.budget_minutes, run.assignment.deadlines_s(run.profile))
@@ -160,7 +160,7 @@ def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
 
 
 def _wait(process: subprocess.Popen[bytes], run: Run, budget: Budget, on_look: Callable[[], None]) -> str:
-    """Wait for the checks, and kill them when their time is up; returns the reason, see `Budget.overrun`."""
+    """Wait for the checks and kill them when their time is up; return the reason (see `Budget.overrun`)."""
     overrun = ""
     budget.watch(process.pid)
     try:
@@ -207,7 +207,7 @@ def _set_aside(run: Run, budget: Budget, overrun: str) -> None:
 
 
 def _die_with(parent: int) -> None:
-    """Called in the process that will run the checks: make it die with the grader, so that no two runs write one folder."""
+    """Make the process that will run the checks die with the grader, so that no two runs write to one folder."""
     die_with_parent()
     if os.getppid() != parent:
         os._exit(1)
@@ -231,7 +231,7 @@ def _announce_new(run: Run, said: set[str], announce: Announce) -> None:
 
 
 def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: float) -> Results:
-    """The results of a run, once its checks have ended."""
+    """Return the results of a run whose checks have ended."""
     assignment, decided = run.assignment, run.verdicts
     verdicts = []
     for check in assignment.checks:
@@ -245,7 +245,7 @@ def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: floa
             title=check.title,
             evidence={"log": log},
         )
-        # Points and titles come from today's assignment, even if the run began under an older one.
+        # Points and titles come from the current assignment, even if the run began under an older one.
         verdicts.append(replace(decided.get(check.id, lost), title=check.title, max_points=check.points))
     for mark in assignment.marks:
         verdicts.append(
@@ -281,7 +281,7 @@ def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: floa
 
 
 def environment(assignment: Assignment) -> dict[str, str]:
-    """The versions, the machine and the date: everything outside this repository that a verdict may depend on."""
+    """Return the versions, the machine and the date: everything outside this repository that a verdict may depend on."""
 
     def version(package: str) -> str:
         try:

@@ -3,7 +3,7 @@
 A submission's files are compared with two kinds of sources in the same language: the sources of the kit, and those that no
 kit may hold because they answer a part (`[release].answers` of assignment.toml; an earlier kit may have held them). Code that
 comes with the stubs does not count. The program only reports resemblances; a person decides. The handout tells students to
-begin from the given example, and no share proves an intention.
+begin from the given example, and no degree of resemblance proves intent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 from grader.pipeline.submission import Submission
 
 LEAST = 30  # fingerprints; a shorter source proves nothing
-CONTRIBUTES = 0.1  # a file that holds at least this share of a source is named
+CONTRIBUTES = 0.1  # a file is named if it holds this share of the source or of the submission's part, whichever is smaller
 COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?")
 INCLUDE = re.compile(r'^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:include|include_next|import|embed)[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
@@ -30,8 +30,9 @@ class Resemblance:
 
     Attributes:
         source: path of the handed-out source.
-        files: files of the submission that hold it.
-        share: common part in [0, 1], of the source or of the submission's part, whichever is larger.
+        files: files of the submission that contain it.
+        share: common share in [0, 1] of the source or of the submission's part, whichever is larger; if the source is an
+            example, always of the submission's part.
         included: whether a file includes the source instead of repeating it.
         checks: beginnings of the ids of the checks that these files decide.
     """
@@ -44,7 +45,7 @@ class Resemblance:
 
     @property
     def sentence(self) -> str:
-        """The sentence that a person reads."""
+        """One sentence that describes the resemblance to a person, without the full stop."""
         files, one = ", ".join(self.files), len(self.files) == 1
         if self.included:
             return f"{files} includes {self.source}, which is not the student's own"
@@ -53,7 +54,7 @@ class Resemblance:
 
 
 def find_resemblances(submission: Submission, assignment: Assignment, root: Path = ROOT) -> list[Resemblance]:
-    """Each source that the submission includes or nearly repeats, the largest share first."""
+    """Return each source that the submission includes or nearly repeats, the largest share first."""
     found = _included(submission, assignment)
     stubs = _stubs(assignment, root)
     files = {path: fingerprints(content, path).without(stubs) for path, content in submission.files.items() if is_source(path)}
@@ -74,7 +75,10 @@ def find_resemblances(submission: Submission, assignment: Assignment, root: Path
 
 
 def checks_decided_by(paths: Collection[str], assignment: Assignment) -> tuple[str, ...]:
-    """Beginnings of the ids of the checks that these files can decide; for each file, the first matching entry counts."""
+    """Return the beginnings of the ids of the checks that these files can decide.
+
+    For each file, the first matching entry of `assignment.decides` counts.
+    """
     decided: dict[str, None] = {}
     for path in paths:
         fitting = [checks for place, checks in assignment.decides.items() if f"{path}/".startswith(f"{place}/")]
@@ -83,7 +87,7 @@ def checks_decided_by(paths: Collection[str], assignment: Assignment) -> tuple[s
 
 
 def _included(submission: Submission, assignment: Assignment) -> list[Resemblance]:
-    """Protected sources that a file includes by name.
+    """Return the protected sources that a file includes by name.
 
     A name made by a macro is not found, but then there is nothing to include either: no workspace holds protected sources.
     """
@@ -102,7 +106,7 @@ def _included(submission: Submission, assignment: Assignment) -> list[Resemblanc
 
 
 def _given(assignment: Assignment, root: Path) -> Mapping[str, Fingerprints]:
-    """Path -> fingerprints of every source that was not written by a student, without those of the stubs."""
+    """Return path -> fingerprints for every source that no student wrote, without the fingerprints of the stubs."""
     stubs = _stubs(assignment, root)
     return {
         path: fingerprints((root / path).read_bytes(), path).without(stubs)
@@ -112,12 +116,12 @@ def _given(assignment: Assignment, root: Path) -> Mapping[str, Fingerprints]:
 
 
 def common_to_all(assignment: Assignment, root: Path = ROOT) -> Fingerprints:
-    """Fingerprints of everything that every student has: the stubs and all other sources of the kit."""
+    """Return the fingerprints of everything that every student has: the stubs and all other sources of the kit."""
     return Fingerprints.union(fingerprints((root / path).read_bytes(), path) for path in kit_sources(root, assignment))
 
 
 def stub_fingerprints(stubs: Mapping[str, bytes]) -> Fingerprints:
-    """The fingerprints of all stubs, given as path -> content."""
+    """Return the fingerprints of all stubs, which are given as path -> content."""
     return Fingerprints.union(fingerprints(content, path) for path, content in stubs.items())
 
 
@@ -126,16 +130,16 @@ def _stubs(assignment: Assignment, root: Path) -> Fingerprints:
 
 
 def kit_sources(root: Path, assignment: Assignment) -> list[str]:
-    """The sources that every student has."""
+    """Return the sources that every student has."""
     return [path for path in sources_below(root, assignment.kit) if assignment.is_in_kit(path)]
 
 
 def answers_below(root: Path, assignment: Assignment) -> list[str]:
-    """The sources that no kit may hold, apart from the instructor's."""
+    """Return the sources outside the instructor's folder that no kit may hold."""
     return [path for path in sources_below(root, assignment.answers) if not assignment.is_in_kit(path)]
 
 
 def sources_below(root: Path, patterns: Collection[str]) -> list[str]:
-    """Relative paths of the sources that match the patterns."""
+    """Return the relative paths of the sources that match the patterns."""
     found = {path for pattern in patterns for path in root.glob(pattern)}
     return sorted(path.relative_to(root).as_posix() for path in found if path.is_file() and is_source(path.name))

@@ -1,7 +1,7 @@
 """Keep a student's reports beside the graded run, so that a marker need not unpack an untrusted archive.
 
-They are written from memory as plain files, with names made of harmless characters. Files that a browser or a notebook server
-would run or render, such as HTML, get the suffix `.txt`, so that they are shown as text.
+The reports are written from memory as plain files, with names made of harmless characters. Files that a browser or a notebook
+server would run or render, such as HTML, get the suffix `.txt`, so that they are shown as text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ALLOWED_PUNCTUATION = "-_.()+, "
 
 
 def kept_names(names: Iterable[str]) -> dict[str, str]:
-    """Report -> the relative path under which it is kept; all paths differ, even where case does not count."""
+    """Return report -> relative path under which it is kept. No two paths are equal, even if case is ignored."""
     kept: dict[str, str] = {}
     files: set[str] = set()
     folders: set[str] = set()
@@ -45,13 +45,13 @@ def kept_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _clean(name: str) -> str:
-    """A name without a leading dot and without characters that mean something to a shell, browser or file system."""
+    """Return a name without a leading dot and without characters that are special to a shell, browser or file system."""
     clean = "".join(c if c.isalnum() or c in ALLOWED_PUNCTUATION else "_" for c in name)
     return clean[:MAX_CHARACTERS].strip(" .").lstrip("-")
 
 
 def write_reports(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write reports into `folder/reports`, replacing what was there; without reports there is no such folder."""
+    """Write reports into `folder/reports`, replacing what was there; if there are no reports, remove that folder."""
     fresh, place = folder / f".{REPORTS}", folder / REPORTS
     _remove(fresh)
     for name, path in kept_names(files).items():
@@ -71,7 +71,7 @@ def _remove(place: Path) -> None:
 
 
 def read_reports(folder: Path) -> dict[str, bytes]:
-    """Kept path -> content of each plain file in `folder/reports`; links are not followed."""
+    """Return kept path -> content for each plain file in `folder/reports`; links are not followed."""
     found: dict[str, bytes] = {}
     waiting = [folder / REPORTS]
     while waiting:
@@ -88,12 +88,12 @@ def read_reports(folder: Path) -> dict[str, bytes]:
 
 
 def are_kept(files: Mapping[str, bytes], folder: Path) -> bool:
-    """Whether exactly these reports are in `folder/reports`."""
+    """Return whether `folder/reports` holds exactly these reports."""
     return {path: files[name] for name, path in kept_names(files).items()} == read_reports(folder)
 
 
 def copy_reports(run: Path, folder: Path) -> list[str]:
-    """Copy the reports of a run to `folder/reports`, replacing what was there; returns their paths below that folder."""
+    """Copy the reports of a run to `folder/reports`, replacing what was there; return their paths below that folder."""
     files = read_reports(run)
     write_reports(files, folder)
     return list(files)

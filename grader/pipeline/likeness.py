@@ -1,4 +1,4 @@
-"""How much of one source occurs in another, by tokens: comments, layout and names do not count.
+"""Measure how much of one source occurs in another, token by token; comments, layout and names do not count.
 
 This is winnowing (Schleimer, Wilkerson, Aiken 2003): every run of GRAM tokens is hashed, and the smallest hash in each window
 of WINDOW hashes is kept as a fingerprint. If two sources share a run of GRAM + WINDOW - 1 tokens anywhere, they share a
@@ -43,7 +43,7 @@ TOKEN = {
     )
     for python, comment in COMMENTS.items()
 }
-"""True: the pattern for Python; False: the pattern for C++."""
+"""The pattern for Python under True, the pattern for C++ under False."""
 
 
 @dataclass(frozen=True)
@@ -60,30 +60,30 @@ class Fingerprints:
         return len(self.hashes)
 
     def common(self, other: Fingerprints) -> int:
-        """How many occur in both."""
+        """Return the number of fingerprints that occur in both sources."""
         return len(np.intersect1d(self.hashes, other.hashes, assume_unique=True))
 
     def share_in(self, other: Fingerprints) -> float:
-        """The share in [0, 1] of these fingerprints that also occur in the other; 0 for an empty source."""
+        """Return the share in [0, 1] of these fingerprints that also occur in the other source; 0 for an empty source."""
         return self.common(other) / len(self) if len(self) else 0.0
 
     def without(self, other: Fingerprints) -> Fingerprints:
-        """The fingerprints that do not occur in the other."""
+        """Return the fingerprints that do not occur in the other source."""
         return Fingerprints(np.setdiff1d(self.hashes, other.hashes, assume_unique=True))
 
     @classmethod
     def union(cls, several: Iterable[Fingerprints]) -> Fingerprints:
-        """The fingerprints that occur in any of these."""
+        """Return the fingerprints that occur in any of these sources."""
         return cls(np.unique(np.concatenate([np.empty(0, np.uint64), *(each.hashes for each in several)])))
 
 
 def is_source(path: str) -> bool:
-    """Whether a file's name is that of a Python or C++ source."""
+    """Return whether a file's name is that of a Python or C++ source."""
     return path.endswith(SOURCES)
 
 
 def tokens(text: str, python: bool) -> list[str]:
-    """The tokens that count: keywords and signs as they are, other names, numbers and texts by their kind."""
+    """Return the tokens that count: keywords and symbols unchanged; other names, numbers and strings as their kind."""
     found = []
     for match in TOKEN[python].finditer(text):
         kind, token = str(match.lastgroup), match[0]
@@ -93,7 +93,7 @@ def tokens(text: str, python: bool) -> list[str]:
 
 
 def fingerprints(content: bytes, path: str) -> Fingerprints:
-    """The fingerprints of a source; the suffix of its path tells the language."""
+    """Return the fingerprints of a source; the suffix of its path determines the language."""
     found, known = tokens(content.decode("utf-8", "replace"), path.endswith(".py")), dict[str, int]()
     for token in found:
         if token not in known:

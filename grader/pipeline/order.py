@@ -21,7 +21,7 @@ class Order:
         assignment: the assignment, with the checks to run: all or some.
         profile: name of one of the assignment's profiles.
         out: folder for results; each submission gets a folder below it.
-        seed: seed of positions and games; None draws a new one for each submission.
+        seed: seed for positions and games; None draws a new one for each submission.
         again: whether finished submissions are graded again.
         looked_at: whether a person has cleared the resemblances that `grader.pipeline.handed_out` reports.
     """
@@ -57,7 +57,7 @@ class Identity:
 
     @classmethod
     def of(cls, submission: Submission, order: Order) -> Identity:
-        """The identity of the run that grades this submission by this order."""
+        """Return the identity of the run that grades this submission under this order."""
         assignment = order.assignment
         return cls(
             submission=submission.name,
@@ -70,18 +70,21 @@ class Identity:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The form that `from_json` reads."""
+        """Return the form that `from_json` reads."""
         return {**asdict(self), "checks": list(self.checks)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Identity:
-        """Read what `to_json` wrote; raises KeyError or TypeError for anything else."""
+        """Read what `to_json` wrote; raise KeyError or TypeError for anything else."""
         return cls(**{**data, "checks": tuple(data["checks"])})
 
 
 def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
-    """Relative paths of every file that can change a verdict: the assignment, the rooms of the grader that a submission goes
-    through, the framework that it is laid over, and what the opponents are built from."""
+    """Return the relative paths of all files that can change a verdict.
+
+    These are the assignment, the packages of the grader that a submission passes through, the framework that the submission
+    is laid over, and the sources of the opponents.
+    """
     opponents = {source for sources in assignment.opponents.values() for source in sources}
     header = f"{assignment.engine_folder}/{assignment.engine_header}"
     grader = {path.relative_to(root).as_posix() for path in (root / "grader").rglob("*.py")}
@@ -90,7 +93,7 @@ def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
 
 
 def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:
-    """sha256 over the names and contents of `judging_files`."""
+    """Return the sha256 of the names and contents of `judging_files`."""
     total = hashlib.sha256()
     for relative in judging_files(assignment, root):
         content = hashlib.sha256((root / relative).read_bytes()).hexdigest()

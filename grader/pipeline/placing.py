@@ -1,8 +1,8 @@
-"""Find the parts of a submission, even in folders that are nested, side by side, or spelled with other capitals.
+"""Find the parts of a submission, even in folders that are nested, side by side, or spelled with different capitals.
 
 A part is a folder that the assignment names (`[parts]`). Each part is searched for separately, at any depth. If several
-folders could be the part, copies of the same files count as one. Otherwise it is an error that names two of the folders:
-nothing is guessed.
+folders could be the part, copies of the same files count as one. Otherwise an error names two of the folders: nothing is
+guessed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from common.errors import UsageError
 from grader.assignment import Assignment, matches
 
 SHOWN_FOLDERS = 5
-MAX_NESTED = 3  # folders inside each other that are all named like a part; nobody nests more, and each costs time
+MAX_NESTED = 3  # nested folders that are all named like a part; nobody nests more, and each costs time
 WHAT_TO_DO = "grade only the folder that counts, or ask for an archive that holds only one of them"
 Contents = Callable[[Iterable[str]], Mapping[str, bytes]]
 Found = dict[str, str]
@@ -39,7 +39,7 @@ class Places:
     notes: tuple[str, ...]
 
     def relative(self, path: str) -> str:
-        """A path of the submission as the assignment would name it; a path outside the parts and roots stays as it is."""
+        """Return a submission's path as the assignment would name it; a path outside the parts and roots is unchanged."""
         for folder, part in self.folders.items():
             if path.startswith(f"{folder}/"):
                 return part + path[len(folder) :]
@@ -48,7 +48,7 @@ class Places:
         return path
 
     def from_above(self, path: str) -> str:
-        """A path relative to the deepest folder that holds both it and a part."""
+        """Return a path relative to the deepest folder that holds both it and a part."""
         prefixes = [_prefix(folder) for root in self.roots for folder in _with_parents(root)]
         return path[max((len(prefix) for prefix in prefixes if path.startswith(prefix)), default=0) :]
 
@@ -57,8 +57,8 @@ def find_places(paths: Iterable[str], contents: Contents, assignment: Assignment
     """Find each part of the assignment, and the files that lie beside a part.
 
     Args:
-        paths: of all files.
-        contents: function that reads files, to compare possible copies.
+        paths: the paths of all files.
+        contents: function that reads files so that possible copies can be compared.
         at_the_top: whether folders at the top take precedence over all others, as in a student's working folder.
 
     Raises:
@@ -87,7 +87,7 @@ def find_places(paths: Iterable[str], contents: Contents, assignment: Assignment
 
 
 def _candidates(paths: Iterable[str], assignment: Assignment) -> dict[str, dict[str, Found]]:
-    """Part -> folder that could be it -> relative path -> path, for the files that are collected there."""
+    """Return part -> candidate folder -> relative path -> path, for the files that would be collected there."""
     spelled = {part.casefold(): part for part in assignment.parts}
     found: dict[str, dict[str, Found]] = {}
     for path in paths:
@@ -102,7 +102,7 @@ def _candidates(paths: Iterable[str], assignment: Assignment) -> dict[str, dict[
 
 
 def _choose(part: str, places: dict[str, Found], contents: Contents, assignment: Assignment) -> str:
-    """The folder that is the part: it holds the files that the part needs, lies in no other candidate, and has no rival."""
+    """Return the folder that is the part: it holds the files the part needs, lies in no other candidate, and has no rival."""
     needs = assignment.parts[part]
     able = [place for place, files in places.items() if any(matches(path, needs) for path in files)] or list(places)
     folders = set(able)
@@ -126,7 +126,7 @@ def _choose(part: str, places: dict[str, Found], contents: Contents, assignment:
 
 
 def _beside(paths: Iterable[str], roots: tuple[str, ...], contents: Contents, assignment: Assignment) -> Found:
-    """The collected files outside the parts, such as submission.toml, in the folders that lead to the parts."""
+    """Return the collected files outside the parts, such as submission.toml, in the folders that lead to the parts."""
     patterns = [pattern for pattern in assignment.collected if "/" not in pattern]
     folders = {folder for root in roots or ("",) for folder in _with_parents(root)}
     found: dict[str, list[str]] = {}

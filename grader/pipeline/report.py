@@ -1,4 +1,4 @@
-"""Results -> a self-contained report.html that a student can understand: every check with its points and the reason."""
+"""Render results as a self-contained report.html that a student can understand: each check with its points and the reason."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ STATUS_WORDS = {
 
 
 def format_points(value: float) -> str:
-    """Points without trailing zeros."""
+    """Return points as text without trailing zeros."""
     return f"{value:g}"
 
 
 def without_control_characters(value: Any) -> Any:
-    """A text without control characters, which the output of a submission may contain; other values are unchanged."""
+    """Remove control characters from a text, because a submission's output may contain them; return other values unchanged."""
     return on_screen(value, keep="\n") if isinstance(value, str) else value
 
 
 def render_report(results: Results) -> str:
-    """The page as text. Everything that comes from a submission is escaped by the template engine."""
+    """Return the page as text. Everything that comes from a submission is escaped by the template engine."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,

@@ -24,7 +24,7 @@ PASSED, PARTIAL, FAILED = "passed", "partial", "failed"
 COULD_NOT_GRADE, AWAITING_MARKS = "could_not_grade", "awaiting_marks"
 STATUSES = (PASSED, PARTIAL, FAILED, COULD_NOT_GRADE, AWAITING_MARKS)
 MALFORMED = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
-"""The exceptions that JSON of another shape causes in the functions that read it."""
+"""The exceptions that a function may raise when it reads JSON of the wrong shape."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Verdict:
     evidence: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The form that `from_json` reads."""
+        """Return the form that `from_json` reads."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Verdict:
-        """Read what `to_json` wrote; raises one of MALFORMED for anything else."""
+        """Read what `to_json` wrote; raise one of MALFORMED for anything else."""
         verdict = cls(**data)
         for name, kind in (("id", str), ("message", str), ("handout", str), ("title", str), ("expected", str), ("seen", str)):
             if not isinstance(getattr(verdict, name), kind):
@@ -75,7 +75,7 @@ class Results:
 
     Attributes:
         digest: sha256 of the submission's collected files.
-        seed: seed of positions and games.
+        seed: seed for positions and games.
         looked_at: whether a person has cleared the resemblances that `grader.pipeline.handed_out` reports.
         grader: sha256 of everything that can change a verdict.
         sandbox: what the confinement prevents, by name, and a sentence about it.
@@ -157,12 +157,12 @@ class Results:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """The content of results.json; it includes the sums, for readers with other tools."""
+        """Return the content of results.json; it includes the totals, for readers with other tools."""
         return {**self._content(), "checksum": self.checksum}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Results:
-        """Read what `to_json` wrote; raises one of MALFORMED for anything else."""
+        """Read what `to_json` wrote; raise one of MALFORMED for anything else."""
         files = data["files"]
         taken = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         return cls(
@@ -178,7 +178,7 @@ class Results:
         )
 
     def sealed(self, folder: Path) -> Results:
-        """These results with the digests of the records in a run's folder."""
+        """Return these results with the digests of the records in a run's folder."""
         return replace(self, records=digests(folder))
 
     def write(self, folder: Path) -> None:
@@ -220,11 +220,11 @@ def read_results(path: Path) -> Results:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Name -> sha256 of each record in a run's folder."""
+    """Return name -> sha256 for each record in a run's folder."""
     names = (name for name in (RUN, SUBMISSION, VERDICTS, GAMES) if (folder / name).is_file())
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
 
 
 def checksum(data: dict[str, Any]) -> str:
-    """sha256 of the values; spaces, the order of keys and the escaping of characters do not change it."""
+    """Return the sha256 of the values; spaces, the order of keys and the escaping of characters do not change it."""
     return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()

@@ -1,4 +1,4 @@
-"""One grading run of one submission: the input of the checks, and the verdicts that they leave.
+"""One grading run of one submission: the input of the checks, and the verdicts that they record.
 
 The run's folder holds
 - `run.json`: how the submission is graded, and with which seed;
@@ -36,7 +36,7 @@ class RunRecord:
     """The content of run.json.
 
     Attributes:
-        seed: seed of positions and games.
+        seed: seed for positions and games.
         taken_over: ids of the checks whose verdicts come from another run.
     """
 
@@ -46,7 +46,7 @@ class RunRecord:
 
     @classmethod
     def read(cls, folder: Path) -> RunRecord | None:
-        """The record in a run's folder; None if there is no record or it is damaged."""
+        """Return the record in a run's folder, or None if it is missing or damaged."""
         try:
             data = json.loads((folder / RUN).read_text(encoding="utf-8"))
             return cls(Identity.from_json(data["identity"]), int(data["seed"]), tuple(data["taken_over"]))
@@ -60,7 +60,7 @@ class RunRecord:
 
 
 def decided_so_far(folder: Path) -> dict[str, Verdict]:
-    """Check -> verdict of a run; a last line that a kill cut off does not count."""
+    """Return check -> verdict for a run; a last line that a kill cut off does not count."""
     found: dict[str, Verdict] = {}
     try:
         lines = (folder / VERDICTS).read_text(encoding="utf-8").splitlines()
@@ -80,7 +80,7 @@ class Run:
 
     Attributes:
         identity: what is graded, and how.
-        seed: seed of positions and games.
+        seed: seed for positions and games.
         requested: ids of the checks to run: the requested ones, except those whose verdicts were taken over.
     """
 
@@ -96,7 +96,7 @@ class Run:
 
     @classmethod
     def from_environment(cls) -> Run:
-        """The run that the environment variable names; the checks use it."""
+        """Return the run that the environment variable names; the checks call this."""
         folder = Path(os.environ[FOLDER_VARIABLE])
         record = RunRecord.read(folder)
         return cls(folder, load_assignment(), find_sandbox(record.identity.sandbox if record else None))
@@ -118,7 +118,7 @@ class Run:
         return ProcessLimits(limits["engine_memory_mib"], 3600, limits["processes"], limits["file_size_mib"])
 
     def random(self, check_id: str) -> random.Random:
-        """A random generator for one check; the run's recorded seed and the check's id determine it."""
+        """Return a random generator for one check, seeded with the run's recorded seed and the check's id."""
         return random.Random(f"{self.seed}:{check_id}")
 
     @property
@@ -142,9 +142,9 @@ class Run:
             return ""
 
     def begin(self, check_id: str) -> None:
-        """Note that a check begins."""
+        """Record that a check begins."""
         write_whole(self.folder / CURRENT, check_id)
 
     def progress(self, sentence: str) -> None:
-        """Show the progress of a long check; an empty sentence clears it."""
+        """Show the progress of a long check; an empty string clears it."""
         write_whole(self.folder / PROGRESS, sentence)

@@ -1,4 +1,4 @@
-"""The folder of a graded run: who may write to it, whether the run is finished, and what is kept of earlier runs.
+"""The folder of a graded run: who may write to it, whether the run is finished, and what is kept from earlier runs.
 
 `grader.pipeline.order.Identity` tells runs apart. An unfinished run is continued. A finished run is never deleted: when
 another run takes its place, it is kept in `earlier/1`, `earlier/2`, ...
@@ -28,7 +28,7 @@ from grader.pipeline.workspace import build_workspace
 
 REFUSAL_FILE, LOCK = "refused.txt", ".lock"
 EARLIER, MOVING = "earlier", ".moving"
-# The files of a run, results first: when they are moved away one by one, a rest must never look like a finished run.
+# The files of a run, results first: while they are moved one by one, those left must never look like a finished run.
 RECORDS = (RESULTS, RUN, VERDICTS, GAMES, "report.html", "checks.log", SUBMISSION, REPORTS)
 PASSING = (PROGRESS, "workspace", "scratch")
 SCRATCH = "scratch"
@@ -75,7 +75,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def finished_results(folder: Path, identity: Identity) -> Results | None:
-    """The unaltered results of a finished run with exactly this identity, or None."""
+    """Return the unaltered results of a finished run with exactly this identity, or None."""
     _finish_move(folder)
     record = RunRecord.read(folder)
     if record is None or record.identity != identity:
@@ -87,7 +87,7 @@ def finished_results(folder: Path, identity: Identity) -> Results | None:
 
 
 def differing(folder: Path, identity: Identity) -> list[str]:
-    """The words for what differs between this identity and that of the recorded run."""
+    """Return the words for what differs between this identity and that of the recorded run."""
     record = RunRecord.read(folder)
     return [word for name, word in WORDS.items() if record is None or getattr(record.identity, name) != getattr(identity, name)]
 
@@ -139,7 +139,7 @@ def keep_earlier(folder: Path) -> Path | None:
 
 
 def _finish_move(folder: Path) -> Path | None:
-    """Finish a move that has begun, perhaps by a grader that was then killed."""
+    """Finish a move that was begun, perhaps by a grader that was killed; return the new folder, or None without a move."""
     moving = folder / EARLIER / MOVING
     if not moving.is_dir():
         return None

@@ -1,10 +1,10 @@
-"""A submission as it was handed in -> the files that count, and the reports for a person to read.
+"""Find the files of a submission that count, and the reports for a person to read.
 
 Real submissions are whole copies of the repository with binaries, caches, a modified Board, several engine versions and
 notes. They come as a folder or an archive, often one or two folders too deep, in an archive inside an archive, or with the
 parts side by side. The files that the assignment collects are found in all of these (grader/pipeline/placing.py) and read
-into memory; every other file is ignored and listed with the reason. Nothing is guessed: two candidates for one file are an
-error that names both.
+into memory; every other file is ignored and listed with the reason. Nothing is guessed: if there are two candidates for one
+file, an error names both.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from grader.pipeline.placing import Places, find_places
 
 MAX_FILE_BYTES = 2 << 20
 MAX_TOTAL_BYTES = 32 << 20
-# Of reports, which a person reads.
+# Limits for reports, which a person reads.
 MAX_REPORT_BYTES = 32 << 20
 MAX_REPORTS_BYTES = 64 << 20
 MAX_REPORTS = 200
@@ -63,7 +63,7 @@ class Submission:
 
     @property
     def digest(self) -> str:
-        """sha256 over names and contents of the collected files: the same work gives the same digest."""
+        """The sha256 of the names and contents of the collected files: the same work has the same digest."""
         total = hashlib.sha256()
         for path, content in self.files.items():
             total.update(f"{len(path)} {path} {len(content)} ".encode())
@@ -72,7 +72,7 @@ class Submission:
 
 
 def submission_name(path: Path) -> str:
-    """The name that results are filed under: the archive's or folder's name without its suffix."""
+    """Return the name that results are filed under: the archive's or folder's name without its suffix."""
     return without_suffix(readable(path.resolve().name))
 
 
@@ -95,7 +95,7 @@ def read_submission(path: Path, assignment: Assignment, *, at_the_top: bool = Fa
 
 
 def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, str]:
-    """Part -> a sentence with what was expected and what was seen instead, for each part that was not handed in at all."""
+    """Return part -> a sentence with what was expected and what was seen, for each part that was not handed in at all."""
     found = {}
     for part, needs in assignment.parts.items():
         if not any(matches(path, needs) for path in submission.files):
@@ -106,12 +106,12 @@ def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, st
 
 
 def _words(patterns: Iterable[str]) -> str:
-    """Patterns as a person reads them, without the `**/` that stands for any folders in between."""
+    """Return the patterns in a form for people, without the `**/` that stands for any folders in between."""
     return " or ".join(pattern.replace("**/", "") for pattern in patterns)
 
 
 def _seen(submission: Submission) -> str:
-    """The first names that a submission holds, beginning with the files that do not count."""
+    """List the first names that a submission holds, beginning with the files that do not count."""
     names = [path if reason == UNWANTED else f"{path} ({reason})" for path, reason in submission.ignored]
     names = [name[:SHOWN_CHARACTERS] for name in (*names, *submission.reports, *submission.files)]
     if not names:
@@ -121,7 +121,10 @@ def _seen(submission: Submission) -> str:
 
 
 def _open_the_only_archive(name: str, entries: Entries, opened: ExitStack, assignment: Assignment) -> list[str]:
-    """Put what lies in an archive inside in its place, once, where it is all that there is but for reports."""
+    """Replace the only inner archive with its entries, one level deep, and return a note for the report.
+
+    Nothing happens if any file of the submission has the suffix of a collected file.
+    """
     archives = [path for path in entries.files if is_archive(path)]
     suffixes = {PurePosixPath(pattern).suffix for pattern in assignment.collected}
     if len(archives) != 1 or any(PurePosixPath(path).suffix in suffixes for path in entries.files):
@@ -134,11 +137,11 @@ def _open_the_only_archive(name: str, entries: Entries, opened: ExitStack, assig
     entries.files |= {f"{folder}/{path}": member for path, member in inside.files.items()}
     entries.twins += [(f"{folder}/{path}", member) for path, member in inside.twins]
     entries.refused |= {f"{folder}/{path}": reason for path, reason in inside.refused.items()}
-    return [f"All that was handed in lay in {inner}, an archive inside."]
+    return [f"Everything that was handed in was found in {inner}, an inner archive."]
 
 
 class _Selection:
-    """What counts among the entries, read in the source's order."""
+    """Selects the entries that count, and reads them in the source's order."""
 
     def __init__(self, name: str, entries: Entries, assignment: Assignment, at_the_top: bool) -> None:
         self.name = name
@@ -176,7 +179,7 @@ class _Selection:
         )
 
     def contents(self, paths: Iterable[str]) -> Mapping[str, bytes]:
-        """Contents of files to compare; for a file that is too large to count, its size instead."""
+        """Return the contents of files to compare; for a file that is too large to count, return its size instead."""
         wanted = set(paths)
         counting = {path: self.entries.files[path] for path in self.entries.files if path in wanted}
         small = {path: member for path, member in counting.items() if member.size <= MAX_FILE_BYTES}
@@ -198,26 +201,26 @@ class _Selection:
 
     def require_room(self, members: Iterable[Member]) -> None:
         if sum(member.size for member in members) > MAX_TOTAL_BYTES:
-            raise UsageError(f"{self.name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB together")
+            raise UsageError(f"{self.name}: the files that count are larger than {MAX_TOTAL_BYTES >> 20} MiB in total")
 
     def drop_doubles(self, files: dict[str, bytes], paths: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Remove files whose names differ only in case; a UsageError if their contents differ."""
+        """Remove files whose names differ only in case; raise a UsageError if their contents differ."""
         found: list[tuple[str, str]] = []
         spelled: dict[str, str] = {}
         for relative in sorted(files):
             first = spelled.setdefault(relative.casefold(), relative)
             if files[first] != files[relative]:
                 raise UsageError(
-                    f"{self.name}: {paths[first]} and {paths[relative]} are one file where case does not count, with different "
-                    "contents: rename one of them"
+                    f"{self.name}: {paths[first]} and {paths[relative]} are the same file if case is ignored, but have "
+                    "different contents: rename one of them"
                 )
             if first != relative:
-                found.append((relative, f"the same name as {first} where case does not count"))
+                found.append((relative, f"the same name as {first} if case is ignored"))
                 del files[relative]
         return found
 
     def refuse_other_twins(self, paths: Iterable[str]) -> None:
-        """UsageError if the archive holds a file that counts a second time, with different contents."""
+        """Raise a UsageError if the archive holds a second copy of a file that counts, with different contents."""
         counting = set(paths)
         twins = [(path, twin) for path, twin in self.entries.twins if path in counting]
         self.require_room(twin for _, twin in twins)
@@ -229,7 +232,7 @@ class _Selection:
                 )
 
     def sort_out(self, places: Places) -> tuple[dict[str, str], list[tuple[str, str]]]:
-        """Name -> path of each report, and (path, reason) for files that are neither collected nor reports."""
+        """Return name -> path for each report, and (path, reason) for files that are neither collected nor reports."""
         assignment = self.assignment
         patterns = [pattern.casefold() for pattern in assignment.reports]
         names = [pattern for pattern in patterns if "/" not in pattern]
@@ -242,11 +245,11 @@ class _Selection:
             if path in collected:
                 continue
             if matches(relative, assignment.protected):
-                ignored.append((relative, "handed out: the framework's own is used"))
+                ignored.append((relative, "handed out: the framework's copy is used"))
             elif matches(relative, assignment.framework):
-                ignored.append((relative, "part of the framework: the clean one is used"))
+                ignored.append((relative, "part of the framework: the clean copy is used"))
             elif matches(folded, patterns) or (
-                not self.at_the_top  # where other folders hold what was handed out or made
+                not self.at_the_top  # in a working folder, the other folders hold handed-out or generated files
                 and matches(folded.rpartition("/")[2], names)
                 and not matches(relative, assignment.kit)
             ):
@@ -256,7 +259,7 @@ class _Selection:
         return reports, ignored
 
     def reports(self, named: Mapping[str, str]) -> tuple[dict[str, bytes], list[tuple[str, str]]]:
-        """Name -> content of the reports within the size limits, and (name, reason) for the others."""
+        """Return name -> content for the reports within the limits, and (name, reason) for the others."""
         members = self.entries.files
         by_path = {path: name for name, path in named.items()}
         kept: dict[str, bytes] = {}
@@ -284,7 +287,7 @@ def _left_out_notes(left_out: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _summarise(ignored: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Replace the files of a folder by one line for the folder if many are ignored for the same reason."""
+    """Replace the files of a folder with one line for the folder if many are ignored for the same reason."""
     by_folder: dict[tuple[str, str], list[str]] = {}
     for path, reason in ignored:
         folder = path.split("/")[0] if "/" in path else ""

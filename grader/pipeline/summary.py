@@ -29,12 +29,12 @@ class SummaryRow:
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 a person has to look, 2 the submission or the call cannot be used."""
+        """0 if all is done, 1 if a person has to look, 2 if the submission or the call cannot be used."""
         return 2 if self.outcome == REFUSED or self.wrong_call else int(self.outcome == UNSURE)
 
 
 def summary_row(results: Results, remarks: Sequence[str]) -> SummaryRow:
-    """The line of a graded submission; checks that could not be graded for the same reason are grouped."""
+    """Return the line of a graded submission; checks that could not be graded for the same reason are grouped."""
     reasons: dict[str, list[str]] = {}
     for verdict in results.verdicts:
         if verdict.status == COULD_NOT_GRADE:
@@ -45,7 +45,7 @@ def summary_row(results: Results, remarks: Sequence[str]) -> SummaryRow:
 
 
 def _together(ids: Sequence[str]) -> str:
-    """Checks grouped by part: `minimax (4 checks)`, or the id if there is only one."""
+    """Group checks by part: `minimax (4 checks)`, or the id if there is only one."""
     parts: dict[str, list[str]] = {}
     for check_id in ids:
         parts.setdefault(check_id.split(".")[0], []).append(check_id)
@@ -53,7 +53,7 @@ def _together(ids: Sequence[str]) -> str:
 
 
 def summary_lines(rows: Sequence[SummaryRow]) -> Iterator[str]:
-    """The lines of the table, and a last line that counts the outcomes."""
+    """Yield the lines of the table, and a last line that counts the outcomes."""
     width = min(NAME_CHARACTERS, max(len(name) for name in ("submission", *(row.name for row in rows))))
     numbers = max(len(points) for points in ("points", *(row.points for row in rows)))
     outcomes = max(map(len, (GRADED, UNSURE, REFUSED)))

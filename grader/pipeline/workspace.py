@@ -1,4 +1,4 @@
-"""A runnable tree: the clean framework with the collected files of a submission over it.
+"""A runnable tree: the clean framework with the collected files of a submission laid over it.
 
 A student cannot replace the Board, train.py or the referee, because only collected files are laid over the framework.
 """
@@ -16,7 +16,7 @@ MARKER = ".workspace"
 
 
 def framework_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
-    """Relative paths of the framework's files, by the assignment's allow-list."""
+    """Return the relative paths of the framework's files that are on the assignment's allow-list."""
     places = {pattern.split("/")[0] for pattern in assignment.framework}
     found = []
     for place in sorted(places):
@@ -29,7 +29,7 @@ def framework_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
 
 
 def build_workspace(assignment: Assignment, submission: Submission, destination: Path, *, root: Path = ROOT) -> Path:
-    """Lay the framework and the submission's files into `destination`.
+    """Lay out the framework and the submission's files in `destination`.
 
     An earlier workspace in that folder loses the files that were laid out before, but keeps files made in it since then
     (trained weights, logs). Any other folder that is not empty is refused.
@@ -64,7 +64,7 @@ def build_workspace(assignment: Assignment, submission: Submission, destination:
 
 
 def _laid_before(destination: Path) -> list[str]:
-    """The files of an earlier workspace in this folder; an empty list for a new or empty folder."""
+    """Return the files of an earlier workspace in this folder; an empty list for a new or empty folder."""
     marker = destination / MARKER
     if marker.is_file():
         try:
@@ -82,7 +82,7 @@ def _laid_before(destination: Path) -> list[str]:
 
 
 def _inside(destination: Path, relative: str) -> Path:
-    """A file's path in the workspace; UsageError if it leads out of the workspace by its name or through a link."""
+    """Return a file's path in the workspace; raise a UsageError if its name or a link leads out of the workspace."""
     path = destination / relative
     if not path.parent.resolve().is_relative_to(destination):
         raise UsageError(f"expected only paths inside the workspace {destination}; {relative!r} leads out of it")

@@ -1,7 +1,7 @@
-"""`python -m grader check`: what a student runs after each change. The checks that take seconds, and what to do first.
+"""`python -m grader check`: run the checks that take seconds, and say what to do first. Students run it after each change.
 
-It grades the folder that it lies in like a submission, with the profile `check`. Checks that take minutes run only on
-request. It writes only below `build/`.
+It grades the folder in which it lies as if it were a submission, with the profile `check`. Checks that take minutes run only
+on request. It writes only below `build/`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ OUT = Path("build", "check")
 
 
 def choose_checks(assignment: Assignment, only: str | None, asked: Collection[str]) -> tuple[Check, ...]:
-    """The checks to run.
+    """Return the checks to run.
 
     Args:
         only: a check's id or the beginning of several, up to a dot; None for all.
-        asked: keys of `[long_checks]` in assignment.toml whose checks are run too. Named by `only`, they are run anyway.
+        asked: keys of `[long_checks]` in assignment.toml whose checks are run too. If `only` names nothing but long checks,
+            they are run anyway.
 
     Raises:
-        UsageError: `only` names nothing.
+        UsageError: `only` matches no check.
     """
     chosen = assignment.checks if only is None else assignment.named(only)
     left_out = {i for kind, ids in assignment.long_checks.items() if kind not in asked for i in ids}
@@ -40,7 +41,7 @@ def choose_checks(assignment: Assignment, only: str | None, asked: Collection[st
 
 
 def unwritten_methods(submission: Submission, assignment: Assignment) -> dict[str, list[str]]:
-    """File -> `method, section 5.1` of each stub that is not filled in, in the file's order."""
+    """Return file -> `method, section 5.1` for each method that is not written yet, in the file's order."""
     found = {}
     for path in assignment.stubs:
         text = submission.files.get(path, b"").decode("utf-8", "replace")
@@ -50,7 +51,7 @@ def unwritten_methods(submission: Submission, assignment: Assignment) -> dict[st
 
 
 def what_to_do_first(results: Results, unwritten: dict[str, list[str]], handout: str) -> list[str]:
-    """A sentence for each chapter of the handout in which a check fell short: the first method to write, or that check."""
+    """Return a sentence for each chapter in which a check fell short; it names the first method to write, or that check."""
     sentences = []
     short = [verdict for verdict in results.program if verdict.status != PASSED]
     for _, checks in groupby(short, key=lambda verdict: verdict.handout.split(".")[0]):
@@ -64,7 +65,7 @@ def what_to_do_first(results: Results, unwritten: dict[str, list[str]], handout:
 
 
 def main(only: str | None, asked: Collection[str], announce: Announce, root: Path = ROOT) -> int:
-    """Run the checks on this folder; 0 if all passed, 1 if something fell short."""
+    """Run the checks on this folder; return 0 if all passed, 1 if any fell short."""
     assignment = load_assignment()
     checks = choose_checks(assignment, only, asked)
     submission = read_submission(root, assignment, at_the_top=True)

@@ -1,4 +1,4 @@
-"""The commands of a student: check the folder that they lie in, and pack it for handing in."""
+"""The commands for students: check the folder in which they lie, and pack it to be handed in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 def submit_command(options: argparse.Namespace) -> int:
-    """Pack the files that the student's folder hands in."""
+    """Pack the files of the student's folder that are handed in."""
     return submit.main(options.out)
 
 
@@ -28,7 +28,7 @@ def add_commands(commands: Any) -> None:
     checking.add_argument("--training", action="store_true", help="also train on tic-tac-toe (minutes)")
     checking.set_defaults(run=check_command)
 
-    submitting = commands.add_parser("submit", help="pack this folder for handing in and say what is missing")
+    submitting = commands.add_parser("submit", help="pack this folder so that it can be handed in, and say what is missing")
     submitting.add_argument(
         "--out",
         type=Path,

@@ -1,4 +1,4 @@
-"""`python -m grader submit`: pack exactly the collected files and the report of the folder that it lies in.
+"""`python -m grader submit`: pack exactly the collected files and the reports of the folder in which it lies.
 
 The archive gets its name only after it has been read back and found to hold the same files with the same digest.
 """
@@ -20,7 +20,7 @@ from grader.student.check import unwritten_methods
 
 
 def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
-    """A sentence for each file or part that is missing or will not count."""
+    """Return a sentence for each file or part that is missing or will not count."""
     found = [f"{path} is missing." for path in assignment.stubs if path not in submission.files]
     for path, methods in unwritten_methods(submission, assignment).items():
         others = f", and {len(methods) - 1} more" if len(methods) > 1 else ""

@@ -222,7 +222,7 @@ ODD = [
         REFUSED,
         "a/Minimax/ and b/mini",
     ),
-    Odd("two_in_case.zip", ".zip", {**WORK, "Minimax/Engine.cpp": b""}, REFUSED, "are one file where case does not count"),
+    Odd("two_in_case.zip", ".zip", {**WORK, "Minimax/Engine.cpp": b""}, REFUSED, "are the same file if case is ignored"),
     Odd("twins.zip", ".zip", [*WORK.items(), (ENGINE, b"second")], REFUSED, f"{ENGINE} is in it twice {TWICE}"),
     Odd("appended_to.tar", ".tar", [*WORK.items(), (ENGINE, b"newer")], REFUSED, f"{ENGINE} is in it twice {TWICE}"),
     # --------------------------------------------------------------------------------------- cannot be read
@@ -261,7 +261,7 @@ ODD = [
         ".zip",
         WORK | {f"Minimax/{i}.h": bytes(2 << 20) for i in range(17)},
         REFUSED,
-        "larger than 32 MiB together",
+        "larger than 32 MiB in total",
     ),
 ]
 

@@ -74,7 +74,7 @@ def test_files_over_the_cap_together_are_refused_and_what_does_not_count_is_not_
     half = {"Minimax/a.h": bytes(1 << 19), "Minimax/b.h": bytes(1 << 19)}
     assert read(pack(kind, {**half, "weights.bin": bytes(1 << 20)}, "fits")).files == half
     sentence = refusal(pack(kind, {**half, "Minimax/c.h": b"1"}, "over"))
-    assert sentence == "over: the files that count are larger than 1 MiB together"
+    assert sentence == "over: the files that count are larger than 1 MiB in total"
 
 
 @pytest.mark.parametrize(("kind", "name"), [*((kind, "{}.txt") for kind in ("folder", *ARCHIVES)), (".zip", "__MACOSX/{}.txt")])

@@ -49,8 +49,8 @@ def test_what_does_not_count_is_listed_with_its_reason(pack, read, kind):
         "report/figure.png": b"",
     }
     seen = read(pack(kind, {**WORK, **junk}))
-    cache, handed_out = "cache or tool folder", "handed out: the framework's own is used"
-    framework = "part of the framework: the clean one is used"
+    cache, handed_out = "cache or tool folder", "handed out: the framework's copy is used"
+    framework = "part of the framework: the clean copy is used"
     assert seen.files == WORK and seen.reports == ("Gomoku.docx", "report/figure.png")
     assert dict(seen.ignored) == {
         "__MACOSX/": cache,
@@ -140,7 +140,7 @@ def test_an_archive_that_is_all_that_an_archive_holds_is_opened_once(pack, read,
     packed = pack(inner, {f"gomoku/{path}": content for path, content in WORK.items()}, "inner").read_bytes()
     seen = read(pack(outer, {f"Li_123_file_/work{inner}": packed, "Li_123_file_/report.pdf": b"%PDF", "__MACOSX/x": b""}))
     assert seen.files == WORK and seen.report_files == {"report.pdf": b"%PDF"}
-    assert seen.notes[0] == f"All that was handed in lay in Li_123_file_/work{inner}, an archive inside."
+    assert seen.notes[0] == f"Everything that was handed in was found in Li_123_file_/work{inner}, an inner archive."
     once = pack(".zip", {f"inner{inner}": packed}, "once").read_bytes()
     twice = pack(outer, {"once.zip": once}, "twice")
     assert read(twice).files == {}
@@ -255,10 +255,10 @@ def test_a_second_member_of_the_same_name_is_listed_or_refused(pack, read, refus
 @pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
 def test_names_that_differ_in_case_alone_are_one_file_or_refused(pack, read, refusal, kind):
     seen = read(pack(kind, {**WORK, "Minimax/Engine.cpp": WORK[ENGINE]}, "same"))
-    assert seen.ignored == ((ENGINE, "the same name as Minimax/Engine.cpp where case does not count"),)
+    assert seen.ignored == ((ENGINE, "the same name as Minimax/Engine.cpp if case is ignored"),)
     assert len(seen.files) == len(WORK)
     sentence = refusal(pack(kind, {**WORK, "Minimax/Engine.cpp": b"int upper;"}, "other"))
-    assert f"Minimax/Engine.cpp and {ENGINE} are one file where case does not count" in sentence
+    assert f"Minimax/Engine.cpp and {ENGINE} are the same file if case is ignored" in sentence
 
 
 @pytest.mark.parametrize("kind", ARCHIVES)
