@@ -60,6 +60,19 @@ def trust_command(options: argparse.Namespace) -> int:
 
 def add_commands(commands: Any) -> None:
     """Add these commands to the subparsers of `python -m grader`."""
+    course = argparse.ArgumentParser(add_help=False)
+    course.add_argument(
+        "--course",
+        type=Path,
+        default=Path("instructor/course"),
+        help="folder of the nbgrader course (default: instructor/course)",
+    )
+    _add_generators(commands, course)
+    _add_commands_on_results(commands, course)
+    _add_commands_on_submissions(commands)
+
+
+def _add_generators(commands: Any, course: argparse.ArgumentParser) -> None:
     stubs = commands.add_parser("stubs", help="generate the student stubs from instructor/reference")
     stubs.add_argument("--check", action="store_true", help="only say which stubs differ")
     stubs.set_defaults(run=stubs_command)
@@ -73,18 +86,12 @@ def add_commands(commands: Any) -> None:
     release.add_argument("--seed", type=int, help="seed of the checks' cases, to make a kit again (default: a new seed)")
     release.set_defaults(run=release_command)
 
-    course = argparse.ArgumentParser(add_help=False)
-    course.add_argument(
-        "--course",
-        type=Path,
-        default=Path("instructor/course"),
-        help="folder of the nbgrader course (default: instructor/course)",
-    )
-
     notebook = commands.add_parser("notebook", parents=[course], help="generate the course's report notebook")
     notebook.add_argument("--check", action="store_true", help="only say whether the notebook differs")
     notebook.set_defaults(run=notebook_command)
 
+
+def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> None:
     gradebook = commands.add_parser("gradebook", parents=[course], help="enter program points into nbgrader's gradebook")
     gradebook.add_argument(
         "results", nargs="+", type=Path, metavar="RESULTS", help="results.json, its folder, or a folder of such folders"
@@ -108,6 +115,8 @@ def add_commands(commands: Any) -> None:
     )
     replaying.set_defaults(run=replay_command)
 
+
+def _add_commands_on_submissions(commands: Any) -> None:
     likeness = commands.add_parser("likeness", help="list submissions of a class that are nearly the same")
     likeness.add_argument("submissions", nargs="+", type=Path, metavar="SUBMISSION", help="folder or archive")
     likeness.add_argument("--out", type=Path, metavar="FILE", help="also write the list to this JSON file")
