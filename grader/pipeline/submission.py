@@ -106,7 +106,7 @@ def absent_parts(submission: Submission, assignment: Assignment) -> dict[str, st
 
 
 def _words(patterns: Iterable[str]) -> str:
-    """Return the patterns in a form for people, without the `**/` that stands for any folders in between."""
+    """Return the patterns in human-readable form, without the `**/` that matches any folders in between."""
     return " or ".join(pattern.replace("**/", "") for pattern in patterns)
 
 
@@ -227,8 +227,8 @@ class _Selection:
         for path, twin in twins:
             if twin.size != len(self.read[path]) or read_member(twin, f"{self.name}: {path}") != self.read[path]:
                 raise UsageError(
-                    f"{self.name}: {path} is in it twice with different contents, and nothing says which one counts: ask for "
-                    "a new archive"
+                    f"{self.name}: the archive holds {path} twice with different contents, and nothing says which one counts; "
+                    "ask for a new archive"
                 )
 
     def sort_out(self, places: Places) -> tuple[dict[str, str], list[tuple[str, str]]]:

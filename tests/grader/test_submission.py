@@ -249,7 +249,7 @@ def test_a_second_member_of_the_same_name_is_listed_or_refused(pack, read, refus
     seen = read(pack(kind, [*WORK.items(), (f"./{ENGINE}", WORK[ENGINE])]))
     assert seen.files == WORK and seen.ignored == ((ENGINE, "a second member of the same name"),)
     other = pack(kind, [*WORK.items(), (f"./{ENGINE}", b"int second;"), ("x.txt", b"1"), ("x.txt", b"2")])
-    assert f"{ENGINE} is in it twice with different contents" in refusal(other)
+    assert f"the archive holds {ENGINE} twice with different contents" in refusal(other)
 
 
 @pytest.mark.parametrize("kind", ["folder", *ARCHIVES])
