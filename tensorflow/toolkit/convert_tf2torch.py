@@ -2,9 +2,9 @@
 
     python tensorflow/toolkit/convert_tf2torch.py model/best_policy.model model/11_11_5.pt
 
-This reads `best_policy.model.index` and `best_policy.model.data-00000-of-00001`. The board size and the number of blocks follow
-from the checkpoint; the optimiser's variables are skipped. OUT is a bare state_dict: read it by `torch.load(OUT, weights_only=True)` and load it
-with `strict=True`.
+This reads `best_policy.model.index` and `best_policy.model.data-00000-of-00001`. The board size and the number of blocks
+follow from the checkpoint; the optimiser's variables are skipped. OUT is a bare state_dict: read it by `torch.load(OUT,
+weights_only=True)` and load it with `strict=True`.
 """
 
 from __future__ import annotations

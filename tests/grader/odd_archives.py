@@ -223,8 +223,8 @@ ODD = [
         "a/Minimax/ and b/mini",
     ),
     Odd("two_in_case.zip", ".zip", {**WORK, "Minimax/Engine.cpp": b""}, REFUSED, "are the same file if case is ignored"),
-    Odd("twins.zip", ".zip", [*WORK.items(), (ENGINE, b"second")], REFUSED, f"{ENGINE} is in it twice {TWICE}"),
-    Odd("appended_to.tar", ".tar", [*WORK.items(), (ENGINE, b"newer")], REFUSED, f"{ENGINE} is in it twice {TWICE}"),
+    Odd("twins.zip", ".zip", [*WORK.items(), (ENGINE, b"second")], REFUSED, f"the archive holds {ENGINE} twice {TWICE}"),
+    Odd("appended_to.tar", ".tar", [*WORK.items(), (ENGINE, b"newer")], REFUSED, f"the archive holds {ENGINE} twice {TWICE}"),
     # --------------------------------------------------------------------------------------- cannot be read
     Odd("nothing_in_it.zip", None, b"", REFUSED, "it has 0 bytes; ask for it again"),
     Odd("cut_off.zip", ".zip", WORK, REFUSED, "as after an interrupted upload", cut(0.6)),
