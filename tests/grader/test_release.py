@@ -213,7 +213,7 @@ LEAKS = {
     "a line of the solution": (lambda root: spoil(root, "train.py", f"        {solution_line()}  "), f"({REFERENCE})"),
     "a line of the engine": (lambda root: spoil(root, "Minimax/sample.cpp", engine_line()), "Minimax/search.cpp)"),
     "a copy of an instructor's file": (copied, "Minimax/sample.cpp: a copy of instructor/reference/Minimax/search.cpp."),
-    "a filled stub": (filled_stub, "AlphaZero/mcts_pure.py: not the stub"),
+    "a filled stub": (filled_stub, "AlphaZero/mcts_pure.py: differs from the stub"),
     "a path": (lambda root: spoil(root, "Minimax/judge.py", 'X = "instructor/reference"'), "the instructor's folder"),
     "a path in parts": (lambda root: spoil(root, "train.py", 'X = ROOT / "instructor"'), "the instructor's folder"),
     "a linked file": (linked_file, "Board/more.py: a symbolic link"),

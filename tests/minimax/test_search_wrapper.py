@@ -82,5 +82,5 @@ def test_another_board_and_a_game_in_progress_are_refused(board):
         engine_player("none").get_action(small)
     for move in (0, 1):
         board.do_move(move)
-    with pytest.raises(ValueError, match="from the first move on"):
+    with pytest.raises(ValueError, match="from the first move"):
         engine_player("none").get_action(board)
