@@ -18,18 +18,18 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from arena.engine import calibrate
 from arena.engine.cores import available_cores
 from arena.engine.engine_process import Clock, Limits
 from arena.engine.process import has_cpu_clock
 from arena.engine.specs import check_size, engine_at, parse_agent
+from arena.match import calibrate
 from arena.match.match import Load, MatchResult, Runner, ThreadRunner, play_match
 from arena.match.ray_runner import RayRunner
 from arena.match.records import Records, read_records
 from arena.match.referee import GameRecord
-from arena.match.rules import SIZE
 from arena.match.setup import OPENINGS, MatchSetup
 from arena.match.sgf import write_sgf
+from arena.rules import SIZE
 from arena.statistics.estimates import EloDifference
 from arena.statistics.stopping import Decided, Sprt, StoppingRule
 from common.errors import UsageError

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from arena.engine.engine_process import EngineFailure, EngineSpec, GameOffer, Limits
 from arena.engine.protocols import open_engine
 from arena.engine.specs import check_size, parse_agent
-from arena.match.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position, Termination
+from arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position, Termination
 from arena.suite import positions as suite
 from common.errors import UsageError
 

@@ -41,7 +41,7 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS
 import numpy as np
 
 from arena.engine.engine_process import POSITION_TAKEN
-from arena.match.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
+from arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
 from Board.game_board import SWAP_STONES, Board
 from common.errors import UsageError
 from common.unwritten import first_unwritten

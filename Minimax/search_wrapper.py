@@ -11,7 +11,7 @@ from typing import Any
 
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, Limits, MatchStopped
 from arena.engine.protocols import open_engine
-from arena.match.rules import FIVE, SIZE, SWAP
+from arena.rules import FIVE, SIZE, SWAP
 
 Board = Any
 

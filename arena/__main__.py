@@ -9,8 +9,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from arena.engine import calibrate
 from arena.engine.specs import engine_at
+from arena.match import calibrate
 from arena.match.match import Load
 from arena.match.records import digest, machine, read_records
 from arena.match.referee import REPEATS, GameRecord, play_game

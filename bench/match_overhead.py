@@ -41,8 +41,8 @@ from arena.engine.engine_process import EngineSpec, GameOffer, Limits
 from arena.engine.process import ProcessTree
 from arena.match.records import machine
 from arena.match.referee import play_game, seat_seed
-from arena.match.rules import SIZE, SWAP, Action, Position
 from arena.match.setup import GameTask, MatchSetup
+from arena.rules import SIZE, SWAP, Action, Position
 
 SAMPLE = Path(__file__).resolve().parent.parent / "build" / "engines" / "sample"
 AIM_US, AIM_RATIO = 1000, 10

@@ -171,6 +171,17 @@ def test_a_room_imports_only_rooms_above_it_in_the_table():
     } == set()
 
 
+def test_the_folders_of_the_arena_import_only_those_below_them():
+    floors = ["rules", "engine", "statistics", "match", "suite"]
+    for name in below("arena/"):
+        own = name.split("/")[1].removesuffix(".py")
+        used = {module.split(".")[1] for module in imported(name) if module.startswith("arena.")}
+        if own in floors:
+            assert used <= set(floors[: floors.index(own) + 1]), name
+        else:
+            assert own in ("__init__", "__main__"), f"{name} is not on a floor of the arena"
+
+
 def test_the_drawing_shows_arrows_of_the_table():
     drawing = re.search(r"^```mermaid\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)[1]
     drawn = {
@@ -210,7 +221,7 @@ def test_an_arrow_that_the_page_lacks_is_seen():
     assert page.rooms == ["common/", "arena/"]
     assert page.allowed["arena/"] == {"common/", "train.py"} and page.late["arena/"] == {"train.py"}
     assert page.target("arena/engine/new.py", "common.errors.UsageError") == "common/"
-    assert page.target("arena/engine/new.py", "arena.match.rules") is None
+    assert page.target("arena/engine/new.py", "arena.rules") is None
     assert page.target("arena/engine/new.py", "requests.get") == "requests"
     assert page.files("arena/match/ray_runner.py") == ["arena/match/ray_runner.py"]
     assert "arena/match/ray_runner.py" not in page.files("arena/") != []

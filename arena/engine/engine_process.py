@@ -20,7 +20,7 @@ from enum import StrEnum
 
 from arena.engine.process import ProcessTree, has_cpu_clock, signal_name
 from arena.engine.stopwatch import Allowance, OutOfTime, Spent, Stopwatch, cpu_allowance, wall_allowance
-from arena.match.rules import SIZE, Action, Termination, from_line, to_line
+from arena.rules import SIZE, Action, Termination, from_line, to_line
 
 LINE_CAP = 4096
 STDERR_TAIL = 2048
@@ -223,7 +223,7 @@ class EngineProcess:
         return self._exchange(f"{side}\n", self.limits.init_s)
 
     def ask(self, action: Action) -> Action:
-        """Send the opponent's action and return the engine's; `arena.match.rules` says what (-1, -1) means.
+        """Send the opponent's action and return the engine's; `arena.rules` says what (-1, -1) means.
 
         Raises:
             EngineFailure: TIMEOUT, CRASH or MALFORMED; UNDECIDED if the core was so busy that nobody can tell whether the

@@ -31,7 +31,7 @@ from itertools import takewhile
 from arena.engine.engine_process import Clock, EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
 from arena.engine.protocols import open_engine
 from arena.engine.specs import check_size, engine_at, parse_agent
-from arena.match.rules import OPEN, SIZE, SWAP, SWAP_PLY, Action, Termination, from_line
+from arena.rules import OPEN, SIZE, SWAP, SWAP_PLY, Action, Termination, from_line
 from common.errors import UsageError
 
 VERSION = "1.0"

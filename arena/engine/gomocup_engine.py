@@ -16,11 +16,10 @@ import contextlib
 import os
 import re
 import subprocess
-import threading
 from collections.abc import Collection
 
-from arena.engine.engine_process import POSITION_TAKEN, EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
-from arena.match.rules import SWAP, Action, IllegalAction, Position, Termination, from_line
+from arena.engine.engine_process import POSITION_TAKEN, EngineFailure, EngineProcess
+from arena.rules import SWAP, Action, IllegalAction, Position, Termination, from_line
 
 COMMENTS = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN", "SUGGEST")
 REFUSALS = ("ERROR", "UNKNOWN")
@@ -35,22 +34,15 @@ GAME_TYPE_ENGINE = 1
 class GomocupEngine(EngineProcess):
     """A running engine that speaks the Gomocup protocol. It is used in the same way as EngineProcess."""
 
-    def __init__(
-        self,
-        spec: EngineSpec,
-        limits: Limits | None = None,
-        offer: GameOffer | None = None,
-        stopping: threading.Event | None = None,
-    ) -> None:
-        super().__init__(spec, limits, offer, stopping)
-        self._side = 0
-        self._position = Position(size=self.offer.size)
-        self._preamble = ""  # lines that need no answer, sent before the next question
-        self._answers: Collection[str] = ()  # first words of comments that count as answers to the current question
-        self._comment = ""
+    _side: int
+    _position: Position
+    _preamble = ""  # lines that need no answer, sent before the next question
+    _answers: Collection[str] = ()  # first words of comments that count as answers to the current question
+    _comment = ""
 
     def _introduce(self, side: int) -> str:
         self._side = side
+        self._position = Position(size=self.offer.size)
         self._start_board(f"START {self.offer.size}")
         used_s = self.spent.cpu_s if self.limits.counts_cpu else self.spent.wall_s
         about = self._say("ABOUT\n", max(0.1, self.limits.init_s - used_s), REFUSALS)

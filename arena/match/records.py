@@ -55,7 +55,7 @@ class RecordsHeading:
     Attributes:
         setup: the match.
         digests: the sha256 of each program; None for a program that is not a single file.
-        machine: the machine on which the file was begun, with the speed factor from `arena.engine.calibrate` if it was
+        machine: the machine on which the file was begun, with the speed factor from `arena.match.calibrate` if it was
             measured.
     """
 

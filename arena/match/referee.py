@@ -16,8 +16,8 @@ from typing import Any
 from arena.engine.engine_process import EngineFailure, GameOffer
 from arena.engine.protocols import open_engine
 from arena.engine.stopwatch import Spent
-from arena.match.rules import OPEN, Action, IllegalAction, Position, Termination, to_line
 from arena.match.setup import GameTask
+from arena.rules import OPEN, Action, IllegalAction, Position, Termination, to_line
 
 REPEATS = 2
 REFUSED_CAP = 200

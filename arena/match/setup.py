@@ -9,7 +9,7 @@ from typing import Any
 
 from arena.engine.engine_process import Clock, EngineSpec, Limits
 from arena.engine.specs import parse_agent
-from arena.match.rules import SIZE, Action, centre
+from arena.rules import SIZE, Action, centre
 
 OPENINGS = ("free", "all49")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from arena.match.match import MatchResult
 from arena.match.referee import GameRecord
-from arena.match.rules import SWAP, Action, Position
+from arena.rules import SWAP, Action, Position
 
 
 def game_to_sgf(game: GameRecord) -> str:

@@ -17,7 +17,7 @@ from arena.engine.cores import one_core
 from arena.engine.engine_process import EngineFailure, EngineSpec, GameOffer, Limits
 from arena.engine.protocols import open_engine
 from arena.engine.stopwatch import Spent
-from arena.match.rules import Action, IllegalAction, Position
+from arena.rules import Action, IllegalAction, Position
 from common.errors import UsageError
 
 POSITIONS = Path(__file__).with_name("positions.json")

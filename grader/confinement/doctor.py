@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from common.processes import kill_group
 from grader.assignment import ROOT
 from grader.confinement.sandbox import (
     LEVELS,
@@ -88,11 +89,7 @@ class Patient:
         try:
             yield process, mark
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait()
+            kill_group(process)
             if process.stdout:
                 process.stdout.close()
 

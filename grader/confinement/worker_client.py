@@ -19,7 +19,6 @@ import re
 import secrets
 import selectors
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,7 @@ from typing import Any
 from arena.engine.process import Descendants, signal_name
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
 from common.harmless_text import on_screen
+from common.processes import kill_group
 from grader.confinement.plain import decode, encode
 from grader.confinement.replies import FAULT, REPLIES
 from grader.confinement.sandbox import ProcessLimits, Sandbox
@@ -128,11 +128,7 @@ class Worker:
     def close(self) -> None:
         """Kill the worker and whatever it started, and remove its scratch folder."""
         if self._process is not None:
-            try:
-                os.killpg(self._process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            self._process.wait()
+            kill_group(self._process)
             for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
                 if pipe is not None:
                     pipe.close()

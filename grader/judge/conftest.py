@@ -85,14 +85,11 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None]) -> Verdic
         status = FAILED
     elif points < check.points:
         status = PARTIAL
-    return Verdict(
-        id=check.id,
-        status=status,
-        points=round(points, 2),
-        max_points=check.points,
-        message=message or "As expected.",
-        handout=check.handout,
-        title=check.title,
+    return Verdict.of(
+        check,
+        status,
+        message or "As expected.",
+        round(points, 2),
         expected=ruling.expected,
         seen=ruling.seen,
         seconds=round(time.time() - call.start, 2),

@@ -7,7 +7,6 @@ import os
 import posixpath
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import tomllib
@@ -17,6 +16,7 @@ from pathlib import Path
 from arena.engine.process import Descendants
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
 from common.errors import UsageError
+from common.processes import kill_group
 from grader.assignment import ROOT, Assignment
 from grader.confinement.sandbox import ProcessLimits, Sandbox
 from grader.errors import CouldNotGrade, StudentFault
@@ -205,11 +205,7 @@ def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str
                 ) from over
             raise StudentFault(f"The engine does not compile: the compiler took longer than {limit_s:g} s.") from None
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait()
+            kill_group(process)
             tree.withheld.close()
         log.seek(0)
         return log.read(DIAGNOSTIC_BYTES).decode("utf-8", "replace")

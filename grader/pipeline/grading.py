@@ -21,6 +21,7 @@ from pathlib import Path
 
 from arena.match.records import machine
 from common.errors import UsageError
+from common.processes import kill_group
 from grader.assignment import ROOT, Assignment
 from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox
@@ -77,17 +78,7 @@ def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verd
     for part, sentence in absent_parts(submission, assignment).items():
         for check in assignment.checks:
             if any(f"{check.id}.".startswith(f"{name}.") for name in assignment.decides[part]):
-                found.append(
-                    Verdict(
-                        id=check.id,
-                        status=COULD_NOT_GRADE,
-                        points=0.0,
-                        max_points=check.points,
-                        message=f"{sentence} A person has to look.",
-                        handout=check.handout,
-                        title=check.title,
-                    )
-                )
+                found.append(Verdict.of(check, COULD_NOT_GRADE, f"{sentence} A person has to look."))
     return found
 
 
@@ -177,11 +168,7 @@ def _wait(process: subprocess.Popen[bytes], run: Run, budget: Budget, on_look: C
             pass
         raise
     finally:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
+        kill_group(process)
     on_look()
     return overrun
 
@@ -191,19 +178,9 @@ def _set_aside(run: Run, budget: Budget, overrun: str) -> None:
     assignment, verdicts = run.assignment, run.verdicts
     undecided = [check for check in assignment.checks if check.id in run.requested]
     left = [check for check in undecided if check.id not in verdicts or verdicts[check.id].status == COULD_NOT_GRADE]
+    message = f"This check could not be graded, and a person has to look: {overrun}."
     for check in left if budget.spent else [assignment.check(run.current)]:
-        run.record(
-            Verdict(
-                id=check.id,
-                status=COULD_NOT_GRADE,
-                points=0.0,
-                max_points=check.points,
-                message=f"This check could not be graded, and a person has to look: {overrun}.",
-                handout=check.handout,
-                title=check.title,
-                evidence={OVERRUN: round(budget.used_s, 1)},
-            )
-        )
+        run.record(Verdict.of(check, COULD_NOT_GRADE, message, evidence={OVERRUN: round(budget.used_s, 1)}))
 
 
 def _die_with(parent: int) -> None:
@@ -233,32 +210,13 @@ def _announce_new(run: Run, said: set[str], announce: Announce) -> None:
 def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: float) -> Results:
     """Return the results of a run whose checks have ended."""
     assignment, decided = run.assignment, run.verdicts
+    message = f"The checks ended (exit code {code}) before this one was decided; a person has to look."
     verdicts = []
     for check in assignment.checks:
-        lost = Verdict(
-            id=check.id,
-            status=COULD_NOT_GRADE,
-            points=0.0,
-            max_points=check.points,
-            message=f"The checks ended (exit code {code}) before this one was decided; a person has to look.",
-            handout=check.handout,
-            title=check.title,
-            evidence={"log": log},
-        )
+        lost = Verdict.of(check, COULD_NOT_GRADE, message, evidence={"log": log})
         # Points and titles come from the current assignment, even if the run began under an older one.
         verdicts.append(replace(decided.get(check.id, lost), title=check.title, max_points=check.points))
-    for mark in assignment.marks:
-        verdicts.append(
-            Verdict(
-                id=mark.id,
-                status=AWAITING_MARKS,
-                points=0.0,
-                max_points=mark.points,
-                message="Marked by a person.",
-                handout=mark.handout,
-                title=mark.title,
-            )
-        )
+    verdicts += [Verdict.of(mark, AWAITING_MARKS, "Marked by a person.") for mark in assignment.marks]
     results = Results(
         assignment=assignment.id,
         title=assignment.title,

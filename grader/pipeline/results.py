@@ -15,6 +15,7 @@ from typing import Any
 
 from common.errors import UsageError
 from common.files import write_whole
+from grader.assignment import Check
 
 VERSION = 1
 """The version of the format of results.json."""
@@ -50,6 +51,11 @@ class Verdict:
     seen: str = ""
     seconds: float = 0.0
     evidence: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, check: Check, status: str, message: str, points: float = 0.0, **found: Any) -> Verdict:
+        """Return the verdict on a check, which gives the id, the title, the points and the section of the handout."""
+        return cls(check.id, status, points, check.points, message, check.handout, check.title, **found)
 
     def to_json(self) -> dict[str, Any]:
         """Return the form that `from_json` reads."""

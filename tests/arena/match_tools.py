@@ -3,8 +3,8 @@
 from arena.engine.engine_process import EngineSpec
 from arena.match.match import ThreadRunner, play_match
 from arena.match.referee import GameRecord
-from arena.match.rules import Termination
 from arena.match.setup import MatchSetup
+from arena.rules import Termination
 
 FOUR = MatchSetup((EngineSpec("a"), EngineSpec("b")), 4, 1)
 

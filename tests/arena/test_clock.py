@@ -17,7 +17,7 @@ from arena.engine.guardian import MARK, environment_mark, process_ids
 from arena.engine.process import has_cpu_clock, is_dead
 from arena.engine.stopwatch import Allowance
 from arena.engine.withheld import Core, has_run_delays
-from arena.match.rules import SWAP
+from arena.rules import SWAP
 
 ROOT = Path(__file__).resolve().parents[2]
 THOUGHT_S = 0.4

@@ -16,8 +16,8 @@ from arena.engine.process import is_dead
 from arena.engine.specs import parse_agent
 from arena.match.match import ThreadRunner, play_match
 from arena.match.referee import play_game
-from arena.match.rules import SWAP
 from arena.match.setup import GameTask, MatchSetup
+from arena.rules import SWAP
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = Limits(move_s=2.0, told_move_s=0.25, init_s=3.0)

@@ -9,7 +9,7 @@ from match_tools import played, record_of
 from misbehaving import misbehaving
 
 from arena import __main__ as arena
-from arena.engine import calibrate
+from arena.match import calibrate
 from arena.match.records import Records
 from arena.match.referee import REPEATS
 from arena.match.setup import MatchSetup

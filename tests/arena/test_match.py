@@ -10,8 +10,8 @@ from misbehaving import misbehaving
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import MOST_UNDECIDED, Load, MatchResult, ThreadRunner, play_match
 from arena.match.referee import GameRecord, play_game
-from arena.match.rules import Termination, centre
 from arena.match.setup import MatchSetup
+from arena.rules import Termination, centre
 from arena.statistics.stopping import Decided
 from common.scoring import formula_named
 from Minimax import evaluate

@@ -11,7 +11,7 @@ import pytest
 from arena.engine.engine_process import EngineProcess, GameOffer, Limits
 from arena.engine.gomocup_engine import GomocupEngine
 from arena.engine.specs import parse_agent
-from arena.match.rules import Position
+from arena.rules import Position
 from arena.suite.positions import KINDS, attempt, find_position, load_suite, run_suite
 from common.errors import UsageError
 

@@ -11,8 +11,8 @@ from misbehaving import PROGRAM, misbehaving
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.engine.stopwatch import Allowance
 from arena.match.referee import REPEATS, GameRecord, play_game
-from arena.match.rules import SWAP
 from arena.match.setup import GameTask
+from arena.rules import SWAP
 
 LIMITS = Limits(move_s=0.6, init_s=3.0)
 

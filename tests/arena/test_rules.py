@@ -2,7 +2,7 @@
 
 import pytest
 
-from arena.match.rules import SWAP, IllegalAction, Position, Termination, from_line
+from arena.rules import SWAP, IllegalAction, Position, Termination, from_line
 
 
 def play(*actions):

@@ -6,9 +6,9 @@ from match_tools import played, record_of
 from misbehaving import misbehaving
 
 from arena.engine.engine_process import Limits
-from arena.match.rules import SWAP
 from arena.match.setup import MatchSetup
 from arena.match.sgf import game_to_sgf, write_sgf
+from arena.rules import SWAP
 
 
 def test_sgf_holds_the_moves_and_the_colours_after_a_swap(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.match.rules import FIVE, SIZE, SWAP, SWAP_PLY, Position
+from arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Position
 from Board.game_board import Board
 from training.boards import NOBODY, Boards
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from arena.match.rules import SWAP
+from arena.rules import SWAP
 from grader.judge.support.beliefs import (
     PASSED_BY,
     TAKEN,

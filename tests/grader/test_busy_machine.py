@@ -9,8 +9,8 @@ import pytest
 from arena.engine.engine_process import EngineFailure, EngineSpec, Limits
 from arena.match.match import MatchResult
 from arena.match.referee import REPEATS, GameRecord
-from arena.match.rules import Termination
 from arena.match.setup import MatchSetup
+from arena.rules import Termination
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.checks import test_minimax as checks
 from grader.judge.conftest import _decide

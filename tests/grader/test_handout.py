@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.match.rules import Position
+from arena.rules import Position
 from arena.statistics.estimates import GameResult
 from common.errors import UsageError
 from grader.__main__ import main

@@ -7,8 +7,8 @@ import pytest
 
 from arena.engine.engine_process import EngineProcess, EngineSpec, GameOffer, Limits
 from arena.match.match import ThreadRunner, play_match
-from arena.match.rules import SWAP, centre
 from arena.match.setup import MatchSetup
+from arena.rules import SWAP, centre
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("sample", "baseline", "reference")

@@ -8,8 +8,8 @@ import pytest
 
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import ThreadRunner, play_match
-from arena.match.rules import SWAP, centre
 from arena.match.setup import MatchSetup
+from arena.rules import SWAP, centre
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "Minimax" / "mcts_baselines").glob("*.cpp"))

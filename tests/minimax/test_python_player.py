@@ -11,8 +11,8 @@ import pytest
 from arena.engine.engine_process import EngineProcess, GameOffer, Limits
 from arena.engine.specs import parse_agent
 from arena.match.referee import play_game
-from arena.match.rules import SWAP, centre
 from arena.match.setup import GameTask
+from arena.rules import SWAP, centre
 from Board.game_board import Board
 from common.errors import UsageError
 from Minimax import python_player

@@ -17,6 +17,7 @@ from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
 from training.boards import Boards
 from training.dataset import load_positions, read_games
+from training.inference import InferenceNetwork
 from training.supervised import CallError
 
 CONFIGS = Path(__file__).resolve().parents[2] / "training" / "configs"
@@ -105,9 +106,10 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def call(reference, folder):
-    """The command, on this run; returns its exit code."""
+def call(reference, folder, monkeypatch):
+    """The command, on this run; returns its exit code. Networks compute in float32, so a seed gives the same games again."""
     torch.set_num_threads(1)
+    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, dtype, states: float(dtype != torch.float32))
 
     def call(stage, *more):
         games = ["--games", str(folder / "teacher.jsonl")] if stage == "supervised" else []
@@ -355,7 +357,7 @@ def test_games_that_a_kill_cut_off_are_played_again(done, config, folder, tmp_pa
 def test_the_value_network_foretells_results_and_whose_they_are(done, config, folder):
     result = done("value")
     learnt = result["one_position_a_game"]
-    assert learnt["samples"] == 6144 and learnt["mse_held_back"] < result["mse_of_the_mean"]
+    assert learnt["samples"] == 6144 and learnt["mse_held_back"] < 0.85 * result["mse_of_the_mean"]
     fewer, every = result["as_many_positions_of_fewer_games"], result["all_positions_of_all_games"]
     assert every["positions"] > learnt["positions"]
     assert abs(fewer["positions"] - learnt["positions"]) < 0.3 * learnt["positions"]

@@ -18,8 +18,8 @@ from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec
 from arena.match.match import Load, MatchResult, ThreadRunner, play_match, result_for
 from arena.match.records import Records
 from arena.match.referee import REPEATS, GameRecord
-from arena.match.rules import OPEN, Action, Termination, centre
 from arena.match.setup import MatchSetup
+from arena.rules import OPEN, Action, Termination, centre
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
 from grader.judge.support.protocol_games import Side

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from arena.match.rules import SWAP, Action, Position
+from arena.rules import SWAP, Action, Position
 from grader.judge.support.tame_player import WINDOWS
 
 # A point on the real board is idle if no row of five through it that one colour can still fill has more than this many stones.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.engine.process import ProcessTree
 from arena.match.referee import GameRecord
-from arena.match.rules import SWAP_PLY, Termination, from_line
+from arena.rules import SWAP_PLY, Termination, from_line
 from grader.judge.support.beliefs import is_free_if_transposed, stones_before_swap
 
 QUIET_S = 0.5  # a program that has written something counts as finished after this long without computing or writing

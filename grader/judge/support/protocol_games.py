@@ -15,8 +15,8 @@ from random import Random
 from arena.engine.cores import one_core
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.referee import GameRecord, play_game
-from arena.match.rules import Action, centre
 from arena.match.setup import GameTask
+from arena.rules import Action, centre
 from grader.judge.support.beliefs import TAKEN, forgets_the_swap, temptations
 from grader.judge.support.engine_talk import explain_fault
 

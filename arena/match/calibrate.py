@@ -14,8 +14,8 @@ from pathlib import Path
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
 from arena.match.records import machine
 from arena.match.referee import play_game
-from arena.match.rules import OPEN
 from arena.match.setup import GameTask
+from arena.rules import OPEN
 from common.errors import UsageError
 
 RECORD = Path(__file__).with_name("reference_speed.json")
