@@ -147,7 +147,9 @@ def main() -> int:
             command += ["--seed", str(options.seed), "--seeds", str(options.seeds)]
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
-        wrong += print_sample(sample, rows)
+        unexpected = print_sample(sample, rows)
+        print(f"    {sample.name}: {len(rows)} verdicts, {unexpected} unexpected", flush=True)
+        wrong += unexpected
         runs += len(rows)
         for check, _, _, _, cpu_s in rows:
             seconds[check] += cpu_s

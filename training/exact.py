@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from Board.game_board import Board, Player
+from Board.symmetries import Symmetries
 
 Line = tuple[int, ...]
 """A game so far, as moves from the empty board."""
@@ -189,7 +190,8 @@ def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3,
         alike: decide only once for all lines that are mirror images or rotations of one another. This is correct if positions
             are evaluated under a random symmetry, which makes such lines equivalent.
     """
-    symmetries = board_symmetries(size[0], size[1]) if alike else [tuple(range(size[0] * size[1]))]
+    images = Symmetries(size[0], size[1]).moves
+    symmetries = [tuple(image) for image in (images if alike else images[:1]).tolist()]
     beginning = RememberedBoard(*size)
     beginning.init_board()
     decided: dict[Line, list[int]] = {}
@@ -230,10 +232,3 @@ def in_order(line: Line) -> Line:
     ordered = list(line)
     ordered[::2], ordered[1::2] = sorted(line[::2]), sorted(line[1::2])
     return tuple(ordered)
-
-
-def board_symmetries(width: int, height: int) -> list[Line]:
-    """Return each symmetry of the board (eight if it is square, otherwise four) as a permutation of its points."""
-    points = np.arange(width * height).reshape(height, width)
-    turned = [np.rot90(points, turn) for turn in (range(4) if width == height else (0, 2))]
-    return [tuple(map(int, image.flatten())) for picture in turned for image in (picture, picture[:, ::-1])]

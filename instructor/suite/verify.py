@@ -24,12 +24,17 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from Board.symmetries import Symmetries  # noqa: E402
+
 POSITIONS = ROOT / "arena" / "suite" / "positions.json"
 THREATS = ROOT / "build" / "suite" / "threats"
 REFERENCE = ROOT / "build" / "engines" / "reference"
 PROVEN = 900_000  # a larger score of the reference is a proven win
 REFUTATION_S = 5.0  # the time for each move given to the reference
 SIZE = 15
+SYMMETRIES = Symmetries(SIZE, SIZE).moves.tolist()
 LARGEST_SET = 3  # most correct answers of a position; with more, a guess might be correct
 LEAST_WIN = 3  # fewest stones of a win that an engine has to find
 MANY_FOURS = 8  # if the side to move can make more fours than this, the position is not ranked any higher
@@ -96,15 +101,10 @@ def _search(moves: Moves, engine: Path) -> tuple[int, list[int], int]:
     return score, [int(word) for word in done.stdout.splitlines()[1].split()], depth
 
 
-def symmetric_key(moves: Moves) -> tuple[tuple[int, int, int], ...]:
+def symmetric_key(moves: Moves) -> tuple[tuple[int, int], ...]:
     """Return the stones and their colours in a form that is the same under all eight symmetries."""
-    far = SIZE - 1
-    views: list[list[tuple[int, int, int]]] = [[] for _ in range(8)]
-    for ply, (x, y) in enumerate(moves):
-        for i, (a, b) in enumerate(((x, y), (y, x))):
-            for j, point in enumerate(((a, b), (far - a, b), (a, far - b), (far - a, far - b))):
-                views[4 * i + j].append((*point, ply % 2))
-    return min(tuple(sorted(view)) for view in views)
+    stones = [(x * SIZE + y, ply % 2) for ply, (x, y) in enumerate(moves)]
+    return min(tuple(sorted((image[point], colour) for point, colour in stones)) for image in SYMMETRIES)
 
 
 def choose(positions: list[Moves], program: Path = THREATS) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ import pytest
 
 from Board.symmetries import Symmetries
 from training.boards import Boards
-from training.exact import board_symmetries
 
 
 @pytest.mark.parametrize(("width", "height", "count"), [(4, 4, 8), (5, 3, 4)])
@@ -41,7 +40,15 @@ def test_neighbours_stay_neighbours_and_the_middle_of_an_odd_board_stays_where_i
 
 
 @pytest.mark.parametrize(("width", "height"), [(3, 3), (4, 3)])
-def test_the_search_over_all_replies_turns_lines_by_the_same_symmetries(width, height):
-    """training/exact.py uses the same symmetries, written as pictures whose rows count from the bottom."""
-    symmetries = Symmetries(width, height)
-    assert set(map(tuple, symmetries.moves.tolist())) == set(board_symmetries(width, height))
+def test_moves_are_turned_and_mirrored_as_coordinates_are(width, height):
+    """The same symmetries in coordinates: mirror x, mirror y, and exchange both on a square board."""
+    points = [(x, y) for y in range(height) for x in range(width)]
+    mirrored = [
+        [((width - 1 - x) if mirror_x else x, (height - 1 - y) if mirror_y else y) for x, y in points]
+        for mirror_x in (False, True)
+        for mirror_y in (False, True)
+    ]
+    if width == height:
+        mirrored += [[(y, x) for x, y in image] for image in mirrored]
+    expected = {tuple(y * width + x for x, y in image) for image in mirrored}
+    assert set(map(tuple, Symmetries(width, height).moves.tolist())) == expected
