@@ -125,7 +125,7 @@ def judge_submission(sample: Sample, profile: str, out: Path, sandbox: Sandbox, 
     assignment = replace(assignment, checks=tuple(checks_for(sample, assignment, long=long)[0]))
     folder = out / "submissions" / sample.name
     lay_out(sample, folder)
-    results = grade(folder, Order(assignment, profile, out, sandbox, seed=seed), announce=lambda _: None)
+    results = grade(folder, Order(assignment, profile, out, sandbox, seed=seed))
     verdicts = results.program
     games = [game for verdict in verdicts for game in verdict.evidence.get("match", verdict.evidence).get("games", [])]
     load = Load.of([GameRecord.from_json(game) for game in games if isinstance(game, dict)])

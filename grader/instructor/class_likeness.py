@@ -14,9 +14,9 @@ from pathlib import Path
 
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, load_assignment
-from grader.pipeline.grading import Announce
 from grader.pipeline.handed_out import LEAST, common_to_all
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
+from grader.pipeline.listeners import Announce
 from grader.pipeline.submission import Submission, read_submission
 
 ENGINE, PYTHON = "engine", "Python"

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from common.errors import UsageError
+from grader.arguments import at_least_one
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import class_likeness, gradebook, handout, notebook, release, replay, stubs, trust
 from grader.screen import Screen
@@ -51,8 +51,6 @@ def likeness_command(options: argparse.Namespace) -> int:
 def trust_command(options: argparse.Namespace) -> int:
     """Grade the samples with a known outcome, and compare."""
     kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
-    if options.seeds < 1 or options.jobs < 1:
-        raise UsageError(f"expected --seeds and --jobs of at least 1; got {options.seeds} and {options.jobs}")
     seeds = range(options.seed, options.seed + options.seeds)
     chosen = trust.TrustOptions(options.only, kinds, seeds, options.out, options.long, options.jobs)
     return trust.main(chosen, Screen())
@@ -126,8 +124,8 @@ def _add_commands_on_submissions(commands: Any) -> None:
     trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples with a matching name, such as 'pure-*'")
     trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of samples (default: all)")
     trusting.add_argument("--seed", type=int, default=1, help="first seed of positions and games (default: 1)")
-    trusting.add_argument("--seeds", type=int, default=1, metavar="N", help="number of seeds to try (default: 1)")
+    trusting.add_argument("--seeds", type=at_least_one, default=1, metavar="N", help="number of seeds to try (default: 1)")
     trusting.add_argument("--out", type=Path, default=trust.OUT, help=f"folder for results (default: {trust.OUT})")
-    trusting.add_argument("--jobs", type=int, default=1, metavar="N", help="number of samples graded at once (default: 1)")
+    trusting.add_argument("--jobs", type=at_least_one, default=1, metavar="N", help="samples graded at once (default: 1)")
     trusting.add_argument("--long", action="store_true", help="also run the match and the training (minutes per sample)")
     trusting.set_defaults(run=trust_command)

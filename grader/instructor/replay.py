@@ -18,7 +18,8 @@ from arena.match.referee import GameRecord
 from common.errors import UsageError
 from grader.assignment import Assignment, load_assignment
 from grader.confinement.sandbox import Sandbox, find_sandbox
-from grader.pipeline.grading import Announce, absent_verdicts, environment, grade_submission, require_strong
+from grader.pipeline.grading import absent_verdicts, environment, grade_submission, require_strong
+from grader.pipeline.listeners import Announce, Progress
 from grader.pipeline.order import Order, grader_digest
 from grader.pipeline.report import format_points
 from grader.pipeline.results import RESULTS, SUBMISSION, Results, Verdict, read_results
@@ -142,7 +143,7 @@ def main(
         submission,
         order,
         decided=[*taken_over, *absent],
-        announce=lambda line: announce(line) if line.startswith("\r") else None,
+        listener=Progress(announce),
     )
     pairs = [(recorded[verdict.id], verdict) for verdict in repeated.verdicts if verdict.id in wanted]
     for pair in pairs:

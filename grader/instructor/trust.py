@@ -31,8 +31,9 @@ from arena.statistics.estimates import wilson_95
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, Check, load_assignment
 from grader.confinement.sandbox import Sandbox, find_sandbox
-from grader.pipeline.grading import Announce, grade
+from grader.pipeline.grading import grade
 from grader.pipeline.handed_out import checks_decided_by
+from grader.pipeline.listeners import Announce
 from grader.pipeline.order import Identity, Order
 from grader.pipeline.results import COULD_NOT_GRADE, PASSED, Results, Verdict
 from grader.pipeline.run import RunRecord
@@ -214,7 +215,7 @@ def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: 
     order = Order(assignment, profile, out / sample.kind, sandbox, seed=seed)
     results = _earlier(done, Identity.of(read_submission(folder, assignment), order), seed)
     if results is None:
-        results = grade(folder, order, announce=lambda _: None)
+        results = grade(folder, order)
     verdicts = {verdict.id: verdict for verdict in results.program}
     return SampleRow(
         kind=sample.kind,

@@ -8,6 +8,7 @@ nor full marks.
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from random import Random
 import pytest
 
 from grader.assignment import Check
+from grader.confinement.confine import die_with_parent
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.oracle import Oracle
@@ -23,7 +25,7 @@ from grader.judge.support.ruling import Ruling
 from grader.judge.support.which_oracle import find_oracle, is_kit
 from grader.pipeline.handed_out import Resemblance, find_resemblances
 from grader.pipeline.results import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Verdict
-from grader.pipeline.run import OVERRUN, Run
+from grader.pipeline.run import GRADER_VARIABLE, OVERRUN, Run
 
 RUN = pytest.StashKey[Run]()
 RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
@@ -33,7 +35,16 @@ collect_ignore = [] if is_kit() else ["checks/test_own_training.py"]
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "points(check_id): the check in assignment.toml that this test decides")
+    _die_with_the_grader()
     config.stash[RUN] = Run.from_environment()
+
+
+def _die_with_the_grader() -> None:
+    """Have this process killed when the grader that started it ends, so that no two runs write to one folder."""
+    if grader := os.environ.get(GRADER_VARIABLE):
+        die_with_parent()
+        if os.getppid() != int(grader):
+            os._exit(1)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

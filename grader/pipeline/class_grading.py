@@ -1,28 +1,55 @@
-"""Grade several submissions with one command, each completely and independently of the others.
-
-A finished submission is not graded again: after a kill, the same command grades the rest. A submission that cannot be read
-is refused with a one-sentence message, which is kept in its folder for the gradebook; the others are still graded.
-"""
+"""Grade the submissions of a class, several at once: each has its own cores, and what is finished is left as it is."""
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from queue import SimpleQueue
 
+from arena.engine.cores import available_cores
 from common.errors import UsageError
+from common.files import write_whole
 from grader.assignment import Assignment
+from grader.pipeline.class_progress import ClassListener, ClassProgress
+from grader.pipeline.engine_build import build_opponent, require_compiler
 from grader.pipeline.grading import absent_verdicts, grade_submission
+from grader.pipeline.listeners import Announce, Lines, Listener
 from grader.pipeline.order import Identity, Order
 from grader.pipeline.results import RESULTS, Results
-from grader.pipeline.run_folder import REFUSAL_FILE, Announce, differing, finished_results, held, update_reports
+from grader.pipeline.run_folder import REFUSAL_FILE, differing, finished_results, held, update_reports
 from grader.pipeline.submission import Submission, absent_parts, read_submission, submission_name
 from grader.pipeline.summary import REFUSED, SummaryRow, summary_row
 
 
-def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complain: Announce) -> list[SummaryRow]:
-    """Grade each path in turn.
+@dataclass(frozen=True)
+class ClassOrder:
+    """How a class is to be graded.
+
+    Attributes:
+        order: how each submission is graded.
+        jobs: how many are graded at once; None for one on each core.
+    """
+
+    order: Order
+    jobs: int | None = None
+
+    def slots(self, submissions: int) -> list[set[int]]:
+        """Return the cores of each submission that is graded at the same time as others.
+
+        The sets are disjoint, so that the submissions, and the games of their matches, do not slow each other down.
+        """
+        cores = sorted(os.sched_getaffinity(0))[: available_cores()]
+        jobs = max(1, min(submissions, self.jobs or len(cores)))
+        return [set(cores[slot::jobs]) or {cores[slot % len(cores)]} for slot in range(jobs)]
+
+
+def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announce, complain: Announce) -> list[SummaryRow]:
+    """Grade submissions, several at once.
 
     Args:
         announce: receives the lines that report progress.
@@ -34,76 +61,114 @@ def grade_class(paths: Sequence[Path], order: Order, announce: Announce, complai
     Raises:
         UsageError: two submissions have the same name, or another grader writes to the folder.
     """
+    order = class_order.order
     names = [submission_name(path) for path in paths]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(
             f"expected submissions with different names, because results are filed by name; given twice: {', '.join(doubled)}"
         )
-    rows = []
+    slots = class_order.slots(len(paths))
+    whole = names[0] if len(names) == 1 else f"{len(names)} submissions, {len(slots)} at a time"
+    announce(f"{whole}, profile {order.profile}")
     with held(order.out):
-        for number, (path, name) in enumerate(zip(paths, names, strict=True), 1):
-            announce(f"{name} ({number} of {len(paths)}), profile {order.profile}")
-            refusal = order.out / name / REFUSAL_FILE
+        require_compiler(order.assignment)
+        for opponent in order.assignment.opponents:
+            build_opponent(opponent, order.assignment)
+        grading = _ClassGrading(order, ClassProgress(announce, len(paths), len(slots)), complain)
+        free: SimpleQueue[set[int]] = SimpleQueue()
+        for cores in slots:
+            free.put(cores)
+        with ThreadPoolExecutor(len(slots), initializer=lambda: os.sched_setaffinity(0, free.get())) as pool:
+            rows = [pool.submit(grading.grade, path) for path in paths]
             try:
-                row = _grade(read_submission(path, order.assignment), order, announce, complain)
+                return [row.result() for row in rows]
+            finally:
+                grading.stopping.set()
+                for row in rows:
+                    row.cancel()
+
+
+@dataclass
+class _ClassGrading:
+    """A class that is being graded; several threads call `grade`.
+
+    Attributes:
+        stopping: when set, the submissions at work end as by Ctrl-C.
+    """
+
+    order: Order
+    progress: ClassProgress
+    complain: Announce
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def grade(self, path: Path) -> SummaryRow:
+        """Grade one submission, or keep the sentence that says why it cannot be read."""
+        name = submission_name(path)
+        self.progress.begin(name)
+        graded = False
+        try:
+            refusal = self.order.out / name / REFUSAL_FILE
+            try:
+                row, graded = self._grade(read_submission(path, self.order.assignment))
                 refusal.unlink(missing_ok=True)
             except (UsageError, OSError) as error:
-                complain(f"{path}: {error}")
+                self.complain(f"{path}: {error}")
                 row = SummaryRow(name, REFUSED, reasons=(str(error),))
                 _keep_refusal(refusal, str(error))
-            rows.append(row)
-    return rows
+            return row
+        finally:
+            self.progress.end(name, graded=graded)
 
+    def _grade(self, submission: Submission) -> tuple[SummaryRow, bool]:
+        """Return the row of a submission that has been read, and whether it was graded now rather than before."""
+        say, name, folder = self.progress.say, submission.name, self.order.out / submission.name
+        # A submission that a person has cleared stays cleared.
+        for order in (replace(self.order, looked_at=True), self.order):
+            identity = Identity.of(submission, order)
+            results = finished_results(folder, identity)
+            if results is not None:
+                break
+        remarks = _remarks(submission, order.assignment)
+        if results is not None and not order.again:
+            return self._finished(results, submission, remarks), False
+        if results is None and (folder / RESULTS).exists():
+            changes = ", ".join(differing(folder, identity)) or "the record itself, which was altered or is damaged"
+            say(f"{name}: graded before, and graded again because this has changed: {changes}.")
+        started = time.monotonic()
+        results = grade_submission(
+            submission,
+            order,
+            decided=absent_verdicts(submission, order.assignment),
+            keeps_earlier=True,
+            listener=self._listener(name),
+            stopping=self.stopping,
+        )
+        if results.could_not_grade:
+            say(f"{name}: could not be graded, so a person has to look: {', '.join(results.could_not_grade)}.")
+        say(
+            f"{name}: {results.points:g} of {results.max_program_points:g} program points in "
+            f"{time.monotonic() - started:.0f} s; {results.awaiting_marks:g} points are still to be marked by a person."
+        )
+        say(f"Report: {folder / 'report.html'}")
+        return summary_row(results, remarks), True
 
-def _grade(submission: Submission, order: Order, announce: Announce, complain: Announce) -> SummaryRow:
-    """Grade a submission that has been read, unless it was finished before."""
-    folder = order.out / submission.name
-    # A submission that a person has cleared stays cleared.
-    cleared = replace(order, looked_at=True)
-    results = finished_results(folder, Identity.of(submission, cleared))
-    if results is not None:
-        order = cleared
-    identity = Identity.of(submission, order)
-    if results is None and not order.looked_at:
-        results = finished_results(folder, identity)
-    remarks = _remarks(submission, order.assignment)
-    if results is not None and not order.again:
-        return _finished(results, submission, order, remarks, announce, complain)
-    if results is None and (folder / RESULTS).exists():
-        changes = ", ".join(differing(folder, identity)) or "the record itself, which was altered or is damaged"
-        announce(f"{submission.name}: graded before, and graded again because this has changed: {changes}.")
-    started = time.monotonic()
-    decided = absent_verdicts(submission, order.assignment)
-    results = grade_submission(submission, order, decided=decided, keeps_earlier=True, announce=announce)
-    if results.could_not_grade:
-        announce(f"Could not be graded, so a person has to look: {', '.join(results.could_not_grade)}.")
-    announce(
-        f"{results.submission}: {results.points:g} of {results.max_program_points:g} program points in "
-        f"{time.monotonic() - started:.0f} s; {results.awaiting_marks:g} points are still to be marked by a person."
-    )
-    announce(f"Report: {folder / 'report.html'}")
-    return summary_row(results, remarks)
+    def _listener(self, name: str) -> Listener:
+        """A single submission shows each verdict; of a class, only the number of decided checks is shown."""
+        return Lines(self.progress.announce) if self.progress.total == 1 else ClassListener(self.progress, name)
 
-
-def _finished(
-    results: Results,
-    submission: Submission,
-    order: Order,
-    remarks: Sequence[str],
-    announce: Announce,
-    complain: Announce,
-) -> SummaryRow:
-    """Leave a finished result as it is, and say so."""
-    name, seed = submission.name, results.seed
-    announce(f"{name}: finished before ({results.environment['date']}) and not graded again; use --again to grade it again.")
-    if update_reports(order.out / name, submission):
-        announce(f"{name}: its reports have changed; the new ones replace the old ones, which are kept.")
-    row = summary_row(results, ("finished before", *remarks))
-    if order.seed not in (None, seed):
-        complain(f"{name} was graded with seed {seed}: to grade it with seed {order.seed} as well, add --again")
+    def _finished(self, results: Results, submission: Submission, remarks: Sequence[str]) -> SummaryRow:
+        """Leave a finished result as it is, and say so."""
+        order, say = self.order, self.progress.say
+        name, seed = submission.name, results.seed
+        say(f"{name}: finished before ({results.environment['date']}) and not graded again; use --again to grade it again.")
+        if update_reports(order.out / name, submission):
+            say(f"{name}: its reports have changed; the new ones replace the old ones, which are kept.")
+        row = summary_row(results, ("finished before", *remarks))
+        if order.seed in (None, seed):
+            return row
+        self.complain(f"{name} was graded with seed {seed}: to grade it with seed {order.seed} as well, add --again")
         other = (f"graded with seed {seed}, not {order.seed}; add --again", *row.reasons)
-        return SummaryRow(row.name, row.outcome, row.points, other, wrong_call=True)
-    return row
+        return replace(row, reasons=other, wrong_call=True)
 
 
 def _remarks(submission: Submission, assignment: Assignment) -> list[str]:
@@ -118,6 +183,6 @@ def _keep_refusal(path: Path, sentence: str) -> None:
     """Write the message where the gradebook looks for the result, if a folder can be made there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{sentence}\n", encoding="utf-8", errors="backslashreplace")
+        write_whole(path, f"{sentence}\n")
     except OSError:
         pass  # the message has been printed and is in the table

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from common.harmless_text import on_screen
+from grader.arguments import at_least_one
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
-from grader.pipeline.class_grading import grade_class
+from grader.pipeline.class_grading import ClassOrder, grade_class
 from grader.pipeline.grading import require_strong
 from grader.pipeline.order import Order
 from grader.pipeline.submission import read_submission
@@ -19,7 +20,7 @@ from grader.screen import Screen, complain
 
 
 def grade_command(options: argparse.Namespace) -> int:
-    """Grade each path in turn and print a summary; a path that cannot be read does not stop the others."""
+    """Grade the paths, several at once, and print a summary; a path that cannot be read does not stop the others."""
     assignment = load_assignment()
     assignment.profile(options.profile)
     sandbox = find_sandbox(options.sandbox)
@@ -27,7 +28,7 @@ def grade_command(options: argparse.Namespace) -> int:
     screen = Screen()
     screen(sandbox.sentence)
     order = Order(assignment, options.profile, options.out, sandbox, options.seed, options.again, options.looked_at)
-    rows = grade_class(options.paths, order, screen, complain)
+    rows = grade_class(options.paths, ClassOrder(order, options.jobs), screen, complain)
     screen("")
     for line in summary_lines(rows):
         screen(line)
@@ -49,6 +50,9 @@ def add_commands(commands: Any) -> None:
     grading.add_argument("paths", nargs="+", type=Path, metavar="SUBMISSION", help="folder or archive of one submission")
     grading.add_argument("--profile", default="quick", help="how thoroughly to grade: smoke, quick (default) or full")
     grading.add_argument("--out", type=Path, default=Path("results"), help="folder for results (default: results)")
+    grading.add_argument(
+        "--jobs", type=at_least_one, metavar="N", help="submissions graded at once (default: one on each core)"
+    )
     grading.add_argument("--seed", type=int, help="repeat a run's hidden positions and games (default: a new seed)")
     grading.add_argument("--again", action="store_true", help="grade finished submissions again; earlier results are kept")
     grading.add_argument("--sandbox", choices=LEVELS, help="confinement to use (default: the strongest that works here)")

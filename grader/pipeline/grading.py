@@ -12,10 +12,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -23,20 +23,21 @@ from arena.match.records import machine
 from common.errors import UsageError
 from common.processes import kill_group
 from grader.assignment import ROOT, Assignment
-from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox
 from grader.pipeline.budget import Budget
 from grader.pipeline.engine_build import build_opponent, require_compiler
+from grader.pipeline.listeners import Listener
 from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
 from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, Results, Verdict
-from grader.pipeline.run import FOLDER_VARIABLE, OVERRUN, PROGRESS, Run
-from grader.pipeline.run_folder import SCRATCH, Announce, held, prepare_folder
+from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, OVERRUN, PROGRESS, Run
+from grader.pipeline.run_folder import SCRATCH, held, prepare_folder
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
 CHECKS = Path(__file__).resolve().parents[1] / "judge"
 SOLUTION = ROOT / "instructor" / "reference"
 POLL_S = 0.2
+SILENT = Listener()
 
 
 def require_strong(sandbox: Sandbox, paths: Sequence[Path], assignment: Assignment, allow_weak: bool) -> None:
@@ -58,18 +59,14 @@ def is_own_solution(path: Path, assignment: Assignment) -> bool:
         return False
 
 
-def grade(path: Path, order: Order, announce: Announce = print) -> Results:
-    """Grade one submission into `out/<name>/`, or continue a run that was killed there.
-
-    Args:
-        path: folder or archive.
-        announce: receives a line for each verdict, and the progress of a long check as lines that replace each other.
+def grade(path: Path, order: Order, listener: Listener = SILENT) -> Results:
+    """Grade one submission, a folder or an archive, into `out/<name>/`, or continue a run that was killed there.
 
     Raises:
         UsageError: the submission cannot be read, or the machine lacks a compiler.
     """
     submission = read_submission(path, order.assignment)
-    return grade_submission(submission, order, decided=absent_verdicts(submission, order.assignment), announce=announce)
+    return grade_submission(submission, order, decided=absent_verdicts(submission, order.assignment), listener=listener)
 
 
 def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verdict]:
@@ -88,24 +85,26 @@ def grade_submission(
     *,
     decided: Sequence[Verdict] = (),
     keeps_earlier: bool = False,
-    announce: Announce = print,
+    listener: Listener = SILENT,
+    stopping: threading.Event | None = None,
 ) -> Results:
     """Like `grade`, for a submission that has already been read.
 
     Args:
         decided: verdicts to take over; their checks do not run.
         keeps_earlier: whether the files of an earlier run in the folder are kept beside the new one.
+        stopping: when set, grading ends as by Ctrl-C, with a KeyboardInterrupt.
     """
     assignment = order.assignment
     require_compiler(assignment)
     folder = (order.out / submission.name).resolve()
     with held(folder):
-        prepare_folder(folder, submission, order, decided=decided, keeps_earlier=keeps_earlier, announce=announce)
+        prepare_folder(folder, submission, order, decided=decided, keeps_earlier=keeps_earlier, say=listener.say)
         for opponent in assignment.opponents:
             build_opponent(opponent, assignment)
         run = Run(folder, assignment, order.sandbox)
         started = time.monotonic()
-        code, log = _run_checks(run, announce)
+        code, log = _run_checks(run, listener, stopping or threading.Event())
         results = _add_up(run, submission, code, log, time.monotonic() - started)
         write_report(results, folder / "report.html")
         for name in ("workspace", SCRATCH):
@@ -114,7 +113,7 @@ def grade_submission(
     return results
 
 
-def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
+def _run_checks(run: Run, listener: Listener, stopping: threading.Event) -> tuple[int, str]:
     """Run pytest over the checks.
 
     A check that takes too long is killed with every process that it started, and pytest goes on with the next one.
@@ -124,7 +123,8 @@ def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
     """
     command = [sys.executable, "-m", "pytest", str(CHECKS), "-q", "-p", "no:cacheprovider", "--no-header"]
     command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={CHECKS}", "--import-mode=importlib"]
-    environment = {**os.environ, FOLDER_VARIABLE: str(run.folder), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, FOLDER_VARIABLE: str(run.folder), GRADER_VARIABLE: str(os.getpid())}
+    environment |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     # Files that killed checks leave behind are removed with this folder when the run ends, or when it next starts.
     environment["TMPDIR"] = str(run.folder / SCRATCH)
     environment.pop("PYTEST_ADDOPTS", None)
@@ -140,23 +140,25 @@ def _run_checks(run: Run, announce: Announce) -> tuple[int, str]:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=partial(_die_with, os.getpid()),
             )
-        overrun = _wait(process, run, budget, lambda: _announce_new(run, said, announce))
+        overrun = _wait(process, run, budget, stopping, lambda: _tell(run, said, listener))
         if overrun:
             _set_aside(run, budget, overrun)
-            _announce_new(run, said, announce)
+            _tell(run, said, listener)
         if not overrun or budget.spent:
             return process.returncode, log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
 
 
-def _wait(process: subprocess.Popen[bytes], run: Run, budget: Budget, on_look: Callable[[], None]) -> str:
+def _wait(
+    process: subprocess.Popen[bytes], run: Run, budget: Budget, stopping: threading.Event, on_look: Callable[[], None]
+) -> str:
     """Wait for the checks and kill them when their time is up; return the reason (see `Budget.overrun`)."""
     overrun = ""
     budget.watch(process.pid)
     try:
         while process.poll() is None and not overrun:
-            time.sleep(POLL_S)
+            if stopping.wait(POLL_S):
+                raise KeyboardInterrupt
             on_look()
             overrun = budget.overrun(run.current)
     except KeyboardInterrupt:
@@ -183,28 +185,18 @@ def _set_aside(run: Run, budget: Budget, overrun: str) -> None:
         run.record(Verdict.of(check, COULD_NOT_GRADE, message, evidence={OVERRUN: round(budget.used_s, 1)}))
 
 
-def _die_with(parent: int) -> None:
-    """Make the process that will run the checks die with the grader, so that no two runs write to one folder."""
-    die_with_parent()
-    if os.getppid() != parent:
-        os._exit(1)
-
-
-def _announce_new(run: Run, said: set[str], announce: Announce) -> None:
-    verdicts = run.verdicts
-    for check_id, verdict in verdicts.items():
+def _tell(run: Run, said: set[str], listener: Listener) -> None:
+    """Tell the listener what is new: verdicts, each of them once, and how far a long check is."""
+    for check_id, verdict in run.verdicts.items():
         if check_id not in said:
             said.add(check_id)
-            points = f"{verdict.points:g}/{verdict.max_points:g}"
-            announce(
-                f"[{len(said):2}/{len(run.assignment.checks)}] {check_id:28} {verdict.status:15} {points:>7}  {verdict.message}"
-            )
+            listener.decided(len(said), len(run.assignment.checks), verdict)
     try:
         progress = (run.folder / PROGRESS).read_text(encoding="utf-8")
     except FileNotFoundError:
         return
     if progress:
-        announce(f"\r{progress}")
+        listener.progress(progress)
 
 
 def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: float) -> Results:

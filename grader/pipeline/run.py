@@ -26,6 +26,7 @@ from grader.pipeline.results import MALFORMED, RUN, SUBMISSION, VERDICTS, Verdic
 from grader.pipeline.submission import Submission, read_submission
 
 FOLDER_VARIABLE = "GRADER_RUN"
+GRADER_VARIABLE = "GRADER_PROCESS"  # the process that started the checks, with which they die
 CURRENT = "scratch/current.txt"
 PROGRESS = "progress.txt"
 OVERRUN = "overrun"  # key in the evidence of a check that took too long; such a check is not tried again

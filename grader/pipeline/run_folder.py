@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from pathlib import Path
 from common.errors import UsageError
 from grader.pipeline.archive import write_archive
 from grader.pipeline.kept_reports import REPORTS, are_kept, write_reports
+from grader.pipeline.listeners import Announce
 from grader.pipeline.order import Identity, Order
 from grader.pipeline.results import GAMES, RESULTS, RUN, SUBMISSION, VERDICTS, Results, Verdict, read_results
 from grader.pipeline.run import PROGRESS, RunRecord, decided_so_far
@@ -42,7 +43,6 @@ WORDS = {
     "checks": "checks",
     "looked_at": "--looked-at",
 }
-Announce = Callable[[str], None]
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def prepare_folder(
     *,
     decided: Sequence[Verdict],
     keeps_earlier: bool,
-    announce: Announce,
+    say: Announce,
 ) -> None:
     """Lay out the run's folder; an unfinished run with the same identity keeps its verdicts.
 
@@ -115,10 +115,10 @@ def prepare_folder(
     is_same = earlier is not None and earlier == replace(fresh, seed=earlier.seed if order.seed is None else order.seed)
     if is_same and not (folder / RESULTS).exists():
         _drop_cut_line(folder / VERDICTS)
-        announce(f"{submission.name}: continuing an unfinished run; {len(decided_so_far(folder))} checks are decided.")
+        say(f"{submission.name}: continuing an unfinished run; {len(decided_so_far(folder))} checks are decided.")
     else:
         if keeps_earlier and (place := keep_earlier(folder)):
-            announce(f"{submission.name}: the earlier run is kept in {place}.")
+            say(f"{submission.name}: the earlier run is kept in {place}.")
         _clear(folder, RECORDS)
         lines = [json.dumps(verdict.to_json()) + "\n" for verdict in decided]
         (folder / VERDICTS).write_text("".join(lines), encoding="utf-8")

@@ -14,8 +14,9 @@ from pathlib import Path
 from common.unwritten import REMINDER
 from grader.assignment import ROOT, Assignment, Check, load_assignment
 from grader.confinement.sandbox import find_sandbox
-from grader.pipeline.grading import Announce, grade_submission
+from grader.pipeline.grading import grade_submission
 from grader.pipeline.handed_out import find_resemblances
+from grader.pipeline.listeners import Announce, Lines
 from grader.pipeline.order import Order
 from grader.pipeline.results import PASSED, Results
 from grader.pipeline.submission import Submission, read_submission
@@ -75,7 +76,7 @@ def main(only: str | None, asked: Collection[str], announce: Announce, root: Pat
         announce(f"{resemblance.sentence}: when you hand it in, a person decides what counts.")
     chosen = replace(assignment, checks=checks)
     order = Order(chosen, PROFILE, root / OUT, find_sandbox())
-    results = grade_submission(submission, order, announce=announce)
+    results = grade_submission(submission, order, listener=Lines(announce))
     passed = sum(verdict.status == PASSED for verdict in results.verdicts)
     announce(f"{passed} of {len(checks)} checks passed in {results.seconds:.0f} s.")
     left_out = [f"--{kind}" for kind in assignment.long_checks if only is None and kind not in asked]

@@ -17,6 +17,7 @@ from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import release
 from grader.pipeline.grading import grade
+from grader.pipeline.listeners import Lines
 from grader.pipeline.order import Order
 
 REFERENCE = Path(__file__).resolve().parents[2] / "instructor" / "reference"
@@ -82,7 +83,7 @@ def graded(tmp_path, assignment, engines):
         lines = []
         checks = tuple(check for check in assignment.checks if only is None or check.id in only)
         order = Order(replace(assignment, checks=checks), "smoke", tmp_path / "out", find_sandbox(), seed=seed)
-        results = grade(folder, order, announce=lines.append).to_json()
+        results = grade(folder, order, listener=Lines(lines.append)).to_json()
         return {check["id"]: check for check in results["checks"]}, results
 
     return run

@@ -17,6 +17,7 @@ from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
 from grader.pipeline.budget import LONGEST_STEP_S, Budget, Spending, minutes
 from grader.pipeline.grading import grade
+from grader.pipeline.listeners import Lines
 from grader.pipeline.order import Order
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -130,7 +131,7 @@ needs_confinement = pytest.mark.skipif(find_sandbox().level not in LEVELS[:3], r
 @needs_confinement
 def test_a_check_that_takes_too_long_is_ended_and_the_others_are_graded(sleeper, tmp_path, monkeypatch):
     order = Order(in_brief(6, 600), "smoke", tmp_path / "out", find_sandbox(), seed=1)
-    results = grade(sleeper, order, announce=lambda _: None)
+    results = grade(sleeper, order)
     said = {verdict.id: verdict.message for verdict in results.verdicts}
     assert set(results.could_not_grade) == {i for i in CHECKS if i.startswith("mcts_pure")}
     assert "it used up its limit of 6 seconds" in said["mcts_pure.tree"]
@@ -141,12 +142,12 @@ def test_a_check_that_takes_too_long_is_ended_and_the_others_are_graded(sleeper,
 def test_a_submission_that_used_up_its_budget_is_set_aside_and_does_not_come_back(sleeper, tmp_path):
     announced = []
     order = Order(in_brief(600, 7), "smoke", tmp_path / "out", find_sandbox(), seed=1)
-    results = grade(sleeper, order, announce=announced.append)
+    results = grade(sleeper, order, listener=Lines(announced.append))
     assert set(results.could_not_grade) == set(CHECKS) and results.points == 0
     assert all("used up its budget of 7 seconds" in verdict.message for verdict in results.program)
     assert sum("used up its budget" in line for line in announced) == len(CHECKS)
     # As if the grader had been killed before it wrote the results: what was set aside is not begun again.
     (tmp_path / "out" / "sleeper" / "results.json").unlink()
-    assert grade(sleeper, order, announce=lambda _: None).could_not_grade == results.could_not_grade
+    assert grade(sleeper, order).could_not_grade == results.could_not_grade
     lines = (tmp_path / "out" / "sleeper" / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
     assert sorted(json.loads(line)["id"] for line in lines) == sorted(CHECKS)

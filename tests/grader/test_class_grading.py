@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from packing import ENGINE, WORK
@@ -11,6 +13,8 @@ from packing import ENGINE, WORK
 from grader.__main__ import main
 from grader.assignment import ROOT
 from grader.pipeline import grading
+from grader.pipeline.class_grading import ClassOrder
+from grader.pipeline.class_progress import ClassProgress, in_words
 from grader.pipeline.kept_reports import kept_names, read_reports
 from grader.pipeline.results import PASSED, Verdict
 from grader.pipeline.run_folder import RECORDS, held, keep_earlier
@@ -24,7 +28,7 @@ def runs(monkeypatch):
     """The names of the runs whose checks were run, by checks that pass at once."""
     found = []
 
-    def run_checks(run, announce):
+    def run_checks(run, listener, stopping):
         found.append(run.folder.name)
         for check in run.assignment.checks:
             if check.id in run.requested:
@@ -58,7 +62,7 @@ def test_what_is_finished_is_not_graded_again_and_that_is_said(pack, runs, grade
     assert grade(*class_)[0] == 0
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file() and path.name != ".lock"}
     code, out, _ = grade(*class_)
-    assert code == 0 and runs == ["ada", "bob"] and GRADED in out
+    assert code == 0 and sorted(runs) == ["ada", "bob"] and GRADED in out
     assert "ada: finished before (" in out and "bob: finished before (" in out
     assert {path: path.read_bytes() for path in before} == before
     assert not (tmp_path / "out/ada/earlier").exists()
@@ -195,7 +199,7 @@ def test_the_table_tells_graded_unsure_and_refused_apart_with_the_reasons(pack, 
     class_ = [pack(".zip", WORK, "ada"), pack(".zip", half, "bob"), damaged, pack(".zip", {}, "dan")]
     code, out, err = grade(*class_)
     lines = out[out.index("submission  outcome") :].splitlines()
-    assert code == 2 and err.count("\n") == 1 and runs == ["ada", "bob", "dan"]
+    assert code == 2 and err.count("\n") == 1 and sorted(runs) == ["ada", "bob", "dan"]
     assert lines[1].split(maxsplit=5)[:5] == ["ada", "graded", "70", "of", "70"]
     assert lines[2].startswith("bob         could not grade  35 of 70  ")
     assert "minimax (4 checks): Nothing of Minimax/ was found: expected Minimax/*.cpp" in lines[2]
@@ -265,3 +269,84 @@ def test_links_in_the_place_of_reports_are_not_followed(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other/reports").symlink_to(tmp_path, target_is_directory=True)
     assert read_reports(tmp_path / "other") == {}
+
+
+# -------------------------------------------------------------------------------------------------- several at once
+
+
+@pytest.mark.parametrize(("jobs", "submissions", "expected"), [(None, 9, 4), (None, 3, 3), (2, 9, 2), (9, 9, 9), (1, 5, 1)])
+def test_submissions_graded_at_once_share_no_core(monkeypatch, jobs, submissions, expected):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 4, 6, 7})
+    monkeypatch.setattr("grader.pipeline.class_grading.available_cores", lambda: 4)
+    slots = ClassOrder(order=None, jobs=jobs).slots(submissions)
+    assert len(slots) == expected and all(slots) and set().union(*slots) == {3, 4, 6, 7}
+    assert expected > 4 or sum(map(len, slots)) == 4
+
+
+def test_submissions_are_graded_at_the_same_time_each_on_cores_of_its_own(pack, grade, monkeypatch, runs):
+    together = threading.Barrier(2, timeout=60)
+    cores = []
+
+    def run_checks(run, listener, stopping):
+        together.wait()  # fails unless the other submission is being graded now
+        cores.append(os.sched_getaffinity(0))
+        return 0, ""
+
+    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    before = os.sched_getaffinity(0)
+    code, out, _ = grade(pack(".zip", WORK, "ada"), pack(".zip", WORK, "bob"), "--jobs", "2")
+    assert code == 1 and "2 submissions, 2 at a time, profile smoke" in out
+    assert len(cores) == 2 and (len(before) < 2 or not cores[0] & cores[1])
+    assert os.sched_getaffinity(0) == before
+
+
+def test_an_interruption_ends_every_submission_at_work_and_starts_no_other(pack, grade, monkeypatch, runs):
+    begun, ended = [], []
+
+    def run_checks(run, listener, stopping):
+        begun.append(run.folder.name)
+        if run.folder.name == "ada":
+            os.kill(os.getpid(), signal.SIGINT)
+        assert stopping.wait(60)
+        ended.append(run.folder.name)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    paths = [pack(".zip", WORK, name) for name in ("ada", "bob", "cem", "dan")]
+    code, _, err = grade(*paths, "--jobs", "2")
+    assert code == 130 and "Interrupted" in err
+    assert sorted(begun) == sorted(ended) and "ada" in begun and len(begun) <= 3
+
+
+def test_the_estimate_counts_the_submissions_that_wait_and_what_is_left_of_those_at_work():
+    said, now = [], [0.0]
+    progress = ClassProgress(said.append, total=5, jobs=2, clock=lambda: now[0])
+    progress.begin("ada")
+    progress.begin("bob")
+    assert progress.left_s() is None and said[-1] == "\r0 of 5 done | ada: starting; bob: starting"
+    now[0] = 100.0
+    progress.note("bob", "12/25 checks")
+    progress.end("ada", graded=True)
+    # Three wait, 100 s each; bob has been at work for as long as ada took; two at a time.
+    assert progress.left_s() == 150 and "1 of 5 submissions done, about 2 min left." in said
+    progress.begin("cem")
+    now[0] = 140.0
+    assert progress.left_s() == (2 * 100 + 60) / 2
+    progress.end("cem", graded=False)  # finished before: it says nothing about the time of others
+    assert progress.left_s() == 2 * 100 / 2
+    assert said[-1] == "\r2 of 5 done, about 2 min left | bob: 12/25 checks"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0 s"), (89, "89 s"), (90, "2 min"), (3599, "1 h 0 min"), (11400, "3 h 10 min")]
+)
+def test_durations_are_told_in_words(seconds, words):
+    assert in_words(seconds) == words
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "two"])
+def test_a_wrong_number_of_jobs_is_a_sentence(pack, jobs, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["grade", str(pack(".zip", WORK, "ada")), "--out", str(tmp_path / "out"), "--jobs", jobs])
+    assert ended.value.code == 2
+    assert f"expected a whole number of at least 1; got '{jobs}'" in capsys.readouterr().err

@@ -35,7 +35,7 @@ def recorded(tmp_path_factory, engines):
     path.write_text(text.replace(*WRONG_SIGN))
     whole = load_assignment()
     some = replace(whole, checks=tuple(check for check in whole.checks if check.id.startswith(PARTS)))
-    grade(place / "alice", Order(some, "smoke", place / "out", find_sandbox(), seed=3), announce=lambda _: None)
+    grade(place / "alice", Order(some, "smoke", place / "out", find_sandbox(), seed=3))
     shutil.rmtree(place / "alice")
     return place / "out" / "alice"
 

@@ -37,6 +37,7 @@ from grader.judge.trusted import network as trusted_network
 from grader.judge.trusted import test_training
 from grader.judge.trusted.test_training import correlation
 from grader.pipeline import grading
+from grader.pipeline.listeners import Lines
 from grader.pipeline.order import Order
 from grader.pipeline.results import AWAITING_MARKS
 from grader.pipeline.run import FOLDER_VARIABLE
@@ -158,7 +159,7 @@ def content_of(member):
     return bytes(member.get("zeros_mib", 0) << 20) or member.get("text", "").encode()
 
 
-def run_here(run, announce):
+def run_here(run, listener, stopping):
     """The checks in this process, which has torch already; as `grading` runs them they are with TRUST=all."""
     options = ["-q", "-p", "no:cacheprovider", "--no-header", "-c", os.devnull, f"--rootdir={ROOT}", "--import-mode=importlib"]
     checks = grading.CHECKS
@@ -168,7 +169,7 @@ def run_here(run, announce):
             code = pytest.main([str(checks), f"--confcutdir={checks}", *options])
     finally:
         del os.environ[FOLDER_VARIABLE]
-    grading._announce_new(run, set(), announce)
+    grading._tell(run, set(), listener)
     return int(code), log.getvalue()[-4000:]
 
 
@@ -190,7 +191,7 @@ def grade(path, checks, out, monkeypatch, seconds=None):
         monkeypatch.setattr(grading, "_run_checks", run_here)
     lines = []
     order = Order(assignment, "smoke", out, SANDBOX, seed=SEED)
-    return grading.grade(path, order, announce=lines.append).to_json(), lines
+    return grading.grade(path, order, listener=Lines(lines.append)).to_json(), lines
 
 
 def processes(temporary):
