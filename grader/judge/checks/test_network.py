@@ -32,6 +32,8 @@ SHAPES = ((3, 3, 1), (5, 4, 2), (11, 11, 19))  # width, height, residual blocks
 # If one of the eight symmetries is undone wrongly, the check misses it in (7/8)^96 = 3 of 10^6 runs. A wrong order, which
 # affects two symmetries, is missed in (6/8)^96 = 10^-12 of the runs.
 SYMMETRY_DRAWS = 96
+# Smaller log probabilities count as this one: a constant that keeps the logarithm of a softmax finite changes them.
+LEAST_LOG = float(np.log(1e-3))
 MovePrior = tuple[int, float]  # a move and its prior
 
 
@@ -126,7 +128,7 @@ def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) ->
     Accepts:
         policy_value asserts or refuses all handles but the two for testing (network-as-handed-out, training-losses-apart)
         Log softmax as a function or a layer, or by its formula (reference, network-mixed-precision, training-weight-decay)
-        The logarithm of a softmax (network-in-its-own-classes)
+        The logarithm of a softmax plus a small constant, which changes tiny probabilities (network-in-its-own-classes)
         Outputs in double precision, states evaluated one by one (network-double-precision-outputs)
         Eval mode set at each call and left on, or the earlier mode restored (network-as-handed-out, training-weight-decay)
         Mixed precision that is off without a GPU (network-mixed-precision)
@@ -142,7 +144,7 @@ def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) ->
         seen_policy, seen_value = worker.call("net_forward", states=states)
         worst = max(
             worst,
-            _expect_close(seen_policy, log_probs, f"forward's log probabilities {where}"),
+            _expect_close(seen_policy, log_probs, f"forward's log probabilities {where}", least=LEAST_LOG),
             _expect_close(seen_value, value, f"forward's value {where}"),
         )
         seen_policy, seen_value = worker.call("net_policy_value", states=states)
@@ -157,18 +159,17 @@ def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) ->
     ruling.seen = f"Largest difference {worst:.1e}."
 
 
-def _expect_close(seen: Any, expected: np.ndarray, what: str) -> float:
+def _expect_close(seen: Any, expected: np.ndarray, what: str, least: float = -np.inf) -> float:
+    """Return the largest difference; raise StudentFault if it is too large. Numbers below `least` count as `least`."""
     seen = np.asarray(seen)
     if seen.shape != expected.shape:
         raise StudentFault(f"{what} has shape {list(seen.shape)}; expected {list(expected.shape)}.")
-    if not np.all(np.isfinite(seen)):
+    compared, right = np.maximum(seen, least), np.maximum(expected, least)
+    if not np.all(np.isfinite(compared)):
         raise StudentFault(f"{what} has values that are not finite.")
-    worst = float(np.abs(seen - expected).max())
+    worst = float(np.abs(compared - right).max())
     if worst > OUTPUT_TOLERANCE:
-        flat, reference = (
-            np.sort(seen.reshape(len(seen), -1), axis=1),
-            np.sort(expected.reshape(len(expected), -1), axis=1),
-        )
+        flat, reference = (np.sort(rows.reshape(len(rows), -1), axis=1) for rows in (compared, right))
         if np.abs(flat - reference).max() <= OUTPUT_TOLERANCE:
             raise StudentFault(f"{what} has the right numbers in the wrong order: check rows, columns and the permute.")
         raise StudentFault(

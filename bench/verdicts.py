@@ -1,10 +1,10 @@
-"""Run the search checks with many seeds, without a sandbox: how often is a correct solution accused or a mutant missed?
+"""Run the checks of searches and networks with many seeds: how often is a correct solution accused or a mutant missed?
 
-    python bench/search_verdicts.py --kind variants --only 'search-*' --seeds 200
-    python bench/search_verdicts.py --kind mutants --only 'pure-*' --seeds 20
+    python bench/verdicts.py --kind variants --only 'search-*' --seeds 200
+    python bench/verdicts.py --kind mutants --only 'pure-*' --seeds 20
 
-Samples, seeds and verdicts are those of `python -m grader trust`. Here each sample runs all its seeds in one process, so a
-run takes only a few seconds of CPU time. Only samples that contain the file of a search are run.
+Samples, seeds and verdicts are those of `python -m grader trust`. Here each sample runs all its seeds in one process, without
+a sandbox, so a run takes only a few seconds of CPU time. Only samples that contain a file of Part 2 are run.
 """
 
 from __future__ import annotations
@@ -32,11 +32,21 @@ from grader.confinement import worker  # noqa: E402
 from grader.confinement.worker_client import fault_sentence  # noqa: E402
 from grader.errors import CouldNotGrade, StudentFault  # noqa: E402
 from grader.instructor import trust  # noqa: E402
-from grader.judge.checks import test_mcts_alphazero, test_mcts_pure, test_self_play  # noqa: E402
+from grader.judge.checks import (  # noqa: E402
+    test_mcts_alphazero,
+    test_mcts_pure,
+    test_network,
+    test_self_play,
+    test_train_step,
+)
 from grader.judge.support.ruling import Ruling  # noqa: E402
 from grader.judge.support.which_oracle import find_oracle  # noqa: E402
 
-FILES = {"AlphaZero/mcts_pure.py": "mcts_pure", "AlphaZero/mcts_alphaZero.py": "mcts_alphazero"}
+FILES = {
+    "AlphaZero/mcts_pure.py": {"mcts_pure"},
+    "AlphaZero/mcts_alphaZero.py": {"mcts_alphazero"},
+    "AlphaZero/policy_value_net_torch.py": {"network", "train_step"},
+}
 
 
 class LocalWorker:
@@ -62,7 +72,7 @@ class LocalWorker:
 def tests_of(groups: set[str]) -> dict[str, Any]:
     """Return check -> the test that decides it."""
     found: dict[str, Any] = {}
-    for module in (test_mcts_pure, test_mcts_alphazero, test_self_play):
+    for module in (test_mcts_pure, test_mcts_alphazero, test_self_play, test_network, test_train_step):
         for test in vars(module).values():
             marks = {mark.args[0] for mark in getattr(test, "pytestmark", ())}
             found |= {check: test for check in marks if check.split(".")[0] in groups}
@@ -74,8 +84,12 @@ def verdict_of(check: str, test: Any, seed: int, local: LocalWorker, shares: dic
     ruling = Ruling(shares=shares)
     local.seed_rng = Random(f"{seed}:{check}:dice")  # codespell:ignore dice
     try:
-        fixtures = {"worker": local, "ruling": ruling, "rng": Random(f"{seed}:{check}"), "oracle": find_oracle()}
-        test(**{name: fixtures[name] for name in signature(test).parameters})
+        rng, oracle = Random(f"{seed}:{check}"), find_oracle()
+        needed = signature(test).parameters
+        fixtures = {"worker": local, "ruling": ruling, "rng": rng, "oracle": oracle}
+        if "batch" in needed:
+            fixtures["batch"] = test_train_step.ask_for_batch(rng, oracle)
+        test(**{name: fixtures[name] for name in needed})
     except StudentFault as fault:
         return 0.0, str(fault)
     except CouldNotGrade as doubt:
@@ -138,7 +152,7 @@ def main() -> int:
     for sample in trust.load_samples(kinds):
         if not any(fnmatchcase(sample.name, pattern) for pattern in options.only):
             continue
-        groups = {group for file, group in FILES.items() if file in sample.files or sample.name == "reference"}
+        groups = set().union(*(found for file, found in FILES.items() if file in sample.files or sample.name == "reference"))
         if not groups:
             continue
         with tempfile.TemporaryDirectory(prefix="search-verdicts-") as folder:

@@ -1,0 +1,43 @@
+"""What network.outputs takes for the same outputs, and how it names outputs that differ."""
+
+import numpy as np
+import pytest
+
+from grader.errors import StudentFault
+from grader.judge.checks.test_network import LEAST_LOG, _expect_close
+
+LOG_PROBS = np.log(np.array([[0.9, 0.1 - 2e-4, 2e-4, 1e-9, 1e-30], [0.5, 0.25, 0.15, 0.1, 1e-12]]))
+
+
+def judged(seen):
+    try:
+        _expect_close(seen, LOG_PROBS, "log probabilities", least=LEAST_LOG)
+    except StudentFault as fault:
+        return str(fault)
+    return ""
+
+
+@pytest.mark.parametrize("constant", [0.0, 1e-12, 1e-10, 1e-8])
+def test_a_constant_within_the_logarithm_is_right(constant):
+    assert judged(np.log(np.exp(LOG_PROBS) + constant)) == ""
+
+
+def test_the_logarithm_of_a_probability_that_vanishes_is_right():
+    seen = LOG_PROBS.copy()
+    seen[0, 4] = -np.inf
+    assert judged(seen) == ""
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        (LOG_PROBS + 1e-3, "differs from the reference by up to 0.001"),
+        (LOG_PROBS[:, ::-1], "the right numbers in the wrong order"),
+        (np.exp(LOG_PROBS), "The outputs are probabilities, not their logarithms."),
+        (np.where(LOG_PROBS < -20, 0.0, LOG_PROBS), "differs from the reference"),
+        (np.where(LOG_PROBS < -20, np.nan, LOG_PROBS), "not finite"),
+        (LOG_PROBS[:, :4], "has shape [2, 4]; expected [2, 5]"),
+    ],
+)
+def test_other_outputs_are_refused_and_named(seen, words):
+    assert words in judged(seen)
