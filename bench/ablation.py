@@ -2,7 +2,8 @@
 
 The engine plays a match against itself with one idea switched off (GOMOKU_WITHOUT; the names are explained in
 instructor/reference/Minimax/options.h), at equal time, and the loss is printed in Elo. The games of each match are recorded in
-FOLDER, so a run that was killed can be continued.
+FOLDER, so a run that was killed can be continued. `--record` writes the results to bench/records/ablation.json, from which
+bench/tables.py makes the table of docs/engines.md; the rows of other ideas in that file stay.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from engine_tables import ablation
+from recording import Record, add_record_option, earlier_record, merged, write_record
 from tqdm import tqdm
 
 from arena.engine.engine_process import EngineSpec, Limits
@@ -50,20 +53,26 @@ def match_without(ideas: str, options: argparse.Namespace) -> MatchResult:
         return play_match(setup, ThreadRunner(options.num_workers), on_game=lambda game: bar.update() and None, records=records)
 
 
-def row(ideas: str, result: MatchResult) -> str:
-    """Return one line of the table."""
+def row_of(ideas: str, result: MatchResult) -> Record:
+    """Return the row of the record for a match of the whole engine against the engine without these ideas."""
     found = result.statistics(0)
     assert found.elo is not None
-    low, high = (f"{end:+.0f}" if isfinite(end) else "without end" for end in (found.elo.low, found.elo.high))
-    worth = f"{found.elo.difference:+.0f}" if isfinite(found.elo.difference) else "all won"
-    late = sum(game.termination.value == "timeout" for game in result.games)
-    return f"| {ideas} | {found.wins} : {found.losses} | {worth} | {low} to {high} | {found.distinct_games} | {late} |"
+    return {
+        "without": ideas,
+        "games": found.games,
+        "distinct_games": found.distinct_games,
+        "won": found.wins,
+        "drawn": found.draws,
+        "lost": found.losses,
+        "timeouts": sum(game.termination.value == "timeout" for game in result.games),
+        "elo_95": [end if isfinite(end) else None for end in (found.elo.low, found.elo.high)],
+    }
 
 
 def main() -> int:
-    """Play the missing games, and print each row when its match ends."""
+    """Play the missing games, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder", type=Path, help="folder of the records")
+    parser.add_argument("folder", type=Path, help="folder for the games")
     parser.add_argument(
         "--ideas", nargs="+", default=IDEAS, metavar="NAMES", help="ideas to switch off, one at a time; join several by commas"
     )
@@ -74,16 +83,27 @@ def main() -> int:
     )
     parser.add_argument("--num-workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
+    add_record_option(parser, "ablation")
     options = parser.parse_args()
     if min(options.games, options.num_workers) < 1 or not options.time_limit > 0:
         parser.error("expected --games and --num-workers of at least 1, and --time-limit above 0")
     options.folder.mkdir(parents=True, exist_ok=True)
-    print(f"{options.time_limit:g} s of CPU time per move, seed {options.seed}, {machine()['processor']}\n")
-    print("| without | won : lost with it | worth, Elo | 95 % interval | distinct games | late |")
-    print("|---|---|---|---|---|---|", flush=True)
+    counts = f"--games {options.games} --time-limit {options.time_limit:g} --seed {options.seed}"
+    record: Record = {"command": f"python bench/ablation.py FOLDER {counts}", "machine": machine(), "rows": []}
+    print(f"{options.time_limit:g} s of CPU time per move, seed {options.seed}, {machine()['processor']}\n", flush=True)
     try:
+        earlier = earlier_record(options.record, record["command"])
         for ideas in options.ideas:
-            print(row(ideas, match_without(ideas, options)), flush=True)
+            row = row_of(ideas, match_without(ideas, options))
+            record["rows"].append(row)
+            print(
+                f"{ideas}: {row['won']} won, {row['lost']} lost, {row['distinct_games']} distinct games, "
+                f"{row['timeouts']} lost on time",
+                flush=True,
+            )
+            if options.record:
+                write_record(options.record, merged(earlier, record, key=lambda row: row["without"]))
+        print(f"\n{ablation(record)}", end="")
     except UsageError as error:
         print(f"ablation.py: {error}", file=sys.stderr)
         return 2

@@ -3,6 +3,7 @@
 List the engines from the weakest to the strongest, in the intended order of the ladder. Neighbours play more games than other
 pairs, since the ladder promises a difference between them. Each pair plays a match of the arena, recorded in FOLDER. The same
 command continues a run that was killed, or adds games if it asks for more; recorded games beyond that number count as well.
+`--record` writes the results to bench/records/ladder.json, from which bench/tables.py makes the tables of docs/engines.md.
 
 The ratings come from training/ratings.py and use all pairs at once, with 95 % errors; the first engine is at 0.
 """
@@ -17,7 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import numpy as np
+from engine_tables import ladder_matches, ladder_ratings, ladder_steps
+from recording import Record, add_record_option, write_record
 from tqdm import tqdm
 
 from arena.engine.engine_process import Limits
@@ -25,9 +27,8 @@ from arena.engine.specs import engine_at
 from arena.match.match import MatchResult, ThreadRunner, play_match
 from arena.match.records import Records, machine, read_records
 from arena.match.setup import MatchSetup
-from arena.statistics.estimates import Z_95, percentile
+from arena.statistics.estimates import move_times
 from common.errors import UsageError
-from training.ratings import RatedPair, elo_ratings
 
 ENGINES = Path("build/engines")
 LADDER = ("sample", "mcts_50000", "mcts_100000", "mcts_400000", "baseline", "reference")
@@ -51,39 +52,39 @@ def play_pair(names: tuple[str, str], games: int, options: argparse.Namespace) -
         return play_match(setup, ThreadRunner(options.num_workers), on_game=lambda game: bar.update() and None, records=records)
 
 
-def report(names: Sequence[str], results: dict[tuple[int, int], MatchResult]) -> Iterator[str]:
-    """Yield the matches, ratings and move times as lines of Markdown."""
-    yield "| stronger | weaker | games | distinct | won : lost | score rate, 95 % | lost by other than five |"
-    yield "|---|---|---|---|---|---|---|"
-    pairs = []
+def record_of(names: Sequence[str], results: dict[tuple[int, int], MatchResult], command: str) -> Record:
+    """Return what bench/records/ladder.json holds: the counts of each match, the move times of each engine.
+
+    Args:
+        names: the engines, weakest first.
+        results: the match of each pair (weaker, stronger).
+        command: the command that plays these matches.
+    """
+    matches = []
     for (weak, strong), result in sorted(results.items(), key=lambda item: (item[0][1], -item[0][0])):
         seen = result.statistics(0)
-        pairs.append(RatedPair(weak, strong, (seen.score_rate or 0) * seen.effective_games, seen.effective_games))
-        low, high = seen.interval_95
-        others = sum(game.termination.value not in ("five", "draw") for game in result.games)
-        cells = (names[strong], names[weak], seen.games, seen.distinct_games, f"{seen.wins} : {seen.losses}")
-        yield "| " + " | ".join(map(str, cells)) + f" | {seen.score_rate:.3f}, {low:.3f} to {high:.3f} | {others} |"
-    elo, covariance = elo_ratings(len(names), pairs)
-    yield ""
-    yield "| engine | Elo | above the one before | CPU s per move: median | p95 | max |"
-    yield "|---|---|---|---|---|---|"
-    for number, name in enumerate(names):
-        times = list(cpu_times(number, results))
-        above = "-"
-        if number:
-            error = (
-                Z_95
-                * (covariance[number, number] + covariance[number - 1, number - 1] - 2 * covariance[number, number - 1]) ** 0.5
-            )
-            above = f"{elo[number] - elo[number - 1]:+.0f} +- {error:.0f}"
-            match = results.get((number - 1, number))
-            if match is not None and match.wins(1) == 0:
-                above += " (no game lost: at least)"
-        shown = " | ".join(f"{value:.2f}" for value in (percentile(times, 0.5), percentile(times, 0.95), max(times)))
-        yield f"| {name} | {elo[number]:.0f} | {above} | {shown} |"
-    yield ""
-    steps = np.diff(elo)
-    yield "The order is monotone." if (steps > 0).all() else "The order is NOT monotone."
+        matches.append(
+            {
+                "stronger": names[strong],
+                "weaker": names[weak],
+                "games": seen.games,
+                "distinct_games": seen.distinct_games,
+                "effective_games": seen.effective_games,
+                "won": seen.wins,
+                "drawn": seen.draws,
+                "lost": seen.losses,
+                "lost_otherwise": sum(game.termination.value not in ("five", "draw") for game in result.decided),
+            }
+        )
+    engines = [{"name": name, "move_cpu_s": move_times(list(cpu_times(i, results)))} for i, name in enumerate(names)]
+    return {"command": command, "machine": machine(), "engines": engines, "matches": matches}
+
+
+def report(record: Record) -> str:
+    """Return all matches, ratings and move times as on the screen."""
+    monotone = all(above > 0 for _, above, _ in ladder_steps(record)[1:])
+    tables = (ladder_matches(record, only_neighbours=False), ladder_ratings(record))
+    return "\n".join((*tables, "The order is monotone." if monotone else "The order is NOT monotone."))
 
 
 def cpu_times(number: int, results: dict[tuple[int, int], MatchResult]) -> Iterator[float]:
@@ -99,7 +100,7 @@ def cpu_times(number: int, results: dict[tuple[int, int], MatchResult]) -> Itera
 def main() -> int:
     """Play the missing games and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder", type=Path, help="folder for the records")
+    parser.add_argument("folder", type=Path, help="folder for the games")
     parser.add_argument("--engines", nargs="+", default=LADDER, metavar="NAME", help="weakest first")
     parser.add_argument("--engines-path", type=Path, default=ENGINES)
     parser.add_argument("--games", type=int, default=100, help="number of games between neighbours (default 100)")
@@ -107,6 +108,7 @@ def main() -> int:
     parser.add_argument("--time-limit", type=float, default=5.0, help="CPU seconds per move (default 5)")
     parser.add_argument("--num-workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
+    add_record_option(parser, "ladder")
     options = parser.parse_args()
     if len(options.engines) < 2 or min(options.games, options.num_workers) < 1 or options.others < 0:
         parser.error("expected at least two --engines, at least 1 for --games and --num-workers, and no negative --others")
@@ -124,7 +126,11 @@ def main() -> int:
         print(f"Interrupted; the same command continues the games in {options.folder}.", file=sys.stderr)
         return 130
     print(f"{options.time_limit:g} s of CPU time per move, seed {options.seed}, {machine()['processor']}\n")
-    print("\n".join(report(names, results)))
+    counts = f"--games {options.games} --others {options.others} --time-limit {options.time_limit:g} --seed {options.seed}"
+    record = record_of(names, results, f"python bench/ladder.py FOLDER {counts}")
+    print(report(record))
+    if options.record:
+        write_record(options.record, record)
     return 0
 
 

@@ -1,17 +1,17 @@
 """Measure how many games the stopping rules need, and how often they err: `python bench/stopping.py`.
 
-Each row is for one true score rate. Each cell shows the mean number of games and the share of wrong decisions with its 95 %
-interval (Wilson). All rules receive the same results, drawn with one seed. The rules are:
+Each row is for one true score rate. It shows the mean number of games, and the share of wrong decisions in per cent with its
+95 % interval (Wilson). All rules receive the same results, drawn with one seed. The rules are:
 
-- match: `--stop decided`. A decision is wrong if the points differ from those that all planned games give. The next column is
-  the share of matches that ended early.
-- rate: stop when an interval for the true rate, valid at any time, settles the points. A decision is wrong if the match ended
-  early with other points than the true rate gives.
-- sprt: `--sprt ELO0,ELO1,ALPHA,BETA`, until a decision or `--most` games. It is wrong to accept H1 at a rate not above that of
-  ELO0, or H0 at a rate not below that of ELO1; between the two, neither is wrong. The next column is the share without a
-  decision.
+- `--stop decided`. A decision is wrong if the points differ from those that all planned games give. The next column is the
+  share of matches that ended early.
+- About the rate: stop when an interval for the true rate, valid at any time, settles the points. A decision is wrong if the
+  match ended early with other points than the true rate gives.
+- `--sprt ELO0,ELO1,ALPHA,BETA`, until a decision or `--most` games. It is wrong to accept H1 at a rate not above that of ELO0,
+  or H0 at a rate not below that of ELO1; between the two, neither is wrong. The next column is the share without a decision.
 
-The last lines show the largest error of the match rule's interval in small matches, counted exactly over all possible matches.
+`--record` writes the results to bench/records/stopping.json, from which bench/tables.py makes the table of docs/arena.md. The
+last lines show the largest error of the match rule's interval in small matches, counted exactly over all possible matches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from arena.statistics.estimates import GameResult, expected_score, wilson_95
+from engine_tables import stopping
+from recording import Record, add_record_option, write_record
+
+from arena.match.records import machine
+from arena.statistics.estimates import GameResult, expected_score
 from arena.statistics.stopping import Decided, MatchSequence, Sprt, StoppingRule
 from common.errors import UsageError
 from common.scoring import Formula, formula_named
@@ -50,14 +54,8 @@ def needed(rule: StoppingRule, games: Sequence[GameResult]) -> int:
     return len(games)
 
 
-def share(count: int, runs: int) -> str:
-    """Return a share in per cent with its 95 % interval."""
-    low, high = wilson_95(count, runs)
-    return f"{100 * count / runs:5.1f} ({100 * low:.1f}-{100 * high:.1f})"
-
-
-def row(rate: float, options: argparse.Namespace, formula: Formula, sprt: Sprt) -> str:
-    """Simulate one true rate and return its row."""
+def row_of(rate: float, options: argparse.Namespace, formula: Formula, sprt: Sprt) -> Record:
+    """Simulate one true rate and return its row of the record."""
     rng = Random(f"{options.seed} {rate} {options.draws}")
     early = wrong_match = wrong_rate = no_verdict = wrong_sprt = 0
     used = [0, 0, 0]
@@ -80,17 +78,15 @@ def row(rate: float, options: argparse.Namespace, formula: Formula, sprt: Sprt) 
         no_verdict += test.verdict == "undecided"
         wrong_sprt += test.verdict == "accept_h1" and rate <= expected_score(sprt.elo0) + 1e-12
         wrong_sprt += test.verdict == "accept_h0" and rate >= expected_score(sprt.elo1) - 1e-12
-    match, rates, ratio = (f"{total / options.runs:6.1f}" for total in used)
-    runs = options.runs
     between = expected_score(sprt.elo0) < rate < expected_score(sprt.elo1)
-    errors = "-" if between else share(wrong_sprt, runs)
-    cells = (
-        f"{rate:5.2f}",
-        f"{match} {share(wrong_match, runs):>15} {100 * early / runs:6.1f}",
-        f"{rates} {share(wrong_rate, runs):>15}",
-        f"{ratio} {errors:>15} {100 * no_verdict / runs:6.1f}",
-    )
-    return " | ".join(cells)
+    means = [total / options.runs for total in used]
+    return {
+        "rate": rate,
+        "matches": options.runs,
+        "decided": {"mean_games": means[0], "wrong": wrong_match, "ended_early": early},
+        "about_the_rate": {"mean_games": means[1], "wrong": wrong_rate},
+        "sprt": {"mean_games": means[2], "wrong": None if between else wrong_sprt, "undecided": no_verdict},
+    }
 
 
 def largest_error(planned: int, linked: bool, alpha: float) -> float:
@@ -127,6 +123,7 @@ def main() -> int:
         "--most", type=int, default=400, help="games after which the SPRT stops without a decision (default 400)"
     )
     parser.add_argument("--seed", type=int, default=1)
+    add_record_option(parser, "stopping")
     options = parser.parse_args()
     try:
         formula, sprt = formula_named(options.formula), Sprt.parse(options.sprt)
@@ -139,9 +136,17 @@ def main() -> int:
         f"{options.formula} of {options.points:g} points, {options.plays} games, alpha {options.alpha:g}; sprt {options.sprt}, "
         f"at most {options.most} games. Shares in per cent with 95 % intervals."
     )
-    print(" rate |  match           wrong  early |   rate           wrong |   sprt           wrong no verdict")
+    words = [f"--{name} {value}" for name, value in vars(options).items() if name not in ("rates", "record")]
+    command = f"python bench/stopping.py --rates {' '.join(map(str, options.rates))} {' '.join(words)}"
+    record: Record = {"command": command, "machine": machine(), "most_games": options.most, "rows": []}
+    print(stopping(record), end="")
     for rate in options.rates:
-        print(row(rate, options, formula, sprt), flush=True)
+        record["rows"].append(row_of(rate, options, formula, sprt))
+        print(stopping(record).splitlines()[-1], flush=True)
+    wrong = sum(row["about_the_rate"]["wrong"] for row in record["rows"])
+    print(f"The rule about the rate gave wrong points in {wrong} of {len(options.rates) * options.runs} matches.")
+    if options.record:
+        write_record(options.record, record)
     print("Largest probability that the match interval ever misses the final mean (exact, all matches):")
     for planned, linked in ((8, False), (12, False), (12, True)):
         kind = "paired" if linked else "single"

@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: st
     trained = read_sizes(state["model"])[2]
     if trained > blocks:
         raise CallError(f"expected --blocks of at least {trained}, the number in the network in {run}; got {blocks}")
-    teacher = [_summary(path) for path in games]
+    teacher = [games_summary(path) for path in games]
     manifest = {
         "file": weights.name,
         "sha256": save_weights(weights, deepened(model, size, blocks, seed).state_dict()),
@@ -89,10 +90,12 @@ def write_manifest(path: Path, manifest: dict[str, Any]) -> None:
     path.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
 
-def _summary(path: str) -> dict[str, Any]:
-    """Return the teacher's settings from a file of games, with the numbers of games and positions."""
+def games_summary(path: str) -> dict[str, Any]:
+    """Return the teacher's settings from a file of games, with the numbers of games, positions and results by colour."""
     settings, *games = read_games(path)
-    return {**settings, "games": len(games), "positions": sum(len(game["best"]) for game in games)}
+    winners = Counter(game["winner"] for game in games)
+    results = {"black": winners[0], "white": winners[1], "drawn": winners[-1]}
+    return {**settings, "games": len(games), "positions": sum(len(game["best"]) for game in games), "results": results}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,9 +1,9 @@
 """Export the best network of a self-play run, with a manifest: python -m training.export_run RUN WEIGHTS
 
 WEIGHTS, such as model/5_5_4.model, is a bare float32 state_dict of the student's network. The manifest beside it is like that
-of `training.export`; `started_from` is the manifest of the weights that the run started from. Match results are added by hand
-as `strength`. --blocks deepens the network with residual blocks that change nothing, for example to the 19 blocks of published
-weights.
+of `training.export`; `started_from` is the manifest of the weights that the run started from, and `evaluations` has the rows
+of elo.csv. Match results are added by hand as `strength`. --blocks deepens the network with residual blocks that change
+nothing, for example to the 19 blocks of published weights.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
         config = json.loads((run / "config.json").read_text(encoding="utf-8"))
         state = torch.load(run / "checkpoint.pt", map_location="cpu", weights_only=True)
         layers = torch.load(run / "best.model", map_location="cpu", weights_only=True)
-        with open(run / "elo.csv", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        evaluations = read_evaluations(run)
     except OSError as error:
         raise UsageError(f"expected a run that has evaluated a network in {run}; {error.filename}: {error.strerror}") from error
     width, height, trained = config["board_width"], config["board_height"], config["blocks"]
@@ -51,7 +50,7 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
                 f"expected --blocks of at least the run's {trained} and a square board; got {blocks}, {width}x{height}"
             )
         layers = deepened(model_of(layers, width), width, blocks, config["seed"]).state_dict()
-    best = rows[state["best"]]
+    best = evaluations[state["best"]]
     manifest = {
         "file": weights.name,
         "sha256": save_weights(weights, layers),
@@ -60,17 +59,28 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
         "blocks_trained": trained,
         "origin": f"self-play from {config['init_model'] or 'nothing'}",
         "configurations": state["history"],
-        "games": int(best["games"]),
-        "samples": int(best["steps"]) * config["batch_size"],
+        "games": best["games"],
+        "samples": best["steps"] * config["batch_size"],
         "hours": round(state["seconds"] / 3600, 2),
         "torch": torch.__version__,
-        "elo_against_pure_mcts": {"elo": int(best["elo"]), "error_95": int(best["error_95"])},
+        "elo_against_pure_mcts": {"elo": best["elo"], "error_95": best["error_95"]},
+        "evaluations": evaluations,
         "strength": [],
     }
     if config["init_model"] and (before := Path(config["init_model"]).with_suffix(".json")).exists():
         manifest["started_from"] = json.loads(before.read_text(encoding="utf-8"))
     write_manifest(weights.with_suffix(".json"), manifest)
     return manifest
+
+
+def read_evaluations(run: Path) -> list[dict[str, int]]:
+    """Return the rows of a run's elo.csv; a row lacks the counts of a match that was not played.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with open(run / "elo.csv", encoding="utf-8") as file:
+        return [{name: int(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -357,6 +357,7 @@ def test_games_that_a_kill_cut_off_are_played_again(done, config, folder, tmp_pa
 def test_the_value_network_foretells_results_and_whose_they_are(done, config, folder):
     result = done("value")
     learnt = result["one_position_a_game"]
+    assert result["games"] == 2048 > learnt["positions"]
     assert learnt["samples"] == 6144 and learnt["mse_held_back"] < 0.85 * result["mse_of_the_mean"]
     fewer, every = result["as_many_positions_of_fewer_games"], result["all_positions_of_all_games"]
     assert every["positions"] > learnt["positions"]
@@ -415,6 +416,7 @@ def test_each_lambda_plays_each_other_one_and_no_game_twice(done, call, monkeypa
     pairings = [name.split(",")[0] for name in result if "against" in name]
     assert pairings == ["0.0 against 0.5", "0.0 against 1.0", "0.5 against 1.0"]
     assert all(result[name]["games"] == 4 for name in result if "against" in name)
+    assert isinstance(result["cpu_s"], int)
     monkeypatch.setattr(mixed, "play_lockstep_match", lambda *_, **__: pytest.fail("played again"))
     assert call("search") == 0
 

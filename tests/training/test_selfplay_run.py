@@ -164,6 +164,9 @@ def test_the_best_network_is_exported_with_what_it_came_from(started, tmp_path, 
         {"from_games": state["games"], "playouts": 5, "games": 50},
     ]
     assert manifest["games"] == state_of(tmp_path / "run")["games"] >= 50
+    written = [{name: int(value) for name, value in row.items() if value} for row in table_of(tmp_path / "run", "elo.csv")]
+    assert manifest["evaluations"] == written and len(written) > 2
+    assert "against_other_won" not in written[0] and written[-1]["elo"] == manifest["elo_against_pure_mcts"]["elo"]
 
 
 def test_with_a_gate_self_play_waits_for_a_network_that_wins(started, tmp_path):

@@ -32,6 +32,24 @@ def test_the_weights_are_those_of_the_manifest_and_load(path, reference):
     assert supervised_alone <= set(manifest) or not manifest["origin"].startswith("supervised")
 
 
+@pytest.mark.parametrize("name", ["5_5_4", "11_11_5"])
+def test_the_weights_of_a_self_play_run_are_those_of_its_last_evaluation(name):
+    manifest = json.loads((MODEL / f"{name}.json").read_text(encoding="utf-8"))
+    *earlier, last = manifest["evaluations"]
+    assert earlier and earlier[0]["games"] == 0
+    assert last["games"] == manifest["games"]
+    assert last["steps"] * manifest["configurations"][0]["batch_size"] == manifest["samples"]
+    assert {"elo": last["elo"], "error_95": last["error_95"]} == manifest["elo_against_pure_mcts"]
+
+
+@each_gomoku_network
+def test_the_results_of_the_teachers_games_add_up(path):
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    supervised = manifest.get("started_from", manifest)
+    played = [games["games"] for games in supervised["teacher"]["games"]]
+    assert played and [sum(games["results"].values()) for games in supervised["teacher"]["games"]] == played
+
+
 def test_both_boards_of_the_handout_have_weights_of_its_depth():
     manifests = [json.loads(path.read_text(encoding="utf-8")) for path in GOMOKU]
     assert [manifest["board"] for manifest in manifests] == [[11, 11, 5], [15, 15, 5]]

@@ -252,8 +252,17 @@ def test_exported_weights_answer_as_the_trained_network(train, games, reference,
     assert manifest["configurations"] == [{"from_samples": 0, **SETTINGS}]
     assert (manifest["blocks"], manifest["blocks_trained"]) == (4, 2)
     played = {"size": SIZE, "first_seed": 1, "nodes": 1, "games": 40, "positions": 40 * 23}
+    played["results"] = {"black": 0, "white": 0, "drawn": 40}
     assert manifest["teacher"] == {"engine": "abc1234", "games": [played]}
     assert manifest["held_back"] == {name: round(number, 4) for name, number in training.latest.items()}
+
+
+def test_the_teachers_results_are_counted_by_colour(tmp_path):
+    path = tmp_path / "games.jsonl"
+    lines = [{"size": SIZE}, *({**game(seed), "winner": winner} for seed, winner in enumerate((0, 1, 0, -1, 0, 1)))]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    results = {"black": 3, "white": 2, "drawn": 1}
+    assert export.games_summary(str(path)) == {"size": SIZE, "games": 6, "positions": 6 * 23, "results": results}
 
 
 def test_games_entered_in_a_manifest_stay_with_the_weights_they_were_played_with(train, games, tmp_path):

@@ -105,7 +105,8 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
     """Play a match between each pair of lambdas, with equal numbers of playouts; finished matches are not repeated.
 
     Returns:
-        The numbers of samples behind the networks and, for each pairing, `match_row` for the first lambda.
+        The numbers of samples behind the networks, the processor time of all games in seconds and, for each pairing,
+        `match_row` for the first lambda.
 
     Raises:
         CallError: a network is missing, earlier matches used other networks, or there is no rollout of this name.
@@ -137,5 +138,6 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
             **match_row(match),
             "cpu_ms_a_move": [round(1000 * seen.cpu_s / seen.moves) for seen in (first, second)],
         }
+        result["cpu_s"] = round(result.get("cpu_s", 0) + first.cpu_s + second.cpu_s)
         write_stage_result(folder, result)
     return result

@@ -193,9 +193,9 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
             games (the paper's comparison), one on all games.
 
     Returns:
-        The result of `measured_training` for each network. All are measured on the same positions, from which none of them
-        has learnt. For comparison, the result also gives the errors on these positions of the supervised value head, of the
-        network before its training, and of predicting the mean.
+        The number of games, and the result of `measured_training` for each network. All are measured on the same positions,
+        from which none of them has learnt. For comparison, the result also gives the errors on these positions of the
+        supervised value head, of the network before its training, and of predicting the mean.
     """
     folder = run / "value"
     path = folder / "games.jsonl"
@@ -213,7 +213,8 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
     *_, widest = trainings.values()
     for training in trainings.values():
         training.held_back = widest.held_back
-    result: dict[str, Any] = {"held_back_positions": min(EVALUATED, len(widest.held_back))}
+    played = sum(1 for _ in read_games(str(path))) - 1  # without the settings
+    result: dict[str, Any] = {"games": played, "held_back_positions": min(EVALUATED, len(widest.held_back))}
     result |= {name: measured_training(training) for name, training in trainings.items()}
     for stage in ("supervised", "reinforce"):
         widest.model.load_state_dict(load_stage_network(run / stage, config).state_dict())

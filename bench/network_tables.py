@@ -1,0 +1,323 @@
+"""The tables about networks: each function makes one from records (bench/records/) or manifests (model/*.json)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from recording import Record
+from table_text import listed, markdown, percent, rate_of, rounded, without_zero
+
+# --------------------------------------------------------------------------------------------- tic-tac-toe
+
+
+def setting_of(row: Record) -> str:
+    """Return what a training on 3x3 changed, as on the command line; empty if it changed nothing."""
+    changes = [f"--set {name}={value}" for name, value in row.get("set", {}).items()]
+    return " ".join(changes + [f"--without {name}" for name in row.get("without", [])])
+
+
+def trainings(record: Record, submission: str = "reference", setting: str = "") -> dict[int, Record]:
+    """Return the trainings of a submission with one setting, by seed."""
+    rows = (row for row in record["rows"] if row["submission"] == submission and setting_of(row) == setting)
+    return {row["seed"]: row for row in rows}
+
+
+def total_cpu_s(row: Record) -> float:
+    """Return the CPU seconds of a training."""
+    return row["cpu_s"] if "cpu_s" in row else row["training_cpu_s"] + row["exact_cpu_s"]
+
+
+def train_3x3(record: Record) -> str:
+    """Return the games and the time until a network is verified, by seed."""
+    reference = trainings(record)
+
+    def row(label: str, what: str, found: dict[int, Record], value: Callable[[Record], object]) -> list[object]:
+        return [label, what, *(value(found[seed]) if seed in found else "" for seed in reference)]
+
+    rows = [
+        row("the reference", "games", reference, lambda one: one["games"] or "none"),
+        row("", "CPU s: training", reference, lambda one: rounded(one["training_cpu_s"])),
+        row("", "exact search", reference, lambda one: rounded(one["exact_cpu_s"])),
+        row("", "total", reference, lambda one: rounded(total_cpu_s(one))),
+    ]
+    for submission in dict.fromkeys(row["submission"] for row in record["rows"]):
+        if submission != "reference":
+            found = trainings(record, submission)
+            rows.append(row(f"`{submission}`", "games", found, lambda one: one["games"] or "none"))
+            rows.append(row("", "CPU s in total", found, lambda one: rounded(total_cpu_s(one))))
+    first, *others = map(str, reference)
+    return markdown(["", "", f"seed {first}", *others], rows, "llr")
+
+
+def train_3x3_settings(record: Record) -> str:
+    """Return the games until a network is verified with one setting changed, for the first three seeds."""
+    seeds = (1, 2, 3)
+    rows: list[list[object]] = []
+    for setting in dict.fromkeys(setting_of(row) for row in record["rows"]):
+        found = trainings(record, setting=setting)
+        chosen = [found[seed] for seed in seeds if seed in found]
+        failed = [row for row in chosen if row["games"] is None]
+        none = f"none in {failed[0]['limit']}" if len(failed) == 1 else "none"
+        games = [found[seed]["games"] or none if seed in found else "" for seed in seeds]
+        rows.append([f"`{setting}`" if setting else "no change", *games, _remark(setting, chosen, failed, trainings(record))])
+    return markdown(["", "seed 1", "2", "3", ""], rows, "lrrrl")
+
+
+def _remark(setting: str, rows: Sequence[Record], failed: Sequence[Record], unchanged: dict[int, Record]) -> str:
+    """Return the last cell of a row of `train_3x3_settings`."""
+    if failed:
+        best = f"{listed(row['fewest_losing_lines'] for row in failed)} lines at best"
+        if len(failed) > 1:
+            return best
+        last = failed[0]["last_five_looks"]
+        return f"{best}, {last['fewest']} to {last['most']} at the last five looks"
+    if setting == "--set updates_per_game=1":
+        return f"{listed(rounded(total_cpu_s(row)) for row in rows)} CPU s: the exact search sees more games"
+    if setting == "--set n_playout=50":
+        return f"{rounded(_time_per_game(rows, unchanged), 1)} times the CPU time per game"
+    return {"--without symmetry": "in self-play", "--set averaging=0.0": "measures the latest weights"}.get(setting, "")
+
+
+def _time_per_game(rows: Sequence[Record], unchanged: dict[int, Record]) -> float:
+    """Return how much longer a game takes than in the trainings of the same seeds without a change.
+
+    Where the CPU seconds were not kept, the rows have this ratio itself.
+    """
+    timed = [row for row in rows if "training_cpu_s" in row]
+    if not timed:
+        return float(rows[0]["cpu_time_per_game_ratio"])
+    changed, usual = (
+        sum(row["training_cpu_s"] for row in some) / sum(row["games"] for row in some)
+        for some in (timed, [unchanged[row["seed"]] for row in timed])
+    )
+    return float(changed / usual)
+
+
+def train_3x3_averaging(record: Record) -> str:
+    """Return the games until a network is verified, with and without averaged weights."""
+    latest, averaged = trainings(record, setting="--set averaging=0.0"), trainings(record)
+    first, *others = map(str, latest)
+    rows = [
+        ["averaged weights", *(averaged[seed]["games"] or "none" for seed in latest)],
+        ["the latest weights", *(row["games"] or "none" for row in latest.values())],
+    ]
+    return markdown(["", f"seed {first}", *others], rows)
+
+
+def losing_lines(manifest: Record) -> str:
+    """Return the number of lines that the 3x3 network loses, by search and number of playouts."""
+    plain, drawn, graders = (counted["losing_lines"] for counted in manifest["strength"])
+    header = ["playouts", "the reference's search, `policy_value_fn`", "the same, `policy_value_fn_random`"]
+    rows = ([playouts, plain[playouts], drawn[playouts], graders[playouts]] for playouts in plain)
+    return markdown([*header, "the grader's search"], rows, "r")
+
+
+# ------------------------------------------------------------------------------------------ supervised networks
+
+
+def _held_back(*networks: Record) -> list[list[str]]:
+    """Return the rows that say how well networks predict the engine on held-back games."""
+    return [
+        ["held back: the engine's move is the network's first choice", *(percent(one["top_1"]) for one in networks)],
+        ["... among its first five", *(percent(one["top_5"]) for one in networks)],
+        ["... mean squared error of the value", *(rounded(one["value_mse"], 3) for one in networks)],
+    ]
+
+
+def supervised(small: Record, large: Record) -> str:
+    """Return how the networks for 11x11 and 15x15 were trained on the teacher's games."""
+    networks = small["started_from"], large
+    results = [
+        [sum(file["results"][name] for file in network["teacher"]["games"]) for name in ("black", "white", "drawn")]
+        for network in networks
+    ]
+    rows: list[list[object]] = [
+        [
+            "the teacher's games, and the engine's revision",
+            *(f"{sum(counts)}, {n['teacher']['engine']}" for counts, n in zip(results, networks, strict=True)),
+        ],
+        ["won by black / white / drawn", *(" / ".join(map(str, counts)) for counts in results)],
+        ["positions trained on", *(n["positions"] for n in networks)],
+        ["samples", *(n["samples"] for n in networks)],
+        ["CPU hours of training", *(rounded(n["cpu_hours"], 2) for n in networks)],
+    ]
+    return markdown(["", "11x11", "15x15"], [*rows, *_held_back(*(n["held_back"] for n in networks))])
+
+
+def after_self_play(manifest: Record) -> str:
+    """Return how far self-play has moved the 11x11 network away from the engine."""
+    rows = _held_back(manifest["started_from"]["held_back"], manifest["held_back"])
+    return markdown(["", "supervised", "after self-play"], rows)
+
+
+AGENT = re.compile(r"(alphazero|gumbel):(\S+?)\?playouts=(\d+)|mcts:playouts=(\d+)|build/engines/(\w+)")
+SEARCHES = {"alphazero": "PUCT", "gumbel": "Gumbel"}
+
+
+def _agents(command: str) -> list[str]:
+    """Return the names of the agents of a match."""
+    names = []
+    for search, weights, playouts, pure, engine in AGENT.findall(command):
+        if search:
+            sizes = re.findall(r"\d+", Path(weights).stem)  # of model/11_11_5.pt or runs/sl_11.pt
+            network = f"{sizes[0]}x{sizes[1]}" if len(sizes) > 1 else f"the supervised {sizes[0]}x{sizes[0]}"
+            name = f"{network}, {SEARCHES[search]}, {playouts} playouts"
+            names.append(f"{name}, as an `alphazero:` player" if "evaluate.py" in command else name)
+        else:
+            names.append(f"pure search, {pure} playouts" if pure else f"the {engine}")
+    return names
+
+
+def matches(*manifests: Record) -> str:
+    """Return the matches with the networks of manifests that were played by a command; Gumbel search comes last."""
+    rows = []
+    for match in (match for manifest in manifests for match in manifest["strength"]):
+        agents = _agents(match["command"])
+        if len(agents) == 2:
+            counts = {"won": match["wins"], "drawn": match["draws"], "lost": match["losses"]}
+            low, high = map(without_zero, match["interval_95"])
+            rate = rounded(rate_of(counts), 2).removeprefix("0")
+            rows.append([*agents, match["games"], " / ".join(map(str, counts.values())), f"{rate}, {low} to {high}"])
+    rows.sort(key=lambda row: "Gumbel" in row[0])
+    return markdown(["first", "second", "games", "won / drawn / lost", "score, 95 %"], rows, "llr")
+
+
+# --------------------------------------------------------------------------------------------- self-play runs
+
+
+def _counts(row: Record, opponent: str) -> str:
+    """Return the result of an evaluation against an opponent as won : drawn : lost, or - if there was no such match."""
+    if f"{opponent}_won" not in row:
+        return "-"
+    return " : ".join(str(row[f"{opponent}_{part}"]) for part in ("won", "drawn", "lost"))
+
+
+def _rating(row: Record) -> str:
+    return f"{row['elo']:+} +- {row['error_95']}"
+
+
+def selfplay_11x11(manifest: Record) -> str:
+    """Return the evaluations of the run that began with the supervised network."""
+    settings = manifest["configurations"][0]
+    header = f"against the previous network, {settings['match_playouts']} playouts, won : drawn : lost"
+    rows = [
+        [row["games"], row["steps"] * settings["batch_size"], _counts(row, "against_other"), _counts(row, "against_mcts")]
+        for row in manifest["evaluations"]
+    ]
+    return markdown(["games", "samples", header, f"against pure search, {settings['mcts_playouts']} playouts"], rows, "r")
+
+
+def selfplay_5x5x4(manifest: Record) -> str:
+    """Return the evaluations of a run with a gate."""
+    rows = [
+        [row["games"], row["steps"], _counts(row, "against_other"), _counts(row, "against_mcts"), _rating(row)]
+        for row in manifest["evaluations"]
+    ]
+    other, mcts = (f"against {opponent} won : drawn : lost" for opponent in ("the best network", "pure MCTS"))
+    return markdown(["games", "steps", other, mcts, "Elo, 95 %"], rows, "r")
+
+
+def selfplay_tictactoe(record: Record) -> str:
+    """Return the evaluations of a run on 3x3, with the lines that the networks lose."""
+    playouts = list(record["rows"][0]["losing_lines"])
+    rows = [
+        [
+            row["games"],
+            row["steps"],
+            " / ".join(str(row["losing_lines"][number]) for number in playouts),
+            _counts(row, "against_mcts"),
+            _rating(row),
+        ]
+        for row in record["rows"]
+    ]
+    lines = f"losing lines at {' / '.join(playouts)} playouts"
+    return markdown(["games", "steps", lines, "against pure MCTS won : drawn : lost", "Elo, 95 %"], rows, "r")
+
+
+def killed_run(record: Record) -> str:
+    """Return what the checkpoint held whenever a run was killed."""
+    header = ["killed after games", "games in the checkpoint", "steps in it"]
+    rows = [[row["games"], row["games_in_checkpoint"], row["steps_in_checkpoint"]] for row in record["rows"]]
+    return markdown(header, rows, "r")
+
+
+# ---------------------------------------------------------------------------------------------------- AlphaGo
+
+
+def _scored(match: Record) -> str:
+    low, high = (rounded(match[end], 3) for end in ("low_95", "high_95"))
+    return f"score {rounded(rate_of(match), 3)} ({low} to {high})"
+
+
+def _match_results(named: Sequence[tuple[str, Record]]) -> str:
+    """Return several matches in one sentence, the first of which says what its counts are."""
+    (name, first), *others = named
+    parts = [f"{name}: {first['won']} won, {first['drawn']} drawn, {first['lost']} lost, {_scored(first)}"]
+    parts += [f"{name}: {match['won']}, {match['drawn']}, {match['lost']}, {_scored(match)}" for name, match in others]
+    return "; ".join(parts)
+
+
+def _minutes(stage: Record) -> str:
+    return f"{rounded(stage['cpu_s'] / 60)} min" if "cpu_s" in stage else ""
+
+
+def alphago(record: Record) -> str:
+    """Return the measurements of the teacher and of AlphaGo's stages."""
+    teacher, policy, improved, value, search = (
+        record[stage] for stage in ("teacher", "supervised", "reinforce", "value", "search")
+    )
+    network, held = value["one_position_a_game"], policy["held_back"]
+    drawn, likeliest = improved["against_supervised"], improved["likeliest_moves_against_supervised"]
+    pairings = {tuple(name.split(", ")): match for name, match in search.items() if " against " in name}
+    (_, playouts, rollouts), first = next(iter(pairings.items()))
+    shares = [" against ".join(f"{float(share):g}" for share in name[0].split(" against ")) for name in pairings]
+    others = [("the mean alone", "the_mean"), ("the supervised value head", "supervised")]
+    others.append(("the network from which it started", "reinforce"))
+    errors = ", ".join(f"{name} {rounded(value[f'mse_of_{key}'], 3)}" for name, key in others)
+    estimated = "about " if improved.get("cpu_s_is_estimated") else ""
+    rows = [
+        ["teacher", "", _minutes(teacher), f"{teacher['games']} games, {teacher['positions']} positions"],
+        [
+            "supervised",
+            f"{policy['positions']} positions, {policy['samples']} samples",
+            f"{policy['cpu_s']} s",
+            f"{held['positions']} held back: engine's move first in {percent(held['top_1'])}, among the first five in "
+            f"{percent(held['top_5'])}; value MSE {rounded(held['value_mse'], 3)}",
+        ],
+        [
+            "reinforce",
+            f"{improved['steps']} steps of {improved['games'] // improved['steps']} games",
+            f"{estimated}{improved['cpu_s']} s",
+            f"against the supervised policy, {drawn['games']} games, "
+            + _match_results([("both drawing their moves", drawn), ("both playing their most probable moves", likeliest)]),
+        ],
+        [
+            "value",
+            f"{value['games']} games, {network['positions']} positions, {network['samples']} samples",
+            f"{network['cpu_s']} s, plus the games",
+            f"{value['held_back_positions']} held back: MSE {rounded(network['mse_held_back'], 3)}; {errors}",
+        ],
+        [
+            "search",
+            f"{first['games']} games per pairing, {playouts} per move, {rollouts}",
+            _minutes(search),
+            "lambda " + _match_results(list(zip(shares, pairings.values(), strict=True))),
+        ],
+    ]
+    return markdown(["stage", "from", "CPU time", "result"], rows, "l")
+
+
+def alphago_value(record: Record) -> str:
+    """Return what the value network learns from one position in each game, and from all of them."""
+    names = {
+        "one_position_a_game": "one position from each game",
+        "as_many_positions_of_fewer_games": "all positions from fewer games",
+        "all_positions_of_all_games": "all positions from all games",
+    }
+    learnt = [(name, record["value"][key]) for key, name in names.items() if key in record["value"]]
+    rows = [
+        [name, one["positions"], rounded(one["mse_learnt_from"], 3), rounded(one["mse_held_back"], 3)] for name, one in learnt
+    ]
+    return markdown(["learns from", "positions", "MSE in training", "MSE on the held-back positions"], rows)

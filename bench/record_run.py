@@ -1,0 +1,109 @@
+"""Record the measurements of a finished run that has no manifest, for the tables of docs/training.md:
+
+    python bench/record_run.py alphago runs/alphago_9 --games runs/teacher/9/a.jsonl
+    python bench/record_run.py selfplay runs/ttt
+
+The first command copies the result.json of AlphaGo's four stages (`python -m training.alphago`) and counts the teacher's games.
+The second copies elo.csv of a run of self-play on 3x3 and counts the lines that each evaluated network loses to every line of
+replies, with the grader's search. Afterwards `python bench/tables.py` rewrites the tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import torch
+from recording import RECORDS, Record, read_json, write_record
+
+from arena.match.records import machine
+from common.errors import UsageError
+from common.weights import load_weights
+from grader.judge.trusted.agents import network_agent
+from training.dataset import GamesError
+from training.exact import play_all_replies
+from training.export import games_summary
+from training.export_run import read_evaluations
+
+STAGES = ("supervised", "reinforce", "value", "search")
+PLAYOUTS = (100, 400)
+
+
+def alphago_record(run: Path, games: Path, cpu_s: int | None = None) -> Record:
+    """Return the record of AlphaGo's stages.
+
+    Args:
+        run: the folder of all stages.
+        games: the teacher's games.
+        cpu_s: the processor time of the teacher; its games do not contain it, and None leaves it out.
+
+    Raises:
+        UsageError: a stage is not finished.
+        GamesError: the games cannot be read.
+    """
+    teacher = games_summary(str(games)) | ({} if cpu_s is None else {"cpu_s": cpu_s})
+    stages = {stage: read_json(run / stage / "result.json") for stage in STAGES}
+    command = [f"python -m training.alphago {stage} --run {run}" for stage in STAGES]
+    return {"command": command, "machine": _here(), "teacher": teacher, **stages}
+
+
+def selfplay_record(run: Path) -> Record:
+    """Return the record of a run of self-play on 3x3.
+
+    Raises:
+        UsageError: the run is on another board or has not evaluated a network.
+    """
+    config = read_json(run / "config.json")
+    board = tuple(config[name] for name in ("board_width", "board_height", "n_in_row"))
+    if board != (3, 3, 3):
+        raise UsageError(f"expected a run on 3x3 in {run}, where every line can be played; it is on {board[0]}x{board[1]}")
+    rows = []
+    try:
+        for row in read_evaluations(run):
+            weights = load_weights(run / "networks" / f"{row['games']:07}.model")
+            losing = {str(number): play_all_replies(network_agent(weights, number)).losing_lines for number in PLAYOUTS}
+            rows.append({**row, "losing_lines": losing})
+    except (OSError, ValueError) as error:
+        raise UsageError(f"expected evaluated networks in {run}; {error}") from error
+    return {
+        "command": f"python -m training.selfplay_run --run {run}",
+        "machine": _here(),
+        "configuration": config,
+        "rows": rows,
+    }
+
+
+def _here() -> Record:
+    return {**machine(), "torch": torch.__version__}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and write the record."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+    alphago = kinds.add_parser("alphago", help="the stages of AlphaGo on 9x9")
+    alphago.add_argument("run", type=Path, help="folder of all stages, such as runs/alphago_9")
+    alphago.add_argument("--games", type=Path, required=True, metavar="FILE", help="the teacher's games")
+    alphago.add_argument("--teacher-cpu-s", type=int, metavar="SECONDS", help="processor time of the teacher, if known")
+    selfplay = kinds.add_parser("selfplay", help="self-play on 3x3")
+    selfplay.add_argument("run", type=Path, help="folder of the run, such as runs/ttt")
+    for kind, name in ((alphago, "alphago_9"), (selfplay, "selfplay_tictactoe")):
+        kind.add_argument("--record", type=Path, default=RECORDS / f"{name}.json", metavar="FILE", help="file to write")
+    options = parser.parse_args(arguments)
+    try:
+        if options.kind == "alphago":
+            record = alphago_record(options.run, options.games, options.teacher_cpu_s)
+        else:
+            record = selfplay_record(options.run)
+    except (UsageError, GamesError) as error:
+        print(f"record_run.py: {error}", file=sys.stderr)
+        return 2
+    write_record(options.record, record)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""Write the tables of recorded results into the documents: `python bench/tables.py`.
+
+A table stands between two comments, `<!-- table: NAME -->` and `<!-- end of table -->`. TABLES says for each name which
+function makes the table, and from which records (bench/records/, see recording.py) and manifests (model/*.json). `--check`
+changes nothing and fails if a document is not up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from engine_tables import ablation, ablation_nodes, coverage, ladder_matches, ladder_ratings, stopping
+from network_tables import (
+    after_self_play,
+    alphago,
+    alphago_value,
+    killed_run,
+    losing_lines,
+    matches,
+    selfplay_5x5x4,
+    selfplay_11x11,
+    selfplay_tictactoe,
+    supervised,
+    train_3x3,
+    train_3x3_averaging,
+    train_3x3_settings,
+)
+from recording import ROOT, read_json
+
+from common.errors import UsageError
+from common.files import write_whole
+
+DOCUMENTS = ("docs/training.md", "docs/engines.md", "docs/arena.md", "model/README.md")
+PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
+
+
+class Table(NamedTuple):
+    """A function that returns a table in Markdown, and the files whose contents are its arguments."""
+
+    render: Callable[..., str]
+    sources: tuple[str, ...]
+
+
+def of_record(render: Callable[..., str], name: str) -> Table:
+    """Return a table made from a record."""
+    return Table(render, (f"bench/records/{name}.json",))
+
+
+def of_manifests(render: Callable[..., str], *names: str) -> Table:
+    """Return a table made from manifests of weights."""
+    return Table(render, tuple(f"model/{name}.json" for name in names))
+
+
+TABLES = {
+    "train-3x3": of_record(train_3x3, "train_3x3"),
+    "train-3x3-settings": of_record(train_3x3_settings, "train_3x3"),
+    "train-3x3-averaging": of_record(train_3x3_averaging, "train_3x3"),
+    "losing-lines": of_manifests(losing_lines, "3_3_3"),
+    "supervised": of_manifests(supervised, "11_11_5", "15_15_5"),
+    "after-self-play": of_manifests(after_self_play, "11_11_5"),
+    "matches": of_manifests(matches, "11_11_5", "15_15_5"),
+    "matches-5x5x4": of_manifests(matches, "5_5_4"),
+    "selfplay-11x11": of_manifests(selfplay_11x11, "11_11_5"),
+    "selfplay-5x5x4": of_manifests(selfplay_5x5x4, "5_5_4"),
+    "selfplay-tictactoe": of_record(selfplay_tictactoe, "selfplay_tictactoe"),
+    "killed-run": of_record(killed_run, "killed_run"),
+    "alphago": of_record(alphago, "alphago_9"),
+    "alphago-value": of_record(alphago_value, "alphago_9"),
+    "ladder-matches": of_record(ladder_matches, "ladder"),
+    "ladder-ratings": of_record(ladder_ratings, "ladder"),
+    "ablation": of_record(ablation, "ablation"),
+    "ablation-nodes": of_record(ablation_nodes, "ablation_nodes"),
+    "stopping": of_record(stopping, "stopping"),
+    "coverage": of_record(coverage, "coverage"),
+}
+
+
+def rendered(name: str) -> str:
+    """Return a table in Markdown.
+
+    Raises:
+        UsageError: a source is missing or lacks a value.
+    """
+    render, sources = TABLES[name]
+    contents = [read_json(ROOT / source) for source in sources]
+    try:
+        return render(*contents)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        raise UsageError(
+            f"expected in {' and '.join(sources)} what the table {name} shows; {type(error).__name__}: {error}"
+        ) from error
+
+
+def tables_in(document: str, text: str) -> dict[str, str]:
+    """Return the tables of a document by name, as they stand there.
+
+    Raises:
+        UsageError: a table has no end, or its name is unknown or occurs twice.
+    """
+    found: dict[str, str] = {}
+    for _, name, table, _ in PLACE.findall(text):
+        if name not in TABLES or name in found or "<!-- table:" in table:
+            raise UsageError(f"expected one table {name} of bench/tables.py in {document}, with an end")
+        found[name] = table
+    if len(found) != text.count("<!-- table:"):
+        raise UsageError(f"expected `<!-- end of table -->` after each table in {document}; after the last one it is missing")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Rewrite or check the tables of all documents."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--check", action="store_true", help="change nothing, and fail if a table is not up to date")
+    options = parser.parse_args(arguments)
+    try:
+        texts = {document: (ROOT / document).read_text(encoding="utf-8") for document in DOCUMENTS}
+        standing = {document: tables_in(document, text) for document, text in texts.items()}
+        places = [name for tables in standing.values() for name in tables]
+        if sorted(places) != sorted(TABLES):
+            odd = [name for name in TABLES if places.count(name) != 1]
+            raise UsageError(f"expected each table of bench/tables.py once in the documents; look for {', '.join(odd)}")
+        tables = {name: f"\n{rendered(name)}\n" for name in TABLES}
+    except UsageError as error:
+        print(f"tables.py: {error}", file=sys.stderr)
+        return 2
+    for document, text in texts.items():
+        differing = [name for name, table in standing[document].items() if table != tables[name]]
+        if differing and options.check:
+            sources = " and ".join(TABLES[differing[0]].sources)
+            print(
+                f"tables.py: the table {differing[0]} in {document} differs from {sources}; run `python bench/tables.py`",
+                file=sys.stderr,
+            )
+            return 1
+        if differing:
+            write_whole(ROOT / document, PLACE.sub(lambda found: found[1] + tables[found[2]] + found[4], text))
+            print(f"{document}: {', '.join(differing)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,418 @@
+"""The tables of recorded results stand in the documents as bench/tables.py makes them, and the benches record what it reads."""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
+
+import ablation
+import engine_tables
+import ladder
+import network_tables
+import pytest
+import record_run
+import recording
+import stopping
+import tables
+import torch
+import train_3x3
+from table_text import listed, markdown, rounded
+
+from arena.engine.engine_process import EngineSpec
+from arena.match.match import MatchResult
+from arena.match.referee import GameRecord
+from arena.match.setup import MatchSetup
+from arena.rules import Termination
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDS = sorted((ROOT / "bench" / "records").glob("*.json"))
+
+
+def cells_of(table):
+    """The cells of a table in Markdown, without its ruler."""
+    head, _, *body = table.strip().splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in (head, *body)]
+
+
+# ---------------------------------------------------------------------------------------------------- documents
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of what bench/tables.py reads and writes."""
+    shutil.copytree(ROOT / "bench", tmp_path / "bench", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("pictures"))
+    (tmp_path / "model").mkdir()
+    for path in [*(ROOT / "model").glob("*.json"), ROOT / "model" / "README.md"]:
+        shutil.copyfile(path, tmp_path / "model" / path.name)
+    for room in ("arena", "common", "training"):
+        (tmp_path / room).symlink_to(ROOT / room, target_is_directory=True)
+    return tmp_path
+
+
+def run_tables(root, *arguments):
+    return subprocess.run([sys.executable, str(root / "bench" / "tables.py"), *arguments], capture_output=True, text=True)
+
+
+def replace_in(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) >= 1, f"{old!r} is not in {path}"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_the_documents_are_up_to_date():
+    done = run_tables(ROOT, "--check")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "name", "document", "row"),
+    [
+        (
+            "bench/records/ladder.json",
+            '"won": 147, "drawn": 0, "lost": 43',
+            '"won": 148, "drawn": 0, "lost": 42',
+            "ladder-matches",
+            "docs/engines.md",
+            "| mcts_100000 | mcts_50000 | 190 | 190 | 148 : 42 | 0.779, 0.715 to 0.832 | 0 |",
+        ),
+        (
+            "bench/records/train_3x3.json",
+            '"exact_cpu_s": 34.8',
+            '"exact_cpu_s": 44.8',
+            "train-3x3",
+            "docs/training.md",
+            "| | total | 66 | 57 | 45 | 45 | 58 | 48 | 72 | 53 |",
+        ),
+        (
+            "model/3_3_3.json",
+            '"100": 0',
+            '"100": 7',
+            "losing-lines",
+            "model/README.md",
+            "| 100 | 7 | 0 | 0 |",
+        ),
+        (
+            "bench/records/stopping.json",
+            '"wrong": 38, "undecided": 32',
+            '"wrong": 50, "undecided": 32',
+            "stopping",
+            "docs/arena.md",
+            "| 0.50 | 63.5 | 0.0 (0.0-0.4) | 49.4 % | 64.0 | 145.7 | 5.0 (3.8-6.5) | 3.2 |",
+        ),
+    ],
+)
+def test_a_changed_number_is_reported_by_check_and_written_without_it(copy, file, old, new, name, document, row):
+    before = (copy / document).read_bytes()
+    replace_in(copy / file, old, new)
+    checked = run_tables(copy, "--check")
+    assert checked.returncode == 1
+    assert checked.stderr == f"tables.py: the table {name} in {document} differs from {file}; run `python bench/tables.py`\n"
+    assert (copy / document).read_bytes() == before and row not in before.decode()
+    assert run_tables(copy).returncode == 0
+    assert row in (copy / document).read_text(encoding="utf-8").splitlines()
+    assert run_tables(copy, "--check").returncode == 0
+    replace_in(copy / file, new, old)
+    assert run_tables(copy).returncode == 0
+    assert (copy / document).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("docs/engines.md", "<!-- table: ablation -->", "<!-- table: abrasion -->", "expected one table abrasion"),
+        ("docs/engines.md", "<!-- table: ablation -->", "<!-- table: stopping -->", "look for ablation, stopping"),
+        ("docs/engines.md", "<!-- end of table -->", "", "expected one table ladder-matches"),
+        ("model/README.md", "<!-- end of table -->", "", "expected `<!-- end of table -->`"),
+        ("model/README.md", "<!-- table: losing-lines -->", "", "look for losing-lines"),
+        ("bench/records/ladder.json", '"effective_games": 60.0, ', "", "what the table ladder-matches shows; KeyError"),
+        ("bench/records/coverage.json", "{", "", "expected recorded results in"),
+        ("bench/records/coverage.json", None, None, "expected recorded results in"),
+    ],
+)
+def test_what_cannot_be_made_into_tables_gets_one_sentence(copy, file, old, new, words):
+    if old is None:
+        (copy / file).unlink()
+    else:
+        replace_in(copy / file, old, new)
+    before = {document: (copy / document).read_bytes() for document in tables.DOCUMENTS}
+    for arguments in ((), ("--check",)):
+        done = run_tables(copy, *arguments)
+        assert done.returncode == 2 and words in done.stderr
+        assert done.stderr.startswith("tables.py: ") and len(done.stderr.splitlines()) == 1
+    assert {document: (copy / document).read_bytes() for document in tables.DOCUMENTS} == before
+
+
+def test_every_record_is_used_by_a_table_and_says_how_it_was_measured():
+    used = {source for table in tables.TABLES.values() for source in table.sources if source.startswith("bench/")}
+    assert RECORDS and {path.relative_to(ROOT).as_posix() for path in RECORDS} == used
+    for path in RECORDS:
+        record = recording.read_json(path)
+        assert record["command"] and "machine" in record, path.name
+
+
+def test_a_record_is_written_as_it_was_read(tmp_path):
+    assert RECORDS
+    for path in RECORDS:
+        recording.write_record(tmp_path / path.name, recording.read_json(path))
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_no_document_of_the_kit_points_to_the_program_that_makes_the_tables():
+    for document in ("docs/arena.md", "model/README.md"):
+        assert "bench/tables.py" not in (ROOT / document).read_text(encoding="utf-8")
+
+
+def test_halves_are_rounded_away_from_zero_and_empty_cells_stay_short():
+    assert [rounded(value, 2) for value in (0.425, 0.515, 1, 0.004)] == ["0.43", "0.52", "1.00", "0.00"]
+    assert [rounded(value, 0, "+") for value in (-10.5, 0.4, 833.1)] == ["-11", "+0", "+833"]
+    assert listed([1]) == "1" and listed([1, 2, 3]) == "1, 2 and 3"
+    assert markdown(["", "n", "m"], [["a", 1, ""]]) == "| | n | m |\n|---|---:|---:|\n| a | 1 | |\n"
+
+
+# -------------------------------------------------------------------------------------------------- ladder, ablation
+
+
+def match_of(winners, termination=Termination.FIVE, move_cpu_s=(0.5, 0.25)):
+    """A match with these winners, in which agent 0 always plays black."""
+    setup = MatchSetup((EngineSpec("a"), EngineSpec("b")), len(winners), 1)
+    games = (
+        GameRecord(
+            index=i,
+            black=0,
+            winner=winner,
+            termination=termination if winner is not None else Termination.DRAW,
+            faulty=None,
+            detail="",
+            moves=((7, 7), (i, 0)),
+            move_s=(1.0, 1.0),
+            move_cpu_s=move_cpu_s,
+            withheld_s=(0.0, 0.0),
+            names=("first", "second"),
+            seed=i,
+            opening=None,
+            size=15,
+            swapped=False,
+            seconds=2.0,
+        )
+        for i, winner in enumerate(winners)
+    )
+    return MatchResult(setup, tuple(games))
+
+
+def test_the_ladder_is_recorded_and_read_again(tmp_path):
+    results = {
+        (0, 1): match_of([0, 0, 0, 0]),
+        (1, 2): match_of([0, 0, 1, None], Termination.TIMEOUT),
+        (0, 2): match_of([0, 0]),
+    }
+    record = ladder.record_of(["low", "middle", "high"], results, "python bench/ladder.py FOLDER")
+    recording.write_record(tmp_path / "ladder.json", record)
+    again = recording.read_json(tmp_path / "ladder.json")
+    assert again == record and again["command"] and again["machine"]["cores"] >= 1
+    assert cells_of(engine_tables.ladder_matches(again))[1:] == [
+        ["middle", "low", "4", "4", "4 : 0", "1.000, 0.510 to 1.000", "0"],
+        ["high", "middle", "4", "4", "2 : 1", "0.625, 0.219 to 0.908", "3"],
+    ]
+    assert ["high", "low", "2", "2", "2 : 0"] in [row[:5] for row in cells_of(engine_tables.ladder_matches(again, False))]
+    _, low, middle, high = cells_of(engine_tables.ladder_ratings(again))
+    assert low == ["low", "0", "-", "0.25", "0.25", "0.25"]
+    assert middle[2].startswith("at least +") and middle[2].endswith("(no game lost)")
+    assert high[2].startswith("+") and middle[3:] == ["0.25", "0.50", "0.50"] and high[3:] == ["0.50", "0.50", "0.50"]
+    assert "| high | low |" in ladder.report(again) and ladder.report(again).endswith("The order is monotone.")
+
+
+def run_ablation(monkeypatch, results, *arguments):
+    monkeypatch.setattr(ablation, "match_without", lambda ideas, options: results[ideas])
+    monkeypatch.setattr(sys, "argv", ["ablation.py", *map(str, arguments)])
+    return ablation.main()
+
+
+def test_the_ablation_adds_rows_to_those_of_the_same_settings(monkeypatch, tmp_path, capsys):
+    record, games = tmp_path / "ablation.json", tmp_path / "games"
+    first = {"pvs": match_of([0, 1, None, 1]), "killers,history": match_of([0, 0])}
+    assert run_ablation(monkeypatch, first, games, "--ideas", *first, "--record", record) == 0
+    second = {"pvs": match_of([0, 0, 0, 1]), "table": match_of([1, 1], Termination.TIMEOUT)}
+    assert run_ablation(monkeypatch, second, games, "--ideas", *second, "--record", record) == 0
+    assert "table: 0 won, 2 lost, 2 distinct games, 2 lost on time" in capsys.readouterr().out
+    rows = recording.read_json(record)["rows"]
+    assert [(row["without"], row["won"], row["drawn"], row["lost"]) for row in rows] == [
+        ("pvs", 3, 0, 1),
+        ("killers,history", 2, 0, 0),
+        ("table", 0, 0, 2),
+    ]
+    assert rows[1]["elo_95"][1] is None
+    shown = cells_of(engine_tables.ablation(recording.read_json(record)))[1:]
+    assert [row[:3] for row in shown] == [
+        ["`killers` and `history`", "2 : 0", "won all games"],
+        ["`pvs`", "3 : 1", "+191"],
+        ["`table`", "0 : 2", "lost all games"],
+    ]
+    assert shown[0][3].endswith("to unbounded") and shown[2][3].startswith("unbounded to")
+    before = record.read_bytes()
+    assert run_ablation(monkeypatch, second, games, "--seed", 2, "--record", record) == 2
+    assert "expected a record of `python bench/ablation.py FOLDER" in capsys.readouterr().err
+    assert record.read_bytes() == before
+
+
+# ---------------------------------------------------------------------------------------------- train_3x3, stopping
+
+
+def training(seed, *looks, **options):
+    """The row of a training with these looks, (games, losing lines) each."""
+    given = {"submission": Path("instructor/reference"), "set": [], "without": [], "games": 100, **options}
+    seen = [train_3x3.Look(games, losing, games / 10, games / 5) for games, losing in looks]
+    return train_3x3.row_of(argparse.Namespace(**given), seed, seen)
+
+
+def test_a_training_replaces_that_of_the_same_setting_and_seed_and_no_other(tmp_path):
+    record = tmp_path / "train_3x3.json"
+    unmixed = [("averaging", 0.0)]
+    for row in (
+        *(training(seed, (50, 3), (100, 0)) for seed in (1, 2, 3)),
+        training(1, (50, 0), submission=Path("variants/training-weight-decay")),
+        training(1, (50, 0), set=unmixed),
+        training(1, (50, 9), (60, 4), (70, 5), (80, 6), (90, 7), (100, 8), without=["augmentation"]),
+        training(2, (50, 0), (60, 0)),
+        training(1, (75, 0), set=unmixed),
+        training(1, (50, 0), set=[("n_playout", 50)]),
+    ):
+        train_3x3.add_row(record, row, torch.__version__)
+    again = recording.read_json(record)
+    assert len(again["rows"]) == 7 and again["machine"]["torch"] == torch.__version__
+    assert cells_of(network_tables.train_3x3(again)) == [
+        ["", "", "seed 1", "2", "3"],
+        ["the reference", "games", "100", "60", "100"],
+        ["", "CPU s: training", "10", "6", "10"],
+        ["", "exact search", "20", "12", "20"],
+        ["", "total", "30", "18", "30"],
+        ["`training-weight-decay`", "games", "50", "", ""],
+        ["", "CPU s in total", "15", "", ""],
+    ]
+    assert cells_of(network_tables.train_3x3_settings(again))[1:] == [
+        ["no change", "100", "60", "100", ""],
+        ["`--set averaging=0.0`", "75", "", "", "measures the latest weights"],
+        ["`--without augmentation`", "none in 100", "", "", "4 lines at best, 4 to 8 at the last five looks"],
+        ["`--set n_playout=50`", "50", "", "", "1.0 times the CPU time per game"],
+    ]
+    averaging = cells_of(network_tables.train_3x3_averaging(again))
+    assert averaging[1:] == [["averaged weights", "100"], ["the latest weights", "75"]]
+
+
+def test_rows_from_another_machine_keep_its_name(tmp_path):
+    record = tmp_path / "train_3x3.json"
+    shutil.copyfile(ROOT / "bench" / "records" / "train_3x3.json", record)
+    earlier = recording.read_json(record)
+    train_3x3.add_row(record, training(2, (150, 0)), torch.__version__)
+    again = recording.read_json(record)
+    assert len(again["rows"]) == len(earlier["rows"]) and again["machine"] != earlier["machine"]
+    for before, after in zip(earlier["rows"], again["rows"], strict=True):
+        if before == earlier["rows"][1]:
+            assert after == training(2, (150, 0))
+        else:
+            assert after == {"machine": earlier["machine"], **before}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--record", "--go-on"], "expected --record without --go-on"),
+        (["--record", ROOT / "bench" / "records" / "ladder.json"], "expected a record of `python bench/train_3x3.py"),
+        (["--record", ROOT / "LICENSE"], "expected recorded results in"),
+    ],
+)
+def test_a_training_that_cannot_be_recorded_is_refused_before_it_starts(monkeypatch, capsys, arguments, words):
+    monkeypatch.setattr(sys, "argv", ["train_3x3.py", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        train_3x3.main()
+    assert ended.value.code == 2 and words in capsys.readouterr().err
+
+
+def test_the_stopping_rules_are_recorded_and_read_again(monkeypatch, tmp_path, capsys):
+    record = tmp_path / "stopping.json"
+    monkeypatch.setattr(stopping, "largest_error", lambda *_: 0.0)
+    call = ["--rates", "0.55", "1.0", "--runs", "4", "--most", "20", "--record", str(record)]
+    monkeypatch.setattr(sys, "argv", ["stopping.py", *call])
+    assert stopping.main() == 0
+    table = engine_tables.stopping(recording.read_json(record))
+    assert table in capsys.readouterr().out
+    head, between, sure = cells_of(table)
+    assert head[-1] == "undecided after 20"
+    assert between[0] == "0.55" and between[6] == "-"
+    assert sure == ["1.00", "29.0", "0.0 (0.0-49.0)", "100.0 %", "40.0", "18.0", "0.0 (0.0-49.0)", "0.0"]
+
+
+# ------------------------------------------------------------------------------------------------------- runs
+
+
+def alphago_run(folder):
+    """A folder of runs with the results that stand in bench/records/alphago_9.json, and games of a teacher."""
+    known = recording.read_json(ROOT / "bench" / "records" / "alphago_9.json")
+    for stage in record_run.STAGES:
+        (folder / stage).mkdir()
+        (folder / stage / "result.json").write_text(json.dumps(known[stage]))
+    games = [{"size": 9, "nodes": 1}, {"winner": 0, "best": [1, 2]}, {"winner": -1, "best": [3]}]
+    (folder / "teacher.jsonl").write_text("".join(json.dumps(line) + "\n" for line in games))
+    return ["alphago", str(folder), "--games", str(folder / "teacher.jsonl"), "--record", str(folder / "record.json")]
+
+
+def test_the_stages_of_alphago_are_recorded_from_their_folder(tmp_path):
+    assert record_run.main(alphago_run(tmp_path)) == 0
+    record = recording.read_json(tmp_path / "record.json")
+    assert record["teacher"]["results"] == {"black": 1, "white": 0, "drawn": 1} and "torch" in record["machine"]
+    known = recording.read_json(ROOT / "bench" / "records" / "alphago_9.json")
+    rows, expected = (cells_of(network_tables.alphago(one)) for one in (record, known))
+    assert rows[1] == ["teacher", "", "", "2 games, 3 positions"]
+    assert rows[2:] == expected[2:] and len(rows) == 6
+    assert network_tables.alphago_value(record) == network_tables.alphago_value(known)
+
+
+def test_a_stage_that_is_not_finished_is_named(tmp_path, capsys):
+    call = alphago_run(tmp_path)
+    (tmp_path / "search" / "result.json").unlink()
+    assert record_run.main(call) == 2
+    assert "search/result.json" in capsys.readouterr().err and not (tmp_path / "record.json").exists()
+
+
+@pytest.fixture
+def selfplay_run(tmp_path):
+    """A folder like that of a run on 3x3 that has evaluated one network."""
+    (tmp_path / "networks").mkdir()
+    shutil.copyfile(ROOT / "model" / "3_3_3.model", tmp_path / "networks" / "0000250.model")
+    config = {"board_width": 3, "board_height": 3, "n_in_row": 3}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    names = "games,steps,accepted,against_other_won,against_other_drawn,against_other_lost,"
+    names += "against_mcts_won,against_mcts_drawn,against_mcts_lost,elo,error_95"
+    (tmp_path / "elo.csv").write_text(f"{names}\n250,359,1,,,,8,15,17,-80,63\n")
+    return tmp_path
+
+
+def test_a_run_of_self_play_is_recorded_with_the_lines_that_its_networks_lose(selfplay_run):
+    record = selfplay_run / "record.json"
+    assert record_run.main(["selfplay", str(selfplay_run), "--record", str(record)]) == 0
+    assert cells_of(network_tables.selfplay_tictactoe(recording.read_json(record)))[1:] == [
+        ["250", "359", "0 / 0", "8 : 15 : 17", "-80 +- 63"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("config.json", '{"board_width": 5, "board_height": 5, "n_in_row": 4}', "expected a run on 3x3"),
+        ("networks/0000250.model", None, "expected evaluated networks in"),
+        ("elo.csv", None, "expected evaluated networks in"),
+        ("config.json", None, "expected recorded results in"),
+    ],
+)
+def test_a_run_that_cannot_be_recorded_gets_one_sentence(selfplay_run, capsys, file, content, words):
+    if content is None:
+        (selfplay_run / file).unlink()
+    else:
+        (selfplay_run / file).write_text(content)
+    assert record_run.main(["selfplay", str(selfplay_run), "--record", str(selfplay_run / "record.json")]) == 2
+    told = capsys.readouterr().err
+    assert words in told and len(told.splitlines()) == 1
