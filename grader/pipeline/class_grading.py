@@ -82,6 +82,9 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
             rows = [pool.submit(grading.grade, path) for path in paths]
             try:
                 return [row.result() for row in rows]
+            except KeyboardInterrupt:
+                announce("Stopping; every verdict so far is kept.")
+                raise
             finally:
                 grading.stopping.set()
                 for row in rows:
@@ -105,19 +108,16 @@ class _ClassGrading:
         """Grade one submission, or keep the sentence that says why it cannot be read."""
         name = submission_name(path)
         self.progress.begin(name)
-        graded = False
+        refusal, graded = self.order.out / name / REFUSAL_FILE, False
         try:
-            refusal = self.order.out / name / REFUSAL_FILE
-            try:
-                row, graded = self._grade(read_submission(path, self.order.assignment))
-                refusal.unlink(missing_ok=True)
-            except (UsageError, OSError) as error:
-                self.complain(f"{path}: {error}")
-                row = SummaryRow(name, REFUSED, reasons=(str(error),))
-                _keep_refusal(refusal, str(error))
-            return row
-        finally:
-            self.progress.end(name, graded=graded)
+            row, graded = self._grade(read_submission(path, self.order.assignment))
+            refusal.unlink(missing_ok=True)
+        except (UsageError, OSError) as error:
+            self.complain(f"{path}: {error}")
+            row = SummaryRow(name, REFUSED, reasons=(str(error),))
+            _keep_refusal(refusal, str(error))
+        self.progress.end(name, graded=graded)
+        return row
 
     def _grade(self, submission: Submission) -> tuple[SummaryRow, bool]:
         """Return the row of a submission that has been read, and whether it was graded now rather than before."""

@@ -115,7 +115,7 @@ def prepare_folder(
     is_same = earlier is not None and earlier == replace(fresh, seed=earlier.seed if order.seed is None else order.seed)
     if is_same and not (folder / RESULTS).exists():
         _drop_cut_line(folder / VERDICTS)
-        say(f"{submission.name}: continuing an unfinished run; {len(decided_so_far(folder))} checks are decided.")
+        say(f"{submission.name}: continuing an unfinished run; checks decided so far: {len(decided_so_far(folder))}.")
     else:
         if keeps_earlier and (place := keep_earlier(folder)):
             say(f"{submission.name}: the earlier run is kept in {place}.")

@@ -313,8 +313,9 @@ def test_an_interruption_ends_every_submission_at_work_and_starts_no_other(pack,
 
     monkeypatch.setattr(grading, "_run_checks", run_checks)
     paths = [pack(".zip", WORK, name) for name in ("ada", "bob", "cem", "dan")]
-    code, _, err = grade(*paths, "--jobs", "2")
+    code, out, err = grade(*paths, "--jobs", "2")
     assert code == 130 and "Interrupted" in err
+    assert "Stopping; every verdict so far is kept." in out and "submissions done" not in out
     assert sorted(begun) == sorted(ended) and "ada" in begun and len(begun) <= 3
 
 
