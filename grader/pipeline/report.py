@@ -41,7 +41,7 @@ def render_report(results: Results) -> str:
         undefined=jinja2.StrictUndefined,
         finalize=without_control_characters,
     )
-    environment.filters["number"] = format_points
+    environment.filters["format_points"] = format_points
     environment.filters["minutes"] = lambda seconds: f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.0f} s"
     matches = [verdict.evidence["match"] for verdict in results.verdicts if "match" in verdict.evidence]
     return environment.get_template("report.html.j2").render(
