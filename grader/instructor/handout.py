@@ -30,7 +30,7 @@ def headings(text: str) -> dict[str, str]:
 def points_table(assignment: Assignment, titles: dict[str, str]) -> str:
     """Return the table: a row for each check and mark, a heading row with the sum for each chapter, and the total."""
     items = [*assignment.checks, *assignment.marks]
-    rows = ["| Section | Check | What is asked | Points |", "|---|---|---|---|"]
+    rows = ["| Section | Check | What it checks | Points |", "|---|---|---|---|"]
     for chapter, group in groupby(items, key=lambda item: item.handout.split(".")[0]):
         members = list(group)
         rows.append(f"| **{chapter}** | | **{titles.get(chapter, '')}** | **{sum(m.points for m in members):g}** |")
