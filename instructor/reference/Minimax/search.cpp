@@ -28,7 +28,7 @@ Search::Search(Position &position, const Options &options)
 // ----------------------------------------------------------------------------------------------- from the root downwards
 
 Result Search::run(int side, const Limits &limits, const Observer &observer) {
-    begin(limits);
+    prepare(limits);
     Result result;
     result.cell = find_threat_win(side, limits.threat_nodes);
     if (result.cell != NO_CELL) {
@@ -44,7 +44,7 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
     return result;
 }
 
-void Search::begin(const Limits &limits) {
+void Search::prepare(const Limits &limits) {
     clock_.emplace(limits.budget_s);
     nodes_ = 0;
     earlier_threat_nodes_ = threats_.nodes();

@@ -66,7 +66,7 @@ class Search {
     };
     struct Stopped {};
 
-    void begin(const Limits &limits);
+    void prepare(const Limits &limits);
     void deepen(int side, int max_depth, Result &result, const Observer &observer);
     int negamax(Node node);
     std::optional<int> cut_off(Node &node) const;
