@@ -196,8 +196,8 @@ def checks_for(
     sample: Sample, assignment: Assignment, *, long: bool = False, root: Path = ROOT
 ) -> tuple[list[Check], list[str]]:
     """Return the checks to run on a sample, and the ids of those that its files can decide but that take too long."""
-    groups = set(checks_decided_by(sample.files.keys() | set(sample.without) or {""}, assignment))
-    able = [check for check in assignment.checks if check.id.split(".")[0] in groups]
+    names = checks_decided_by(sample.files.keys() | set(sample.without) or {""}, assignment)
+    able = [check for check in assignment.checks if any(check.is_of(name) for name in names)]
     slow = {i for ids in assignment.long_checks.values() for i in ids}
     left_out = [check.id for check in able if not long and check.id in slow and check.id not in sample.expected]
     return [check for check in able if check.id not in left_out], left_out

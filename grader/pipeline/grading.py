@@ -74,7 +74,7 @@ def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verd
     found = []
     for part, sentence in absent_parts(submission, assignment).items():
         for check in assignment.checks:
-            if any(f"{check.id}.".startswith(f"{name}.") for name in assignment.decides[part]):
+            if any(check.is_of(name) for name in assignment.decides[part]):
                 found.append(Verdict.of(check, COULD_NOT_GRADE, f"{sentence} A person has to look."))
     return found
 

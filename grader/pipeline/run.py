@@ -111,12 +111,12 @@ class Run:
     @property
     def worker_limits(self) -> ProcessLimits:
         limits = self.assignment.limits
-        return ProcessLimits(limits["worker_memory_mib"], 3600, limits["processes"], limits["file_size_mib"])
+        return ProcessLimits(limits.worker_memory_mib, 3600, limits.processes, limits.file_size_mib)
 
     @property
     def engine_limits(self) -> ProcessLimits:
         limits = self.assignment.limits
-        return ProcessLimits(limits["engine_memory_mib"], 3600, limits["processes"], limits["file_size_mib"])
+        return ProcessLimits(limits.engine_memory_mib, 3600, limits.processes, limits.file_size_mib)
 
     def random(self, check_id: str) -> random.Random:
         """Return a random generator for one check, seeded with the run's recorded seed and the check's id."""

@@ -118,7 +118,7 @@ def test_the_profiles_are_as_described():
     assert f"with {quick.match.move_s:g} second, and still loses only beyond {quick.match.limit_s:g}" in text
     assert f"at most {full.training.max_games} games (`quick`: {quick.training.max_games})" in text
     assert f"every {full.training.check_every} games (`quick`: {quick.training.check_every})" in text
-    assert f"{assignment.limits['engine_memory_mib']} MiB of memory" in text
+    assert f"{assignment.limits.engine_memory_mib} MiB of memory" in text
 
 
 def test_the_game_of_the_protocol_is_legal_and_bob_wins():

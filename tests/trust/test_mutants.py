@@ -1,5 +1,6 @@
 """The grader on a few samples of each kind; `make trust` runs them all."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -53,6 +54,14 @@ def test_a_sample_is_given_the_checks_that_its_files_can_fell_and_the_long_ones_
     assert left_out == ["training.never_loses", "training.own_search"]
     checks, left_out = trust.checks_for(search, assignment, long=True)
     assert "training.own_search" in {check.id for check in checks} and left_out == []
+
+
+def test_a_file_may_decide_single_checks_of_a_part():
+    assignment = load_assignment()
+    search = sample("mutants", "wrong-view")
+    decides = dict.fromkeys(search.files, ("mcts_alphazero.tree",))
+    checks, _ = trust.checks_for(search, dataclasses.replace(assignment, decides=decides))
+    assert [check.id for check in checks] == ["mcts_alphazero.tree"]
 
 
 def test_what_is_decided_is_not_decided_again(tmp_path, monkeypatch, engines):

@@ -230,7 +230,7 @@ def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int) -> lis
     settings = {"n_playout": 30, "first_n_moves": FIRST_N_MOVES, **player_under(seed)}
     try:
         steps = call(worker, "self_play", position=EMPTY_3X3, plies=plies, **settings)
-        ruling.evidence.setdefault("games", []).append({"seed": seed, "moves": [step["move"] for step in steps]})
+        ruling.evidence.setdefault("self_play", []).append({"seed": seed, "moves": [step["move"] for step in steps]})
         boards = [board_at(EMPTY_3X3, [before["move"] for before in steps[:ply]]) for ply in range(len(steps))]
         return [Draw.from_step(step, board, seed) for step, board in zip(steps, boards, strict=True)]
     except StudentFault:
