@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
@@ -17,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tqdm import tqdm
 
 from arena.engine.engine_process import EngineSpec, Limits
+from arena.engine.specs import engine_at
 from arena.match.match import MatchResult, ThreadRunner, play_match
 from arena.match.records import Records, machine
 from arena.match.setup import MatchSetup
@@ -38,11 +40,9 @@ IDEAS = (
 )
 
 
-def match_without(ideas: str, options: argparse.Namespace) -> MatchResult:
+def match_without(ideas: str, whole: EngineSpec, options: argparse.Namespace) -> MatchResult:
     """Play the whole engine, agent 0, against the engine without these ideas."""
-    path = str(options.engine)
-    whole = EngineSpec(path=path)
-    without = EngineSpec(path=path, env={"GOMOKU_WITHOUT": ideas})
+    without = replace(whole, env={"GOMOKU_WITHOUT": ideas})
     limits = Limits(move_s=options.time_limit)
     setup = MatchSetup((whole, without), options.games, options.seed, limits, openings="all49")
     records = Records(options.folder / f"without-{ideas.replace(',', '-')}.jsonl", setup)
@@ -77,13 +77,17 @@ def main() -> int:
     options = parser.parse_args()
     if min(options.games, options.num_workers) < 1 or not options.time_limit > 0:
         parser.error("expected --games and --num-workers of at least 1, and --time-limit above 0")
+    try:
+        engine = engine_at(str(options.engine))
+    except UsageError as error:
+        parser.error(str(error))
     options.folder.mkdir(parents=True, exist_ok=True)
     print(f"{options.time_limit:g} s of CPU time per move, seed {options.seed}, {machine()['processor']}\n")
     print("| without | won : lost with it | worth, Elo | 95 % interval | distinct games | late |")
     print("|---|---|---|---|---|---|", flush=True)
     try:
         for ideas in options.ideas:
-            print(row(ideas, match_without(ideas, options)), flush=True)
+            print(row(ideas, match_without(ideas, engine, options)), flush=True)
     except UsageError as error:
         print(f"ablation.py: {error}", file=sys.stderr)
         return 2

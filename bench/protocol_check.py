@@ -62,7 +62,11 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--no-baseline", action="store_true")
     arguments = parser.parse_args()
+    if arguments.seeds < 1:
+        parser.error(f"expected --seeds of at least 1; got {arguments.seeds}")
     chosen = [s for s in load_samples() if any(fnmatchcase(s.name, name) for name in arguments.names)]
+    if not chosen:
+        parser.error(f"expected names or patterns of variants or mutants; none fits {' '.join(arguments.names)}")
     print("engine | runs | one side | both sides | temptations met | taken | answers per run | s per run")
     for sample in chosen:
         with tempfile.TemporaryDirectory(prefix="bench-protocol-") as folder:

@@ -128,6 +128,8 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if min(options.runs, options.plays, options.most) < 1:
+        parser.error("expected --runs, --plays and --most of at least 1")
     try:
         formula, sprt = formula_named(options.formula), Sprt.parse(options.sprt)
     except UsageError as error:

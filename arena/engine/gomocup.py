@@ -89,7 +89,7 @@ class Adapter:
         if size < 5:
             raise Refusal(f"expected START with a size such as {SIZE}; got {text!r}")
         try:
-            check_size((self.spec,), size, SIZE)
+            check_size((self.spec,), size)
         except UsageError as error:
             raise Refusal(str(error)) from None
         if size != self._size:
