@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from Board.game_board import Board
-from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.agreement import AGREEMENT_TOLERANCE
@@ -29,7 +28,7 @@ from grader.judge.support.draws import (
     unevenness,
 )
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.searches import call, player_under
+from grader.judge.support.searches import call, hash_evaluation, player_under
 from grader.judge.support.trees import Tree, most_visited, visit_difference
 
 SAME_PRIORS = 1e-4  # priors are copied; the probability that noise changes all of twenty priors by less is below 1e-30
@@ -91,8 +90,7 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 def _clean_priors(board: Board, seed: int) -> np.ndarray:
     """Return the hash evaluator's priors of the legal moves, in ascending order of moves."""
-    legal = list(board.availables)
-    return hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)[0]
+    return hash_evaluation(board, seed)[0]
 
 
 def _root_priors(tree: Tree, board: Board) -> np.ndarray:
