@@ -52,7 +52,7 @@ def test_a_changed_point_is_noticed_in_one_sentence(monkeypatch, capsys):
     first, *others = assignment.checks
     changed = replace(assignment, checks=(replace(first, points=first.points + 1), *others))
     monkeypatch.setattr(handout, "load_assignment", lambda: changed)
-    assert handout.main(["--check"]) == 1
+    assert handout.main(check=True) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "python -m grader handout" in said
 

@@ -106,6 +106,15 @@ def test_a_mutant_whose_text_is_not_there_once_is_fatal(tmp_path):
         trust.load_samples(("mutants",), root=tmp_path)
 
 
+def test_a_mutant_of_a_file_that_is_not_there_names_the_file(tmp_path):
+    (tmp_path / "instructor/submissions/mutants").mkdir(parents=True)
+    keys = ("name", "misconception", "file", "old", "new", "says")
+    mutant = "".join(f'{key} = "gone.py"\n' for key in keys)
+    (tmp_path / "instructor/submissions/mutants/one.toml").write_text(f"[[mutant]]\n{mutant}fails = []\n")
+    with pytest.raises(UsageError, match=r"^mutant gone\.py: expected a file of the reference; got gone\.py: No such file"):
+        trust.load_samples(("mutants",), root=tmp_path)
+
+
 def test_a_pattern_that_fits_nothing_is_a_wrong_call():
     with pytest.raises(UsageError, match="expected a pattern that fits the name of a sample"):
         trust.load_samples(only="nobody")
