@@ -127,9 +127,9 @@ def _state_dict(path: Path) -> dict[str, Any]:
     """Return the tensors in a file; raise WeightsError if they are too large, or ValueError if they cannot be read."""
     import torch
 
-    too_large = WeightsError(f"expected weights of at most {MAX_WEIGHTS_BYTES >> 20} MiB in {path}; they are larger")
+    expected = f"expected weights of at most {MAX_WEIGHTS_BYTES >> 20} MiB in {path}"
     if path.stat().st_size > MAX_WEIGHTS_BYTES:
-        raise too_large
+        raise WeightsError(f"{expected}; the file is larger")
     try:
         with warnings.catch_warnings(action="ignore"):
             state = torch.load(path, map_location="cpu", weights_only=True)
@@ -137,7 +137,7 @@ def _state_dict(path: Path) -> dict[str, Any]:
     except Exception as error:  # torch's unpickler raises unrelated exception classes for other kinds of files
         raise ValueError(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
     if size > MAX_WEIGHTS_BYTES:
-        raise too_large
+        raise WeightsError(f"{expected}; its tensors are larger")
     # Drop torch's layer version metadata, which would make num_batches_tracked mandatory.
     return {str(key): tensor for key, tensor in state.items()}
 
