@@ -29,7 +29,7 @@ from arena.match.records import Records, read_records
 from arena.match.referee import GameRecord
 from arena.match.setup import OPENINGS, MatchSetup
 from arena.match.sgf import write_sgf
-from arena.rules import SIZE
+from arena.rules import FIVE, LARGEST_SIZE, SIZE
 from arena.statistics.estimates import EloDifference
 from arena.statistics.stopping import Decided, Sprt, StoppingRule
 from common.errors import UsageError
@@ -152,7 +152,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Parse and check the command line."""
     command_line = parser()
     options = command_line.parse_args(arguments)
-    lowest = {"num_plays": 1, "num_workers": 1, "memory_mib": 16, "board_size": 5}
+    lowest = {"num_plays": 1, "num_workers": 1, "memory_mib": 16}
     for name, least in lowest.items():
         value = getattr(options, name)
         if value is not None and value < least:
@@ -160,11 +160,11 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     for name in ("time_limit", "init_limit", "wall_cap"):
         value = getattr(options, name)
         if value is not None and not 0 < value < 3600:
-            command_line.error(f"expected --{name.replace('_', '-')} in seconds above 0; got {value:g}")
+            command_line.error(f"expected --{name.replace('_', '-')} in seconds, above 0 and below 3600; got {value:g}")
     if options.ray_address is not None and options.engine != "ray":
         command_line.error(f"expected --engine ray with --ray-address; got --engine {options.engine}")
-    if options.board_size > 26:
-        command_line.error(f"expected --board-size of at most 26; got {options.board_size}")
+    if not FIVE <= options.board_size <= LARGEST_SIZE:
+        command_line.error(f"expected --board-size from {FIVE} to {LARGEST_SIZE}; got {options.board_size}")
     if options.resume is not None:
         given = [a for a in terms_of(command_line) if getattr(options, a.dest) != a.default]
         if given or options.records is not None:
@@ -183,7 +183,7 @@ def terms_of(command_line: argparse.ArgumentParser) -> list[argparse.Action]:
 def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
     """Return the setup of the match that the options describe."""
     first, second = (parse_agent(words) for words in options.agents_path)
-    check_size((first, second), options.board_size, SIZE)
+    check_size((first, second), options.board_size)
     slower = 1.0
     if options.scale_time:
         if speed is None:
@@ -216,10 +216,28 @@ def rule_of(setup: MatchSetup) -> StoppingRule | None:
         name, _, full = words.partition(":")
         try:
             points = float(full)
+            if not (isfinite(points) and points > 0):
+                raise ValueError
         except ValueError:
-            raise UsageError(f"expected --points such as shifted_score:30; got {words!r}") from None
+            raise UsageError(f"expected --points such as shifted_score:30, with points above 0; got {words!r}") from None
         return Decided(formula_named(name), points, setup.plays)
     return None
+
+
+def check_places(options: argparse.Namespace) -> None:
+    """Raise a UsageError if a file or a folder that the match is to write cannot be where the options say."""
+    for file in (options.json, options.records):
+        if file is not None and not file.resolve().parent.is_dir():
+            raise UsageError(f"expected a folder at {file.resolve().parent} for {file}; there is none")
+        if file is not None and file.is_dir():
+            raise UsageError(f"expected the name of a file; {file} is a folder")
+    if options.records is not None and options.records.exists():
+        raise UsageError(f"expected no file at {options.records}; continue that match with --resume, or name another file")
+    if options.sgf is not None:
+        place = options.sgf.resolve()
+        existing = next(path for path in (place, *place.parents) if path.exists())
+        if not existing.is_dir():
+            raise UsageError(f"expected a folder for --sgf; {existing} is a file")
 
 
 def prepare(options: argparse.Namespace) -> tuple[MatchSetup, Records | None]:
@@ -228,13 +246,8 @@ def prepare(options: argparse.Namespace) -> tuple[MatchSetup, Records | None]:
         setup = MatchSetup.from_json(read_records(options.resume)[0]["match"])
         setup = replace(setup, plays=options.num_plays or setup.plays)
         return setup, Records(options.resume, setup)
-    for file in (options.json, options.records):
-        if file is not None and not file.resolve().parent.is_dir():
-            raise UsageError(f"expected a folder at {file.resolve().parent} for {file}; nothing is there")
-    if options.records is not None and options.records.exists():
-        raise UsageError(f"expected no file at {options.records}; continue that match with --resume, or name another file")
     speed = None
-    if (options.records or options.scale_time) and BASELINE.exists() and has_cpu_clock():
+    if BASELINE.exists() and (options.scale_time or (options.records and has_cpu_clock())):
         speed = round(calibrate.measure(engine_at(str(BASELINE))).factor, 3)
     setup = new_match(options, speed)
     rule_of(setup)  # raises UsageError for a mistake before the first game
@@ -272,6 +285,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Play the match and print its summary."""
     options = parse(arguments)
     try:
+        check_places(options)
         runner = runner_of(options)  # before any file is written
         setup, records = prepare(options)
         clock = f"{setup.limits.clock.value} time"

@@ -17,11 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from arena.engine.engine_process import EngineFailure, EngineSpec, GameOffer, Limits
 from arena.engine.protocols import open_engine
 from arena.engine.specs import check_size, parse_agent
-from arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position, Termination
+from arena.rules import FIVE, LARGEST_SIZE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position, Termination
 from arena.suite import positions as suite
 from common.errors import UsageError
 
-LARGEST = 26
 COLOURS = ("black (X)", "white (O)")
 
 
@@ -30,8 +29,8 @@ class HumanSeat:
 
     name = "human"
 
-    def start(self, side: int) -> str:
-        return self.name
+    def start(self, side: int) -> None:
+        """Do nothing: a person needs no start."""
 
     def answer(self, position: Position, last: Action) -> Action:
         """Ask for an action until the person types two numbers or `swap`.
@@ -59,9 +58,8 @@ class EngineSeat:
         self._process = open_engine(spec, limits, GameOffer(size=size))
         self.name = spec.path
 
-    def start(self, side: int) -> str:
+    def start(self, side: int) -> None:
         self.name = self._process.start(side)
-        return self.name
 
     def answer(self, position: Position, last: Action) -> Action:
         return self._process.ask(last)
@@ -161,12 +159,12 @@ def main(arguments: list[str] | None = None) -> int:
     if examines:
         return examine(options.suite, options.show, Limits(move_s=options.time_limit))
     size = options.board_size
-    if not FIVE <= size <= LARGEST:
-        parser.error(f"expected --board-size from {FIVE} to {LARGEST}; got {size}")
+    if not FIVE <= size <= LARGEST_SIZE:
+        parser.error(f"expected --board-size from {FIVE} to {LARGEST_SIZE}; got {size}")
     limits = Limits(move_s=options.time_limit)
     try:
         specs = [None if who == "human" else parse_agent(who) for who in (options.black, options.white)]
-        check_size([spec for spec in specs if spec is not None], size, SIZE)
+        check_size([spec for spec in specs if spec is not None], size)
     except UsageError as error:
         print(f"judge.py: {error}", file=sys.stderr)
         return 2

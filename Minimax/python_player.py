@@ -105,11 +105,14 @@ class Seat:
         """Carry out the opponent's action and return this player's answer.
 
         Raises:
-            ValueError: the opponent's action is not legal.
+            UsageError: the opponent's action is not legal.
         """
         board = self._board
         if action != SWAP:
-            board.do_move(board.location_to_move([action[1], action[0]]))
+            try:
+                self.set_stone(action)
+            except ValueError:
+                raise UsageError(f"expected an empty point of the board; got {action[0]} {action[1]}") from None
         elif board.states:
             board.swap_colours()
         move = self._choose()
@@ -247,7 +250,7 @@ def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: Te
     """Speak the line protocol until the input ends; `net` is the player's network or None.
 
     Raises:
-        UsageError: a line does not follow the protocol.
+        UsageError: a line does not follow the protocol or the rules.
     """
     first = lines.readline().strip()
     if not first:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from Board.game_board import Board
 
 SIZE = 15
+LARGEST_SIZE = 26  # SGF names a column or row by one letter
 FIVE = 5
 CENTRE_WIDTH = 7
 SWAP = (-1, -1)
@@ -115,7 +116,7 @@ class Position:
         self.actions.append(action)
 
     def _swap(self) -> None:
-        if self.ply != SWAP_PLY or self.turn != 1:
+        if self.ply != SWAP_PLY:
             who = "black" if self.turn == 0 else "white"
             raise IllegalAction(
                 Termination.ILLEGAL_SWAP,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from recording import Record, add_record_option, earlier_record, merged, write_r
 from tqdm import tqdm
 
 from arena.engine.engine_process import EngineSpec, Limits
+from arena.engine.specs import engine_at
 from arena.match.match import MatchResult, ThreadRunner, play_match
 from arena.match.records import Records, machine
 from arena.match.setup import MatchSetup
@@ -41,11 +43,9 @@ IDEAS = (
 )
 
 
-def match_without(ideas: str, options: argparse.Namespace) -> MatchResult:
+def match_without(ideas: str, whole: EngineSpec, options: argparse.Namespace) -> MatchResult:
     """Play the whole engine, agent 0, against the engine without these ideas."""
-    path = str(options.engine)
-    whole = EngineSpec(path=path)
-    without = EngineSpec(path=path, env={"GOMOKU_WITHOUT": ideas})
+    without = replace(whole, env={"GOMOKU_WITHOUT": ideas})
     limits = Limits(move_s=options.time_limit)
     setup = MatchSetup((whole, without), options.games, options.seed, limits, openings="all49")
     records = Records(options.folder / f"without-{ideas.replace(',', '-')}.jsonl", setup)
@@ -87,6 +87,10 @@ def main() -> int:
     options = parser.parse_args()
     if min(options.games, options.num_workers) < 1 or not options.time_limit > 0:
         parser.error("expected --games and --num-workers of at least 1, and --time-limit above 0")
+    try:
+        engine = engine_at(str(options.engine))
+    except UsageError as error:
+        parser.error(str(error))
     options.folder.mkdir(parents=True, exist_ok=True)
     counts = f"--games {options.games} --time-limit {options.time_limit:g} --seed {options.seed}"
     record: Record = {"command": f"python bench/ablation.py FOLDER {counts}", "machine": machine(), "rows": []}
@@ -94,7 +98,7 @@ def main() -> int:
     try:
         earlier = earlier_record(options.record, record["command"])
         for ideas in options.ideas:
-            row = row_of(ideas, match_without(ideas, options))
+            row = row_of(ideas, match_without(ideas, engine, options))
             record["rows"].append(row)
             print(
                 f"{ideas}: {row['won']} won, {row['lost']} lost, {row['distinct_games']} distinct games, "

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import os
-import platform
 import random
 import sys
 import time
@@ -24,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 
+from arena.match.records import machine
 from Board.game_board import Board
 
 SIZES = (3, 8, 11, 15)
@@ -205,17 +204,6 @@ def measure(size: int, stones: int, moves: list[int], repeats: int) -> list[tupl
     return rows
 
 
-def machine() -> str:
-    """Return processor, cores and versions in one line."""
-    name = platform.processor() or platform.machine()
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-        name = next(line.split(":", 1)[1].strip() for line in text.splitlines() if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
-    return f"{name}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, numpy {np.__version__}"
-
-
 def main() -> int:
     """Measure everything and print one table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
@@ -223,7 +211,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error(f"expected --repeats of at least 1; got {options.repeats}")
-    print(machine())
+    here = machine()
+    print(f"{here['processor']}, {here['cores']} cores, {here['system']}, Python {here['python']}, numpy {np.__version__}")
     print(f"best of {options.repeats} repeats\n")
     print(f"{'board':>7} {'stones':>6}  {'what':18} {'us':>9} {'plain us':>10} {'ratio':>7}")
     for size in SIZES:

@@ -61,7 +61,7 @@ def ladder_ratings(record: Record) -> str:
             step = f"at least {step} (no game lost)"
         times = (rounded(engine["move_cpu_s"][name], 2) for name in ("median", "p95", "max"))
         rows.append([engine["name"], rounded(rating), step, *times])
-    return markdown(["engine", "Elo", "above the previous rung", "CPU s a move: median", "p95", "max"], rows)
+    return markdown(["engine", "Elo", "above the previous rung", "CPU s per move: median", "p95", "max"], rows)
 
 
 def ablation(record: Record) -> str:

@@ -30,12 +30,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import Load
 from arena.match.records import machine
-from arena.match.referee import GameRecord, play_game
+from arena.match.referee import play_game
 from arena.match.setup import GameTask
 from common.errors import UsageError
 from grader.assignment import ROOT, load_assignment
 from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox, find_sandbox
+from grader.instructor.replay import recorded_games
 from grader.instructor.trust import Sample, checks_for, lay_out, load_samples
 from grader.pipeline.grading import grade
 from grader.pipeline.order import Order
@@ -126,10 +127,8 @@ def judge_submission(sample: Sample, profile: str, out: Path, sandbox: Sandbox, 
     folder = out / "submissions" / sample.name
     lay_out(sample, folder)
     results = grade(folder, Order(assignment, profile, out, sandbox, seed=seed))
-    verdicts = results.program
-    games = [game for verdict in verdicts for game in verdict.evidence.get("match", verdict.evidence).get("games", [])]
-    load = Load.of([GameRecord.from_json(game) for game in games if isinstance(game, dict)])
-    return {verdict.id: Judged((verdict.status, verdict.points), verdict.message) for verdict in verdicts}, load
+    load = Load.of([game for verdict in results.program for game in recorded_games(verdict)])
+    return {verdict.id: Judged((verdict.status, verdict.points), verdict.message) for verdict in results.program}, load
 
 
 def judge_games(fault: str) -> tuple[dict[str, Judged], Load]:

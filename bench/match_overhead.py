@@ -23,8 +23,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
 from pathlib import Path
@@ -245,13 +244,6 @@ def with_interval(values: Sequence[float], form: str = ".1f") -> str:
     return f"{mid:{form}} [{low:{form}}, {high:{form}}]"
 
 
-@contextmanager
-def on_a_core() -> Iterator[str]:
-    """Keep this program and all engines on one core, if the system allows it; yield where they run."""
-    with one_core() as core:
-        yield "on any core" if core is None else f"on core {core} alone"
-
-
 def report(rounds: Sequence[dict[str, Block]]) -> None:
     """Print a row for each referee, then the overhead and the two ratios with their aims."""
     print(f"\n{'':12} {'move us':>26} {'start ms':>9} {'end ms':>7} {'games/s':>22} {'CPU ms/game':>12} {'games/CPU s':>22}")
@@ -302,7 +294,8 @@ def main() -> int:
     here = machine()
     print(f"{here['processor']}, {here['cores']} cores, {platform.system()}, Python {here['python']}, numpy {np.__version__}")
     rounds = []
-    with on_a_core() as where:
+    with one_core() as core:  # for this program and all engines
+        where = "on any core" if core is None else f"on core {core} alone"
         print(f"seed {options.seed}, {options.rounds} rounds of {options.games} games, {where}, {path}")
         for seed in seeds:  # not timed; this determines the games and loads everything into memory
             moves[seed] = play_arena(path, seed).moves

@@ -21,7 +21,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from arena.engine.engine_process import EngineSpec, Limits
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor.trust import Sample, lay_out, load_samples
 from grader.judge.support.beliefs import temptations
@@ -36,7 +36,7 @@ MOVE_S = 0.2  # the time per move announced to engines, as in the profile `trust
 def compiled(sample: Sample, folder: Path) -> EngineSpec:
     """Compile the engine of a sample and return it."""
     assignment = load_assignment()
-    lay_out(sample, folder / "submission", ROOT)
+    lay_out(sample, folder / "submission")
     submission = read_submission(folder / "submission", assignment)
     workspace = build_workspace(assignment, submission, folder / "workspace")
     binary = folder / "engine"
@@ -62,7 +62,11 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--no-baseline", action="store_true")
     arguments = parser.parse_args()
+    if arguments.seeds < 1:
+        parser.error(f"expected --seeds of at least 1; got {arguments.seeds}")
     chosen = [s for s in load_samples() if any(fnmatchcase(s.name, name) for name in arguments.names)]
+    if not chosen:
+        parser.error(f"expected names or patterns of variants or mutants; none fits {' '.join(arguments.names)}")
     print("engine | runs | one side | both sides | temptations met | taken | answers per run | s per run")
     for sample in chosen:
         with tempfile.TemporaryDirectory(prefix="bench-protocol-") as folder:

@@ -78,6 +78,8 @@ def main() -> None:
     parser.add_argument("--profile", default="quick", help="a profile of assignment.toml (default: quick)")
     parser.add_argument("--submission", type=Path, default=ROOT / "instructor" / "reference", help="(default: the reference)")
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error(f"expected --rounds of at least 1; got {options.rounds}")
     # With this, processes that lose their parent remain descendants of this one.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     levels = (find_sandbox().level, LEVELS[-1])

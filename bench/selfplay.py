@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 import torch
-from board import machine
 
+from arena.match.records import machine
 from Board.game_board import Board
 from grader.assignment import ROOT, load_assignment
 from grader.pipeline.submission import read_submission
@@ -229,7 +229,9 @@ def main() -> int:
     torch.set_num_threads(options.threads)
     stopwatch = Stopwatch(options.seconds, time.process_time if options.cpu_time else time.perf_counter)
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
-    print(f"{machine()}, torch {torch.__version__} with {options.threads} threads, {device}, seed {options.seed}")
+    here = machine()
+    print(f"{here['processor']}, {here['cores']} cores, {here['system']}, Python {here['python']}, numpy {np.__version__}")
+    print(f"torch {torch.__version__} with {options.threads} threads, {device}, seed {options.seed}")
     print(f"Rates by {'CPU time' if options.cpu_time else 'the clock'}")
     assignment = load_assignment()
     with tempfile.TemporaryDirectory() as folder:

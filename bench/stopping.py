@@ -125,6 +125,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     add_record_option(parser, "stopping")
     options = parser.parse_args()
+    if min(options.runs, options.plays, options.most) < 1:
+        parser.error("expected --runs, --plays and --most of at least 1")
     try:
         formula, sprt = formula_named(options.formula), Sprt.parse(options.sprt)
     except UsageError as error:

@@ -24,23 +24,22 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from grader.assignment import load_assignment  # noqa: E402
-from grader.confinement import worker  # noqa: E402
-from grader.confinement.worker_client import fault_sentence  # noqa: E402
-from grader.errors import CouldNotGrade, StudentFault  # noqa: E402
-from grader.instructor import trust  # noqa: E402
-from grader.judge.checks import (  # noqa: E402
+from grader.assignment import load_assignment
+from grader.confinement import worker
+from grader.confinement.worker_client import fault_sentence
+from grader.errors import CouldNotGrade, StudentFault
+from grader.instructor import trust
+from grader.judge.checks import (
     test_mcts_alphazero,
     test_mcts_pure,
     test_network,
     test_self_play,
     test_train_step,
 )
-from grader.judge.support.ruling import Ruling  # noqa: E402
-from grader.judge.support.which_oracle import find_oracle  # noqa: E402
+from grader.judge.support.ruling import Ruling
+from grader.judge.support.which_oracle import find_oracle
 
 FILES = {
     "AlphaZero/mcts_pure.py": {"mcts_pure"},

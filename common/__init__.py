@@ -1,1 +1,1 @@
-"""Shared helpers that depend on no other package: errors, files, text, scoring, weights, and the next stub to write."""
+"""Shared helpers that depend on no other package: errors, files, processes, text, scoring, weights, the next stub to write."""

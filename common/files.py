@@ -1,8 +1,9 @@
-"""Write files atomically: a file appears complete or not at all."""
+"""Write files atomically, so that a file appears complete or not at all, and remove what is in their place."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,3 +39,11 @@ def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> N
     """
     with replacing(path, durable=durable) as unfinished:
         unfinished.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link, or a folder with everything in it, if there is one."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

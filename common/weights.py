@@ -53,7 +53,7 @@ def expected_layout(width: int, height: int, block: int) -> dict[str, tuple[int,
 def read_sizes(weights: StateDict, width: int | None = None, height: int | None = None) -> tuple[int, int, int]:
     """Infer (width, height, block) from the shapes.
 
-    If neither `width` nor `height` is given, the two sides are computed from the shapes, with width >= height.
+    Without `width` and `height`, the two sides are computed from the shapes, with width >= height.
 
     Raises:
         ValueError: a layer is missing, or no such board fits the shapes.
@@ -64,16 +64,11 @@ def read_sizes(weights: StateDict, width: int | None = None, height: int | None 
         raise ValueError(
             f"expected the layers of the policy-value network; {error} is missing or has the wrong shape"
         ) from error
-    if width is None and height is None:
+    if width is None or height is None:
         # width * height and (width + 4) * (height + 4) determine the two sides, but not which is the width.
         total = (area - points - 16) // 4
         root = isqrt(max(0, total * total - 4 * points))
         width, height = (total + root) // 2, (total - root) // 2
-    elif width is None:
-        assert height is not None
-        width = points // height
-    elif height is None:
-        height = points // width
     if width * height != points or (width + 4) * (height + 4) != area:
         raise ValueError(f"expected layers that fit one board; no board has {points} points and {area} padded points")
     block = len({key.split(".")[1] for key in weights if key.startswith("resnet.")})
@@ -95,6 +90,8 @@ def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
         raise WeightsError(f"expected weights at {path}; no file is there (python train.py makes model/best_policy.model)")
     try:
         state = _state_dict(Path(path))
+    except WeightsError:
+        raise
     except ValueError as error:
         raise WeightsError(f"expected weights of the policy-value network in {path}; it holds something else") from error
     try:
@@ -114,6 +111,8 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(f"expected a weights file at {path}; nothing is there")
     try:
         weights = {key: tensor.detach().cpu().numpy() for key, tensor in _state_dict(path).items()}
+    except WeightsError:
+        raise
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"expected a bare state_dict saved by torch in {path}: {error}") from error
     for key, value in weights.items():
@@ -125,12 +124,12 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
 
 
 def _state_dict(path: Path) -> dict[str, Any]:
-    """Return the tensors in a file; raise ValueError with the reason if it cannot be read."""
+    """Return the tensors in a file; raise WeightsError if they are too large, or ValueError if they cannot be read."""
     import torch
 
-    most = f"{MAX_WEIGHTS_BYTES >> 20} MiB"
+    expected = f"expected weights of at most {MAX_WEIGHTS_BYTES >> 20} MiB in {path}"
     if path.stat().st_size > MAX_WEIGHTS_BYTES:
-        raise ValueError(f"the file is larger than {most}, the most that is read")
+        raise WeightsError(f"{expected}; the file is larger")
     try:
         with warnings.catch_warnings(action="ignore"):
             state = torch.load(path, map_location="cpu", weights_only=True)
@@ -138,7 +137,7 @@ def _state_dict(path: Path) -> dict[str, Any]:
     except Exception as error:  # torch's unpickler raises unrelated exception classes for other kinds of files
         raise ValueError(str(error).splitlines()[0][:200] if str(error) else type(error).__name__) from error
     if size > MAX_WEIGHTS_BYTES:
-        raise ValueError(f"its tensors are larger than {most}, the most that is read")
+        raise WeightsError(f"{expected}; its tensors are larger")
     # Drop torch's layer version metadata, which would make num_batches_tracked mandatory.
     return {str(key): tensor for key, tensor in state.items()}
 

@@ -46,7 +46,10 @@ def main(arguments: list[str] | None = None) -> int:
         complain(f"grader: {error}")
         return 2
     except KeyboardInterrupt:
-        print("\nInterrupted; to continue, run the same command without --again.", file=sys.stderr)
+        print(
+            "\nInterrupted; finished checks are kept, and the same command (without --again, if given) continues.",
+            file=sys.stderr,
+        )
         return 130
 
 

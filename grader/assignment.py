@@ -15,17 +15,22 @@ from common.errors import UsageError
 from common.scoring import FORMULAS
 
 ROOT = Path(__file__).resolve().parent.parent
-LIMITS = ("worker_memory_mib", "engine_memory_mib", "processes", "file_size_mib")
+LONG = ("match", "training")
+"""The kinds of checks that take minutes: the keys of `[long_checks]`, and fields of a Profile with their own time limits."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One item of the rubric. A program decides it, or a person if it is one of `Assignment.marks`."""
+    """A check or a mark: an item with points. A program decides a check; a person gives a mark."""
 
     id: str
     title: str
     points: float
     handout: str
+
+    def is_of(self, name: str) -> bool:
+        """Return whether a name stands for this check: its id, or the beginning of its id up to a dot."""
+        return f"{self.id}.".startswith(f"{name}.")
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,16 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class ResourceLimits:
+    """What the programs of a submission may use: a worker that runs its Python, and its engine."""
+
+    worker_memory_mib: int
+    engine_memory_mib: int
+    processes: int
+    file_size_mib: int
+
+
+@dataclass(frozen=True)
 class Likeness:
     """The shares in [0, 1] of common fingerprints at which two sources are too similar (`grader.pipeline.likeness`).
 
@@ -122,7 +137,7 @@ class Assignment:
     compile_command: tuple[str, ...]
     compile_limit_s: float
     opponents: dict[str, tuple[str, ...]]
-    limits: dict[str, int]
+    limits: ResourceLimits
     win_rate_formula: str
     losing_line_steps: tuple[tuple[int, float], ...]
     shares: dict[str, dict[str, float]]
@@ -139,12 +154,12 @@ class Assignment:
         raise KeyError(check_id)
 
     def named(self, name: str) -> list[Check]:
-        """Return the checks that a name stands for. The name is an id, or the beginning of several ids up to a dot.
+        """Return the checks that a name stands for (see `Check.is_of`).
 
         Raises:
             UsageError: there is no such check.
         """
-        if found := [check for check in self.checks if f"{check.id}.".startswith(f"{name}.")]:
+        if found := [check for check in self.checks if check.is_of(name)]:
             return found
         parts = dict.fromkeys(check.id.split(".")[0] for check in self.checks)
         raise UsageError(f"expected a check such as {self.checks[0].id} or a part among {', '.join(parts)}; got {name!r}")
@@ -153,7 +168,7 @@ class Assignment:
         """Return a dict from check id to the number of seconds that the check may take."""
         long = {"match": profile.match.minutes, "training": profile.training.minutes}
         minutes = dict.fromkeys((check.id for check in self.checks), profile.check_minutes)
-        minutes |= {i: long[part] for part, ids in self.long_checks.items() for i in ids if part in long}
+        minutes |= {i: long[part] for part, ids in self.long_checks.items() for i in ids}
         return {check: 60 * limit for check, limit in minutes.items()}
 
     def profile(self, name: str) -> Profile:
@@ -259,17 +274,20 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
         raise UsageError(
             f"{path}: expected score.win_rate.formula among {', '.join(FORMULAS)}; got {assignment.win_rate_formula!r}"
         )
-    if unknown := sorted(set(assignment.shares) - {check.id for check in assignment.checks}):
-        raise UsageError(f"{path}: expected checks of the assignment in score.shares; got {', '.join(unknown)}")
+    known = {check.id for check in assignment.checks}
+    if unknown_kinds := sorted(set(assignment.long_checks) - set(LONG)):
+        raise UsageError(f"{path}: expected {' or '.join(LONG)} in long_checks; got {', '.join(unknown_kinds)}")
+    named = {f"long_checks.{kind}": ids for kind, ids in assignment.long_checks.items()}
+    for place, names in {"score.shares": tuple(assignment.shares), **named}.items():
+        if unknown := [name for name in names if name not in known]:
+            raise UsageError(f"{path}: expected checks of the assignment in {place}; got {', '.join(unknown)}")
     for place, names in assignment.decides.items():
-        if unknown := [name for name in names if not any(f"{check.id}.".startswith(f"{name}.") for check in assignment.checks)]:
+        if unknown := [name for name in names if not any(check.is_of(name) for check in assignment.checks)]:
             raise UsageError(f"{path}: expected checks of the assignment in files.decides.{place}; got {', '.join(unknown)}")
     if undecided := sorted(set(assignment.parts) - set(assignment.decides)):
         raise UsageError(f"{path}: expected the checks of each part in files.decides; {', '.join(undecided)} is missing")
     if beyond := [i for i, shares in assignment.shares.items() if any(share >= 1 for share in shares.values())]:
         raise UsageError(f"{path}: expected shares below 1 in score.shares; {', '.join(beyond)} has a share of 1 or more")
-    if lacking := [name for name in LIMITS if name not in assignment.limits]:
-        raise UsageError(f"{path}: expected {', '.join(LIMITS)} in limits; {', '.join(lacking)} is missing")
     return assignment
 
 

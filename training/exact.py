@@ -69,6 +69,10 @@ class ExactResult:
     def losing_lines(self) -> int:
         return self.first.losses + self.second.losses
 
+    def examples(self, most: int) -> list[list[int]]:
+        """Return the first few lost games, at most this many."""
+        return [list(line) for line in (*self.first.losing_lines, *self.second.losing_lines)][:most]
+
 
 def play_all_replies(choose_moves: ChooseMoves, width: int = 3, height: int = 3, n_in_row: int = 3) -> ExactResult:
     """Play the agent against every reply, in both seats, breadth first so that its decisions come in batches.

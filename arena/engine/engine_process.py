@@ -146,6 +146,13 @@ class GameOffer:
         return variables
 
 
+def environment(spec: EngineSpec, limits: Limits, offer: GameOffer) -> dict[str, str]:
+    """Return all environment variables of an engine: name -> value."""
+    clock = Clock.CPU if limits.counts_cpu else Clock.WALL
+    told = {"GOMOKU_MOVE_TIME_S": f"{limits.told_s:g}", "GOMOKU_CLOCK": clock.value, **offer.environment()}
+    return {"PATH": os.defpath, "LANG": "C.UTF-8", **told, **spec.env}
+
+
 class EngineProcess:
     """A running engine that speaks the course's protocol; use it as a context manager.
 
@@ -194,12 +201,9 @@ class EngineProcess:
             EngineFailure: INIT_FAILED, whatever went wrong; but UNDECIDED if the core was so busy that nobody can tell whether
                 the answer was late.
         """
-        clock = Clock.CPU if self.limits.counts_cpu else Clock.WALL
-        told = {"GOMOKU_MOVE_TIME_S": f"{self.limits.told_s:g}", "GOMOKU_CLOCK": clock.value}
-        offered = {**told, **self.offer.environment()}
-        environment = {"PATH": os.defpath, "LANG": "C.UTF-8", **offered, **self.spec.env}
+        told = environment(self.spec, self.limits, self.offer)
         try:
-            self._tree = ProcessTree(self.spec.argv, env=environment, cwd=self.spec.cwd, memory_mib=self.limits.memory_mib)
+            self._tree = ProcessTree(self.spec.argv, env=told, cwd=self.spec.cwd, memory_mib=self.limits.memory_mib)
         except OSError as error:
             raise EngineFailure(Termination.INIT_FAILED, f"could not be started: {error.strerror}") from error
         self._selector = selectors.PollSelector()  # each start has new pipes

@@ -89,7 +89,7 @@ class Adapter:
         if size < 5:
             raise Refusal(f"expected START with a size such as {SIZE}; got {text!r}")
         try:
-            check_size((self.spec,), size, SIZE)
+            check_size((self.spec,), size)
         except UsageError as error:
             raise Refusal(str(error)) from None
         if size != self._size:
@@ -138,7 +138,7 @@ class Adapter:
             return self._answer(SWAP)
         if not stones:
             return self._new_game(None)
-        if len(stones) == 1 and stones[new[0] if new else next(iter(old))] != self._side:
+        if len(stones) == 1 and self._side not in stones.values():
             return self._new_game(next(iter(stones)))
         raise Refusal(
             "expected a BOARD that adds one stone of the opponent to the game so far, or that begins a new game with at most "

@@ -23,7 +23,7 @@ from arena.rules import SWAP, Action, IllegalAction, Position, Termination, from
 
 COMMENTS = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN", "SUGGEST")
 REFUSALS = ("ERROR", "UNKNOWN")
-READS = 64  # at most so many reads of 4096 bytes, which is more than a pipe holds
+READS = 64  # at most this many reads of 4096 bytes; a pipe holds less
 END_WAIT_S = 0.2
 # Engines read 32-bit numbers; the largest one stands for no limit.
 LARGEST = 2**31 - 1

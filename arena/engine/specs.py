@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from arena.engine.engine_process import EngineSpec
+from arena.rules import SIZE
 from common.errors import UsageError
 
 PYTHON_PLAYER = Path(__file__).resolve().parents[2] / "Minimax" / "python_player.py"
@@ -71,15 +72,15 @@ def engine_at(path: str) -> EngineSpec:
     return EngineSpec(path=path)
 
 
-def check_size(agents: Iterable[EngineSpec], size: int, course_size: int) -> None:
+def check_size(agents: Iterable[EngineSpec], size: int) -> None:
     """Check that all agents can play on a board of this size.
 
     Raises:
         UsageError: an agent can only play on the course's board.
     """
     for agent in agents:
-        if size != course_size and not agent.any_size:
+        if size != SIZE and not agent.any_size:
             raise UsageError(
-                f"expected a board of {course_size}x{course_size}, the only size that {agent.path} can play in the "
+                f"expected a board of {SIZE}x{SIZE}, the only size that {agent.path} can play in the "
                 f"course's protocol; got {size}x{size}"
             )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from time import monotonic
@@ -150,17 +150,13 @@ class Withheld:
         waited_s = self._waited_s
         if self._cores is None or (has_run_delays() and not exact):  # None: the answer came before the first look
             return waited_s
-        passed_s, now = monotonic() - self._begun_s, core_times()
-        used = [Core(*(b - a for a, b in zip(self._cores[i], now[i], strict=True))) for i in self._cores if i in now]
+        passed_s, used = monotonic() - self._begun_s, used_since(self._cores, core_times())
         is_real = sum(core.all_s for core in used) > passed_s / 2  # the numbers of an emulated /proc stand still
         if has_run_delays():
             return waited_s + (sum(core.stolen_s for core in used) / len(used) if is_real else 0.0)
         if not is_real:
             return passed_s
-        # The program waits only while all cores are taken: no longer than other programs had all of them, and no longer than
-        # the least busy core was busy.
-        others_s = (sum(core.busy_s for core in used) - cpu_s) / len(used)
-        return max(0.0, others_s if len(used) == 1 else min(others_s, *(core.busy_s for core in used)))
+        return most_withheld_s(used, cpu_s)
 
     def close(self) -> None:
         """Close the files."""
@@ -220,3 +216,22 @@ def core_times() -> dict[int, Core]:
             busy = sum(ticks[column] for column in _BUSY)
             times[int(match[1])] = Core(busy * _TICK_S, ticks[_STEAL] * _TICK_S, (busy + sum(ticks[3:5])) * _TICK_S)
     return times
+
+
+def used_since(before: Mapping[int, Core], now: Mapping[int, Core]) -> list[Core]:
+    """Return the times between two calls of `core_times`, for each core that both know."""
+    return [Core(*(b - a for a, b in zip(before[i], now[i], strict=True))) for i in before if i in now]
+
+
+def most_withheld_s(used: Sequence[Core], own_s: float) -> float:
+    """Return an upper bound on the seconds that other programs withheld from a program; 0 if no core is known.
+
+    A program waits only while all cores are taken: no longer than other programs had all of them, and no longer than the least
+    busy core was busy.
+
+    Args:
+        used: what each core was used for meanwhile.
+        own_s: CPU seconds that the program itself used.
+    """
+    busy = [core.busy_s for core in used]
+    return max(0.0, min((sum(busy) - own_s) / len(busy), *busy)) if busy else 0.0

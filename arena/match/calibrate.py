@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
+from arena.engine.process import has_cpu_clock
 from arena.match.records import machine
 from arena.match.referee import play_game
 from arena.match.setup import GameTask
@@ -54,26 +55,43 @@ def _work(engine: EngineSpec, game: list[list[int]]) -> float:
     return used
 
 
-def measure(engine: EngineSpec) -> Speed:
-    """Time the recorded work; the fastest of three rounds counts.
-
-    Raises:
-        UsageError: this is not the engine that was recorded.
-    """
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
+def _fastest(engine: EngineSpec, game: list[list[int]]) -> float:
+    """Return the CPU seconds of the fastest of three rounds."""
     try:
-        return Speed(min(_work(engine, record["game"]) for _ in range(ROUNDS)), record["cpu_s"])
+        return min(_work(engine, game) for _ in range(ROUNDS))
     except EngineFailure as failure:
         raise UsageError(f"expected {engine.path} to play the recorded game; it {failure}") from failure
 
 
+def _require_cpu_clock() -> None:
+    if not has_cpu_clock():
+        raise UsageError("expected a system that shows the CPU time of other programs, such as Linux; this one does not")
+
+
+def measure(engine: EngineSpec) -> Speed:
+    """Time the recorded work.
+
+    Raises:
+        UsageError: this is not the engine that was recorded, or the system does not show the CPU time of other programs.
+    """
+    _require_cpu_clock()
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    return Speed(_fastest(engine, record["game"]), record["cpu_s"])
+
+
 def record(engine: EngineSpec) -> Speed:
-    """Make this machine the reference machine by recording a game of this engine against itself."""
+    """Make this machine the reference machine by recording a game of this engine against itself.
+
+    Raises:
+        UsageError: the game is too short, or the system does not show the CPU time of other programs.
+    """
+    _require_cpu_clock()
     game = play_game(GameTask(engine, engine, Limits(move_s=60), seed=SEED))
     moves = [list(move) for move in game.moves]
     if len(moves) < 2 * ANSWERS:
-        raise UsageError(f"expected a game of at least {2 * ANSWERS} plies to record; got {len(moves)}: choose another seed")
-    cpu_s = min(_work(engine, moves) for _ in range(ROUNDS))
+        ending = f"{game.termination.value} {game.detail}".strip()
+        raise UsageError(f"expected a game of at least {2 * ANSWERS} plies to record; after {len(moves)} it ended by {ending}")
+    cpu_s = _fastest(engine, moves)
     data = {"cpu_s": round(cpu_s, 3), "machine": machine(), "game": moves[: 2 * ANSWERS]}
     RECORD.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     return Speed(cpu_s, cpu_s)

@@ -214,11 +214,10 @@ def play_match(
     """
     recorded = records.games.values() if records else ()
     done = {game.index: game for game in recorded if game.index < setup.plays and game.is_decided}
+    progress = _Progress(setup, rule)
     for index in sorted(done):
         if on_game is not None:
             on_game(done[index])
-    progress = _Progress(setup, rule)
-    for index in sorted(done):
         progress.look_at(done[index])
     missing = [setup.task(index) for index in range(setup.plays) if index not in done]
     if missing and not progress.reason:

@@ -9,8 +9,6 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,31 +46,6 @@ def machine() -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class RecordsHeading:
-    """The first line of a file of records.
-
-    Attributes:
-        setup: the match.
-        digests: the sha256 of each program; None for a program that is not a single file.
-        machine: the machine on which the file was begun, with the speed factor from `arena.match.calibrate` if it was
-            measured.
-    """
-
-    setup: MatchSetup
-    digests: tuple[str | None, str | None]
-    machine: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "format": FORMAT,
-            "match": self.setup.to_json(),
-            "digests": list(self.digests),
-            "machine": dict(self.machine),
-        }
-
-
 def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
     """Read the heading as plain values, and the games by index. An incomplete last line, left by a kill, is ignored.
 
@@ -93,6 +66,8 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
             f"expected records of format {FORMAT} in {path}; they have format {written}, from another version of this program: "
             "begin the match again with a new file"
         )
+    if lacking := [key for key in ("match", "digests") if key not in heading]:
+        raise UsageError(f"expected records of a match in {path}; their heading lacks {' and '.join(lacking)}")
     games: dict[int, GameRecord] = {}
     for line in lines[1:]:
         try:
@@ -118,19 +93,19 @@ class Records:
     def __init__(self, path: Path, setup: MatchSetup, speed: float | None = None) -> None:
         self.path = path
         self.games: dict[int, GameRecord] = {}
-        digests = (digest(setup.agents[0].path), digest(setup.agents[1].path))
-        heading = RecordsHeading(setup, digests, {**machine(), "speed": speed})
+        digests = [digest(agent.path) for agent in setup.agents]
         if path.exists() and b"\n" in path.read_bytes():
             found, self.games = read_records(path)
             if setup.identity(found["match"]) != setup.identity(setup.to_json()):
                 raise UsageError(f"expected records of this match in {path}; they belong to another match: use a new file")
-            if found["digests"] != list(digests):
+            if found["digests"] != digests:
                 raise UsageError(
                     f"expected the programs that {path} was begun with; at least one has been rebuilt since: use a new file"
                 )
             self._cut_torn_line()
         else:
-            self._write(json.dumps(heading.to_json()), "w")
+            heading = {"format": FORMAT, "match": setup.to_json(), "digests": digests}
+            self._write(json.dumps({**heading, "machine": {**machine(), "speed": speed}}), "w")
 
     def append(self, game: GameRecord) -> None:
         """Append one game and make sure that it is on the disk."""

@@ -306,8 +306,7 @@ class Decided:
             self.points = self._points_over((self._sum / self.planned, self._sum / self.planned))
             return None
         begin = f"Ended after {self._games} of {self.planned} games: "
-        possible = self._sum / self.planned, (self._sum + left) / self.planned
-        if self.about == "match" and (points := self._points_over(possible)) is not None:
+        if self._match is not None and (points := self._points_over(self._match.possible())) is not None:
             self.points = points
             return f"{begin}the other {left} cannot change the {points:g} of {self.full_points:g} points."
         low, high = self.interval()

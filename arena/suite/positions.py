@@ -86,16 +86,16 @@ class Attempt:
         return not self.fault and self.answer in self.position.answers
 
 
-def load_suite(path: Path = POSITIONS) -> list[SuitePosition]:
+def load_suite() -> list[SuitePosition]:
     """Load all positions.
 
     Raises:
         UsageError: the file is missing.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(POSITIONS.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"expected the suite's positions at {path}: {error.strerror}") from error
+        raise UsageError(f"expected the suite's positions at {POSITIONS}: {error.strerror}") from error
     return [_position(entry) for entry in data]
 
 

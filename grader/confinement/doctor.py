@@ -96,11 +96,16 @@ class Patient:
     def ask(self, *probe: object, limits: ProcessLimits = LIMITS) -> Any:
         """Run the probe and return its result; raise NoAnswer if there is no result."""
         with self.started(*probe, limits=limits) as (process, _):
-            try:
-                answer, _ = process.communicate(timeout=LIMIT_S)
-                return json.loads(answer)
-            except (subprocess.TimeoutExpired, ValueError) as error:
-                raise NoAnswer from error
+            return _answer(process)
+
+
+def _answer(process: subprocess.Popen[bytes]) -> Any:
+    """Return the result that a probe prints before it ends; raise NoAnswer if there is no result."""
+    try:
+        answer, _ = process.communicate(timeout=LIMIT_S)
+        return json.loads(answer)
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        raise NoAnswer from error
 
 
 def _files(patient: Patient) -> tuple[bool, str]:
@@ -177,7 +182,7 @@ def _memory(patient: Patient) -> tuple[bool, str]:
     got = patient.ask("allocate", LIMITS.memory_mib + 256)
     return (
         got is False,
-        f"{LIMITS.memory_mib + 256} MiB were {'granted' if got else 'refused'} under a limit of {LIMITS.memory_mib}.",
+        f"{LIMITS.memory_mib + 256} MiB were {'granted' if got else 'refused'} under a limit of {LIMITS.memory_mib} MiB.",
     )
 
 
@@ -189,7 +194,7 @@ def _uncounted(patient: Patient) -> tuple[bool, str]:
 def _disk(patient: Patient) -> tuple[bool, str]:
     written = [patient.ask("fill", place) for place in (patient.scratch, "/tmp", "/dev/shm")]
     most = max(written)
-    return most <= TMP_BYTES, f"At most {most >> 20} MiB could be written in one place; the limit is {TMP_BYTES >> 20}."
+    return most <= TMP_BYTES, f"At most {most >> 20} MiB could be written in one place; the limit is {TMP_BYTES >> 20} MiB."
 
 
 def _files_made(patient: Patient) -> tuple[bool, str]:
@@ -212,7 +217,8 @@ def _namespace(patient: Patient) -> tuple[bool, str]:
 def _deaf(patient: Patient) -> tuple[bool, str]:
     with patient.started("deaf") as (process, mark):
         assert process.stdout
-        process.stdout.readline()
+        if process.stdout.readline() != b"true\n":
+            raise NoAnswer
         os.killpg(process.pid, signal.SIGTERM)
     left = _left(mark)
     return not left, f"A program that ignores signals {'survived' if left else 'did not survive'} being killed."
@@ -220,10 +226,7 @@ def _deaf(patient: Patient) -> tuple[bool, str]:
 
 def _daemon(patient: Patient) -> tuple[bool, str]:
     with patient.started("daemon", limits=replace(LIMITS, children=True)) as (process, mark):
-        try:
-            process.communicate(timeout=LIMIT_S)
-        except subprocess.TimeoutExpired:
-            pass
+        _answer(process)
     left = _left(mark)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
@@ -231,11 +234,13 @@ def _daemon(patient: Patient) -> tuple[bool, str]:
 
 
 def _cpu(patient: Patient) -> tuple[bool, str]:
+    limits = replace(LIMITS, cpu_s=1)
+    patient.ask("burn", 0.1, limits=limits)  # shows that the probe runs under this limit
     try:
-        burnt = patient.ask("burn", 3, limits=replace(LIMITS, cpu_s=1))
+        burnt = patient.ask("burn", 3, limits=limits)
     except NoAnswer:
         burnt = False
-    return not burnt, f"A program that wanted 3 s of CPU time {'got them' if burnt else 'was stopped'} under a limit of 1."
+    return not burnt, f"A program that wanted 3 s of CPU time {'got them' if burnt else 'was stopped'} under a limit of 1 s."
 
 
 PROPERTIES: dict[str, tuple[Callable[[Patient], tuple[bool, str]], str]] = {

@@ -20,7 +20,11 @@ DTYPES = {str(dtype): dtype for code in "?bhilqBHILQefd" for dtype in (np.dtype(
 
 
 def encode(value: Any) -> Any:
-    """Turn numpy arrays and scalars, tuples and dict keys into JSON values; raise ValueError for an array without numbers."""
+    """Turn numpy arrays and scalars, tuples and dict keys into JSON values.
+
+    Raises:
+        ValueError: an array does not hold numbers.
+    """
     if isinstance(value, np.ndarray):
         if str(value.dtype) not in DTYPES:
             raise ValueError(f"expected numbers, got an array of {value.dtype}")

@@ -11,6 +11,7 @@ A position is `{"width", "height", "n_in_row", "moves"}`, with the moves in orde
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import importlib
 import json
@@ -143,10 +144,8 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
         self.__dict__["_root"] = root
         roots.append((root, number(root._n_visits)))
 
-    try:
+    with contextlib.suppress(TypeError):
         mcts.__class__ = type(student_class.__name__, (student_class,), {"_root": property(get_root, set_root)})
-    except TypeError:
-        return roots
     return roots
 
 

@@ -14,12 +14,12 @@ from grader.screen import Screen
 
 def stubs_command(options: argparse.Namespace) -> int:
     """Generate the student stubs from the reference, or check that they are up to date."""
-    return stubs.main(["--check"] if options.check else [])
+    return stubs.main(check=options.check)
 
 
 def handout_command(options: argparse.Namespace) -> int:
     """Render the handout's table of points from assignment.toml, or check that it is up to date."""
-    return handout.main(["--check"] if options.check else [])
+    return handout.main(check=options.check)
 
 
 def notebook_command(options: argparse.Namespace) -> int:

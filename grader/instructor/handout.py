@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from itertools import groupby
-from pathlib import Path
 
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, load_assignment
@@ -27,6 +26,11 @@ def headings(text: str) -> dict[str, str]:
     return {number: title.strip() for number, title in HEADING.findall(text)}
 
 
+def table_cell(text: str) -> str:
+    """Return a text that may stand in a cell of a Markdown table."""
+    return text.replace("|", r"\|")
+
+
 def points_table(assignment: Assignment, titles: dict[str, str]) -> str:
     """Return the table: a row for each check and mark, a heading row with the sum for each chapter, and the total."""
     items = [*assignment.checks, *assignment.marks]
@@ -34,7 +38,7 @@ def points_table(assignment: Assignment, titles: dict[str, str]) -> str:
     for chapter, group in groupby(items, key=lambda item: item.handout.split(".")[0]):
         members = list(group)
         rows.append(f"| **{chapter}** | | **{titles.get(chapter, '')}** | **{sum(m.points for m in members):g}** |")
-        rows += [f"| {m.handout} | `{m.id}` | {m.title.replace('|', chr(92) + '|')} | {m.points:g} |" for m in members]
+        rows += [f"| {m.handout} | `{m.id}` | {table_cell(m.title)} | {m.points:g} |" for m in members]
     rows.append(f"| | | **Total** | **{sum(item.points for item in items):g}** |")
     return "\n".join(rows)
 
@@ -52,22 +56,22 @@ def render(text: str, assignment: Assignment) -> str:
     return f"{before}{BEGIN}\n\n{points_table(assignment, headings(text))}\n\n{END}{after}"
 
 
-def missing_sections(text: str, assignment: Assignment, root: Path = ROOT) -> list[str]:
+def missing_sections(text: str, assignment: Assignment) -> list[str]:
     """Return `section (who refers to it)` for each section that is referred to but is not a heading of the handout."""
     named = [(item.handout, item.id) for item in (*assignment.checks, *assignment.marks)]
-    for name in dict.fromkeys([*assignment.stubs, *framework_files(assignment, root)]):
-        if name.endswith((".py", ".cpp", ".h")) and (root / name).is_file():
-            for numbers in REFERENCE.findall((root / name).read_text(encoding="utf-8")):
+    for name in dict.fromkeys([*assignment.stubs, *framework_files(assignment)]):
+        if name.endswith((".py", ".cpp", ".h")) and (ROOT / name).is_file():
+            for numbers in REFERENCE.findall((ROOT / name).read_text(encoding="utf-8")):
                 named += [(number, name) for number in re.findall(NUMBER, numbers)]
     there = headings(text)
     return [f"{number} ({who})" for number, who in dict.fromkeys(named) if number not in there]
 
 
-def main(arguments: list[str]) -> int:
-    """Write the table, or with `--check` only say whether it differs.
+def main(*, check: bool) -> int:
+    """Write the table, or with `check` only say whether it differs.
 
     Returns:
-        1 if it differs under `--check`, or if the handout lacks a section that is referred to; else 0.
+        1 if it differs under `check`, or if the handout lacks a section that is referred to; else 0.
     """
     assignment = load_assignment()
     path = ROOT / assignment.handout
@@ -79,7 +83,7 @@ def main(arguments: list[str]) -> int:
         print(f"{assignment.handout} lacks sections that are referred to: {', '.join(missing)}", file=sys.stderr)
         return 1
     fresh = render(text, assignment)
-    if "--check" in arguments:
+    if check:
         if fresh != text:
             print(f"the points in {assignment.handout} are out of date; run python -m grader handout", file=sys.stderr)
         return int(fresh != text)

@@ -27,7 +27,7 @@ from grader.instructor.notebook import (
     to_notebook,
 )
 from grader.pipeline.kept_reports import REPORTS, copy_reports
-from grader.pipeline.results import MALFORMED
+from grader.pipeline.results import MALFORMED, REPORT
 
 SHEET = "grader_marking_sheet"  # key in the metadata of a sheet written here, which distinguishes it from a student's notebook
 MAX_NOTEBOOK_BYTES = 64 << 20
@@ -40,7 +40,7 @@ def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], s
     """
     folder = course / "autograded" / student.id / assignment.id
     folder.mkdir(parents=True, exist_ok=True)
-    report = entry.path.with_name("report.html")
+    report = entry.path.with_name(REPORT)
     (folder / REPORT_NAME).unlink(missing_ok=True)  # a student may have handed it in with the notebook
     if report.is_file():
         shutil.copyfile(report, folder / REPORT_NAME)

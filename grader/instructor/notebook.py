@@ -19,6 +19,7 @@ from typing import Any
 
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, load_assignment
+from grader.instructor.handout import table_cell
 
 COURSE = ROOT / "instructor" / "course"
 NOTEBOOK = "report"
@@ -167,7 +168,7 @@ def _points(points: float) -> str:
 
 
 def _rubric_table(item: RubricItem) -> str:
-    rows = [f"| {points:g} | {what.replace('|', chr(92) + '|')} |" for points, what in item.criteria]
+    rows = [f"| {points:g} | {table_cell(what)} |" for points, what in item.criteria]
     # The space is wide because formgrader leaves none between columns.
     return "\n".join(["| Points&emsp; | What earns them |", "|---|---|", *rows])
 

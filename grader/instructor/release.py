@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
+from arena.engine.cores import available_cores
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, load_assignment, matches
 from grader.instructor.bank import CASES, make_bank
@@ -281,7 +282,7 @@ def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = 
     for path in (out / assignment.id, out / f"{assignment.id}.zip"):
         _expect_nothing_at(path)
     seed = secrets.randbelow(2**31) if seed is None else seed
-    kit.files[BANK_PATH] = make_bank(seed, cases, jobs or len(os.sched_getaffinity(0)))
+    kit.files[BANK_PATH] = make_bank(seed, cases, jobs or available_cores())
     folder, archive = write_kit(kit.files, assignment.id, out)
     print(f"{len(kit.files)} files, {sum(map(len, kit.files.values())) / 1e6:.1f} MB, no leak: {folder} and {archive}")
     print(f"The expected values of its checks were drawn with seed {seed}; --seed {seed} makes this kit again.")

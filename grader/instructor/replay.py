@@ -18,6 +18,7 @@ from arena.match.referee import GameRecord
 from common.errors import UsageError
 from grader.assignment import Assignment, load_assignment
 from grader.confinement.sandbox import Sandbox, find_sandbox
+from grader.pipeline.engine_build import require_compiler
 from grader.pipeline.grading import absent_verdicts, environment, grade_submission, require_strong
 from grader.pipeline.listeners import Announce, Progress
 from grader.pipeline.order import Order, grader_digest
@@ -26,7 +27,7 @@ from grader.pipeline.results import RESULTS, SUBMISSION, Results, Verdict, read_
 from grader.pipeline.submission import Submission, read_submission
 
 OUT = Path("results", "replay")
-EVIDENCE_LETTERS = 300
+EVIDENCE_CHARACTERS = 300
 GAMES_DIFFER = (
     "note      an engine's time is CPU time, and not every engine uses GOMOKU_SEED, so single games differ from run to run; "
     "compare the intervals."
@@ -76,13 +77,13 @@ def same_outcome(recorded: Verdict, repeated: Verdict) -> bool:
     return (recorded.status, recorded.points) == (repeated.status, repeated.points)
 
 
-def _load_under(verdict: Verdict) -> Load:
-    """Return the load during the games of a verdict; empty for games recorded by an earlier version."""
+def recorded_games(verdict: Verdict) -> list[GameRecord]:
+    """Return the games with engines in a verdict's evidence; empty for games recorded by an earlier version."""
     games = verdict.evidence.get("match", verdict.evidence).get("games")
     try:
-        return Load.of([GameRecord.from_json(game) for game in games]) if isinstance(games, list) else Load()
+        return [GameRecord.from_json(game) for game in games] if isinstance(games, list) else []
     except (KeyError, TypeError, ValueError):
-        return Load()
+        return []
 
 
 def comparison(recorded: Verdict, repeated: Verdict) -> list[str]:
@@ -99,11 +100,11 @@ def comparison(recorded: Verdict, repeated: Verdict) -> list[str]:
         if verdict is repeated and verdict.evidence == recorded.evidence:
             text = "the same"
         if verdict.evidence:
-            lines.append(f"  evidence  {text[:EVIDENCE_LETTERS]}{'...' if len(text) > EVIDENCE_LETTERS else ''}")
+            lines.append(f"  evidence  {text[:EVIDENCE_CHARACTERS]}{'...' if len(text) > EVIDENCE_CHARACTERS else ''}")
     if "match" in recorded.evidence:
         lines.append(GAMES_DIFFER)
     for name, verdict in (("recorded", recorded), ("repeated", repeated)):
-        if load := _load_under(verdict).sentence:
+        if load := Load.of(recorded_games(verdict)).sentence:
             lines.append(f"note      {name} on a busy machine: {load} {BUSY}")
     return [lines[0], *(f"  {line}" for line in lines[1:])]
 
@@ -123,6 +124,7 @@ def main(
         raise UsageError(f"expected another --out: {folder} is the recorded run itself, which must not be altered")
     recorded = {verdict.id: verdict for verdict in results.program}
     assignment = load_assignment()
+    require_compiler(assignment)
     if results.assignment != assignment.id:
         raise UsageError(f"expected a run of the assignment {assignment.id!r}; {folder} belongs to {results.assignment!r}")
     assignment = replace(assignment, checks=tuple(check for check in assignment.checks if check.id in recorded))

@@ -100,11 +100,11 @@ def generate(reference: Path = REFERENCE) -> dict[str, str]:
     return stubs
 
 
-def main(arguments: list[str]) -> int:
-    """Write the stubs, or with `--check` only say which differ (exit code 1)."""
+def main(*, check: bool) -> int:
+    """Write the stubs, or with `check` only say which differ (exit code 1)."""
     stubs = generate()
     stale = [name for name, text in stubs.items() if not (ROOT / name).is_file() or (ROOT / name).read_text("utf-8") != text]
-    if "--check" in arguments:
+    if check:
         if stale:
             print(f"not generated from the reference: {', '.join(stale)}; run python -m grader stubs", file=sys.stderr)
         return 1 if stale else 0

@@ -104,7 +104,7 @@ def load_mutants(root: Path) -> list[Sample]:
     others may, except those in `luck`, which depend on chance. The message of the first check in `fails` must contain `says`.
 
     Raises:
-        UsageError: the old text is not in the file exactly once, or a key is missing.
+        UsageError: the old text is not in the file exactly once, the file cannot be read, or a key is missing.
     """
     found = []
     files = sorted((root / SAMPLES / "mutants").glob("*.toml"))
@@ -127,8 +127,10 @@ def load_mutants(root: Path) -> list[Sample]:
                     says=mutant["says"],
                 )
             )
-        except (KeyError, OSError) as error:
+        except KeyError as error:
             raise UsageError(f"mutant {mutant.get('name', '?')}: {error} is missing") from error
+        except OSError as error:
+            raise UsageError(f"mutant {name}: expected a file of the reference; got {path}: {error.strerror}") from error
     return found
 
 
@@ -192,24 +194,22 @@ def load_samples(kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: P
     return chosen
 
 
-def checks_for(
-    sample: Sample, assignment: Assignment, *, long: bool = False, root: Path = ROOT
-) -> tuple[list[Check], list[str]]:
+def checks_for(sample: Sample, assignment: Assignment, *, long: bool = False) -> tuple[list[Check], list[str]]:
     """Return the checks to run on a sample, and the ids of those that its files can decide but that take too long."""
-    groups = set(checks_decided_by(sample.files.keys() | set(sample.without) or {""}, assignment))
-    able = [check for check in assignment.checks if check.id.split(".")[0] in groups]
+    names = checks_decided_by(sample.files.keys() | set(sample.without) or {""}, assignment)
+    able = [check for check in assignment.checks if any(check.is_of(name) for name in names)]
     slow = {i for ids in assignment.long_checks.values() for i in ids}
     left_out = [check.id for check in able if not long and check.id in slow and check.id not in sample.expected]
     return [check for check in able if check.id not in left_out], left_out
 
 
-def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: bool = False, root: Path = ROOT) -> SampleRow:
+def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: bool = False) -> SampleRow:
     """Grade one sample into `out/KIND/NAME`, or reuse the results of an earlier run of exactly the same work."""
     assignment = load_assignment()
-    checks, not_run = checks_for(sample, assignment, long=long, root=root)
+    checks, not_run = checks_for(sample, assignment, long=long)
     assignment = replace(assignment, checks=tuple(checks))
     folder = out / "submissions" / sample.kind / sample.name
-    lay_out(sample, folder, root)
+    lay_out(sample, folder)
     profile = LONG_PROFILE if long else BRIEF_PROFILE
     done = out / sample.kind / sample.name
     order = Order(assignment, profile, out / sample.kind, sandbox, seed=seed)
@@ -253,10 +253,10 @@ def find_faults(sample: Sample, verdicts: Mapping[str, Verdict]) -> dict[str, st
     return faults
 
 
-def lay_out(sample: Sample, folder: Path, root: Path = ROOT) -> None:
+def lay_out(sample: Sample, folder: Path) -> None:
     """Write a sample's submission into a folder, replacing anything there."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(root / REFERENCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / REFERENCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     for path in sample.without:
         if not (folder / path).exists():
             raise UsageError(f"{sample.kind} {sample.name}: expected {path} in the reference, to leave it out; it is not there")

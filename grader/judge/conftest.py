@@ -25,7 +25,7 @@ from grader.judge.support.ruling import Ruling
 from grader.judge.support.which_oracle import find_oracle, is_kit
 from grader.pipeline.handed_out import Resemblance, find_resemblances
 from grader.pipeline.results import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Verdict
-from grader.pipeline.run import GRADER_VARIABLE, OVERRUN, Run
+from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, OVERRUN, Run
 
 RUN = pytest.StashKey[Run]()
 RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
@@ -36,6 +36,8 @@ collect_ignore = [] if is_kit() else ["checks/test_own_training.py"]
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "points(check_id): the check in assignment.toml that this test decides")
     _die_with_the_grader()
+    if FOLDER_VARIABLE not in os.environ:
+        raise pytest.UsageError("the checks are run by python -m grader grade or check")
     config.stash[RUN] = Run.from_environment()
 
 
@@ -69,14 +71,14 @@ def _check_id(item: pytest.Item) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Function, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
     failed_early = call.when == "setup" and call.excinfo is not None
     if call.when == "call" or failed_early:
         run = item.config.stash[RUN]
         check = run.assignment.check(_check_id(item))
-        ruling = item.funcargs.get("ruling", Ruling()) if hasattr(item, "funcargs") else Ruling()
-        run.record(_decide(check, ruling, call))
+        ruling = item.funcargs.get("ruling")
+        run.record(_decide(check, ruling if isinstance(ruling, Ruling) else Ruling(), call))
         run.progress("")
     return report
 
@@ -117,9 +119,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     resemblances = item.config.stash.get(RESEMBLANCES, None)
     if resemblances is None:
         resemblances = item.config.stash[RESEMBLANCES] = find_resemblances(run.submission, run.assignment)
-    found = [one for one in resemblances if _check_id(item).split(".")[0] in one.checks]
+    check = run.assignment.check(_check_id(item))
+    found = [one for one in resemblances if any(check.is_of(name) for name in one.checks)]
     if found:
-        raise CouldNotGrade(f"{'; '.join(one.sentence for one in found)}")
+        raise CouldNotGrade("; ".join(one.sentence for one in found))
 
 
 @pytest.fixture(scope="session")
@@ -157,5 +160,5 @@ def worker(run: Run) -> Iterator[Worker]:
 def worker_seeds(run: Run, request: pytest.FixtureRequest) -> None:
     """Derive the seed of the student's code from the check alone, so earlier checks do not change its draws."""
     if "worker" in request.fixturenames:
-        # The label stays: with another one recorded runs could not be replayed.
+        # Do not change this label: recorded runs could no longer be replayed.
         request.getfixturevalue("worker").seed_rng = run.random(f"{_check_id(request.node)}:dice")  # codespell:ignore dice

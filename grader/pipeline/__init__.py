@@ -1,1 +1,1 @@
-"""The way of a submission: from an archive to its results and its report."""
+"""The path of a submission, from archive to report."""

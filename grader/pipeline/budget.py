@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from arena.engine.process import Descendants
-from arena.engine.withheld import Core, core_times, has_run_delays, run_delays
+from arena.engine.withheld import Core, core_times, has_run_delays, most_withheld_s, run_delays, used_since
 
 LOOK_S = 1.0
 LONGEST_STEP_S = 10.0  # between two looks; if a step takes longer, the machine has been asleep
@@ -42,20 +42,12 @@ class Spending:
             return
         cpu_s, cores, delays = self.tree.cpu_s(), core_times(), dict(run_delays(self.tree.members()))
         passed_s, own_s = min(now - self._at_s, LONGEST_STEP_S), max(0.0, cpu_s - self._cpu_s)
-        withheld_s = self._others_s(cores, own_s)
+        withheld_s = most_withheld_s(used_since(self._cores, cores), own_s)
         if has_run_delays():
             waited_s = sum(delay - self._delays.get(thread, 0.0) for thread, delay in delays.items())
             withheld_s = min(withheld_s, passed_s * max(0.0, waited_s) / max(waited_s + own_s, 1e-9))
         self.used_s += max(LEAST_SHARE * passed_s, passed_s - withheld_s)
         self._at_s, self._cpu_s, self._cores, self._delays = now, cpu_s, cores, delays
-
-    def _others_s(self, cores: dict[int, Core], own_s: float) -> float:
-        """Return an upper bound on the seconds withheld.
-
-        It is the mean time per core that other programs used, or the busy time of the least busy core if that is smaller.
-        """
-        busy = [cores[i].busy_s - self._cores[i].busy_s for i in self._cores if i in cores]
-        return max(0.0, min((sum(busy) - own_s) / len(busy), *busy)) if busy else 0.0
 
 
 class Budget:

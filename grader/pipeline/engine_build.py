@@ -20,12 +20,11 @@ from common.processes import kill_group
 from grader.assignment import ROOT, Assignment
 from grader.confinement.sandbox import ProcessLimits, Sandbox
 from grader.errors import CouldNotGrade, StudentFault
+from grader.pipeline.includes import included_names, without_comments
 from grader.pipeline.submission import Submission
 
 SOURCE_SUFFIXES = (".cpp", ".cc")
 SUBMISSION_TOML = "submission.toml"
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', re.MULTILINE)
-COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\b", re.MULTILINE)
 MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)[ \t]+main[ \t]*\(", re.MULTILINE)
 # The assembler's report of an error in inline assembly: FILE:LINE: Error: WHAT.
@@ -84,8 +83,8 @@ class _SourceFiles:
         self._includers: dict[str, set[str]] = {}
         with_header, with_name, with_main = set(), set(), set()
         for path, content in submission.files.items():
-            text = COMMENT.sub(" ", content.decode("utf-8-sig", "replace"))
-            names = INCLUDE.findall(text)
+            text = without_comments(content)
+            names = included_names(text)
             if any(posixpath.basename(name) == assignment.engine_header for name in names):
                 with_header.add(path)
             if ENGINE_NAME.search(text):

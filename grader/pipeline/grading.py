@@ -7,7 +7,6 @@ without a verdict (because pytest itself died) is reported as one that could not
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
+from arena.engine.cores import available_cores
 from arena.match.records import machine
 from common.errors import UsageError
 from common.processes import kill_group
@@ -29,9 +29,9 @@ from grader.pipeline.engine_build import build_opponent, require_compiler
 from grader.pipeline.listeners import Listener
 from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
-from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, Results, Verdict
-from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, OVERRUN, PROGRESS, Run
-from grader.pipeline.run_folder import SCRATCH, held, prepare_folder
+from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, REPORT, Results, Verdict
+from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, LOG, OVERRUN, PROGRESS, SCRATCH, WORKSPACE, Run
+from grader.pipeline.run_folder import held, prepare_folder
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
 CHECKS = Path(__file__).resolve().parents[1] / "judge"
@@ -74,7 +74,7 @@ def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verd
     found = []
     for part, sentence in absent_parts(submission, assignment).items():
         for check in assignment.checks:
-            if any(f"{check.id}.".startswith(f"{name}.") for name in assignment.decides[part]):
+            if any(check.is_of(name) for name in assignment.decides[part]):
                 found.append(Verdict.of(check, COULD_NOT_GRADE, f"{sentence} A person has to look."))
     return found
 
@@ -106,8 +106,8 @@ def grade_submission(
         started = time.monotonic()
         code, log = _run_checks(run, listener, stopping or threading.Event())
         results = _add_up(run, submission, code, log, time.monotonic() - started)
-        write_report(results, folder / "report.html")
-        for name in ("workspace", SCRATCH):
+        write_report(results, folder / REPORT)
+        for name in (WORKSPACE, SCRATCH):
             shutil.rmtree(folder / name, ignore_errors=True)
         results.write(folder)  # last, because a run with results.json counts as finished
     return results
@@ -129,7 +129,7 @@ def _run_checks(run: Run, listener: Listener, stopping: threading.Event) -> tupl
     environment["TMPDIR"] = str(run.folder / SCRATCH)
     environment.pop("PYTEST_ADDOPTS", None)
     budget = Budget(60 * run.profile.budget_minutes, run.assignment.deadlines_s(run.profile))
-    log_path, said = run.folder / "checks.log", set[str]()
+    log_path, said = run.folder / LOG, set[str]()
     while True:
         with open(log_path, "ab") as log:
             process = subprocess.Popen(
@@ -239,14 +239,15 @@ def environment(assignment: Assignment) -> dict[str, str]:
         except metadata.PackageNotFoundError:
             return "absent"
 
+    here = machine()
     return {
-        "python": platform.python_version(),
+        "python": here["python"],
         "numpy": version("numpy"),
         "torch": version("torch"),
         "compiler": _compiler_version(assignment),
-        "system": platform.platform(),
-        "processor": machine()["processor"],
-        "cores": str(len(os.sched_getaffinity(0))),
+        "system": here["system"],
+        "processor": here["processor"],
+        "cores": str(available_cores()),  # of this run, which may be fewer than those of the machine
         "date": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
 

@@ -9,19 +9,17 @@ begin from the given example, and no degree of resemblance proves intent.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader.assignment import ROOT, Assignment, matches
+from grader.pipeline.includes import included_names, without_comments
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 from grader.pipeline.submission import Submission
 
 LEAST = 30  # fingerprints; a shorter source proves nothing
 CONTRIBUTES = 0.1  # a file is named if it holds this share of the source or of the submission's part, whichever is smaller
-COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?")
-INCLUDE = re.compile(r'^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:include|include_next|import|embed)[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -53,12 +51,12 @@ class Resemblance:
         return f"{has} {self.share:.0%} in common with {self.source}, which is not the student's own"
 
 
-def find_resemblances(submission: Submission, assignment: Assignment, root: Path = ROOT) -> list[Resemblance]:
+def find_resemblances(submission: Submission, assignment: Assignment) -> list[Resemblance]:
     """Return each source that the submission includes or nearly repeats, the largest share first."""
     found = _included(submission, assignment)
-    stubs = _stubs(assignment, root)
+    stubs = _stubs(assignment)
     files = {path: fingerprints(content, path).without(stubs) for path, content in submission.files.items() if is_source(path)}
-    for source, given in _given(assignment, root).items():
+    for source, given in _given(assignment, stubs).items():
         same_language = {path: f for path, f in files.items() if path.endswith(".py") == source.endswith(".py")}
         part = Fingerprints.union(same_language.values())
         if min(len(part), len(given)) < LEAST:
@@ -93,8 +91,7 @@ def _included(submission: Submission, assignment: Assignment) -> list[Resemblanc
     """
     found = []
     for path, content in submission.files.items():
-        text = COMMENT.sub(" ", content.decode("utf-8", "replace").replace("\\\r\n", "").replace("\\\n", ""))
-        for name in INCLUDE.findall(text) if not path.endswith(".py") else ():
+        for name in included_names(without_comments(content)) if not path.endswith(".py") else ():
             for folder in (posixpath.dirname(path), assignment.engine_folder, ""):
                 place = posixpath.normpath(posixpath.join(folder, name))
                 if place in submission.files:
@@ -105,12 +102,11 @@ def _included(submission: Submission, assignment: Assignment) -> list[Resemblanc
     return found
 
 
-def _given(assignment: Assignment, root: Path) -> Mapping[str, Fingerprints]:
+def _given(assignment: Assignment, stubs: Fingerprints) -> Mapping[str, Fingerprints]:
     """Return path -> fingerprints for every source that no student wrote, without the fingerprints of the stubs."""
-    stubs = _stubs(assignment, root)
     return {
-        path: fingerprints((root / path).read_bytes(), path).without(stubs)
-        for path in {*kit_sources(root, assignment), *answers_below(root, assignment)}
+        path: fingerprints((ROOT / path).read_bytes(), path).without(stubs)
+        for path in {*kit_sources(ROOT, assignment), *answers_below(ROOT, assignment)}
         if path not in assignment.stubs and posixpath.basename(path) != assignment.engine_header
     }
 
@@ -125,8 +121,8 @@ def stub_fingerprints(stubs: Mapping[str, bytes]) -> Fingerprints:
     return Fingerprints.union(fingerprints(content, path) for path, content in stubs.items())
 
 
-def _stubs(assignment: Assignment, root: Path) -> Fingerprints:
-    return stub_fingerprints({path: (root / path).read_bytes() for path in assignment.stubs if (root / path).is_file()})
+def _stubs(assignment: Assignment) -> Fingerprints:
+    return stub_fingerprints({path: (ROOT / path).read_bytes() for path in assignment.stubs if (ROOT / path).is_file()})
 
 
 def kit_sources(root: Path, assignment: Assignment) -> list[str]:

@@ -6,10 +6,11 @@ server would run or render, such as HTML, get the suffix `.txt`, so that they ar
 
 from __future__ import annotations
 
-import shutil
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from common.files import remove
 
 REPORTS = "reports"
 # Files of these kinds open in a viewer, or as text.
@@ -53,21 +54,13 @@ def _clean(name: str) -> str:
 def write_reports(files: Mapping[str, bytes], folder: Path) -> None:
     """Write reports into `folder/reports`, replacing what was there; if there are no reports, remove that folder."""
     fresh, place = folder / f".{REPORTS}", folder / REPORTS
-    _remove(fresh)
+    remove(fresh)
     for name, path in kept_names(files).items():
         (fresh / path).parent.mkdir(parents=True, exist_ok=True)
         (fresh / path).write_bytes(files[name])
-    _remove(place)
+    remove(place)
     if fresh.exists():
         fresh.rename(place)
-
-
-def _remove(place: Path) -> None:
-    """Remove a folder with everything in it, or a file or link in its place."""
-    if place.is_symlink() or place.is_file():
-        place.unlink()
-    else:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def read_reports(folder: Path) -> dict[str, bytes]:

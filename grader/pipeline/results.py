@@ -19,8 +19,9 @@ from grader.assignment import Check
 
 VERSION = 1
 """The version of the format of results.json."""
-RESULTS, SUBMISSION = "results.json", "submission.zip"
-VERDICTS, GAMES, RUN = "verdicts.jsonl", "games.jsonl", "run.json"
+RESULTS, REPORT = "results.json", "report.html"
+RUN, SUBMISSION, VERDICTS, GAMES = SEALED = ("run.json", "submission.zip", "verdicts.jsonl", "games.jsonl")
+"""SEALED: the files with which a verdict can be repeated; results.json holds their digests."""
 PASSED, PARTIAL, FAILED = "passed", "partial", "failed"
 COULD_NOT_GRADE, AWAITING_MARKS = "could_not_grade", "awaiting_marks"
 STATUSES = (PASSED, PARTIAL, FAILED, COULD_NOT_GRADE, AWAITING_MARKS)
@@ -65,8 +66,8 @@ class Verdict:
     def from_json(cls, data: dict[str, Any]) -> Verdict:
         """Read what `to_json` wrote; raise one of MALFORMED for anything else."""
         verdict = cls(**data)
-        for name, kind in (("id", str), ("message", str), ("handout", str), ("title", str), ("expected", str), ("seen", str)):
-            if not isinstance(getattr(verdict, name), kind):
+        for name in ("id", "message", "handout", "title", "expected", "seen"):
+            if not isinstance(getattr(verdict, name), str):
                 raise ValueError(f"{name} {getattr(verdict, name)!r}")
         if verdict.status not in STATUSES:
             raise ValueError(f"{verdict.id}: status {verdict.status!r}")
@@ -217,7 +218,7 @@ def read_results(path: Path) -> Results:
     except MALFORMED as error:
         raise UsageError(f"{path} lacks or misspells a value ({error!r}); grade this submission again") from error
     found = digests(path.parent)
-    if altered := [name for name in (RUN, SUBMISSION, VERDICTS, GAMES) if found.get(name) != results.records.get(name)]:
+    if altered := [name for name in SEALED if found.get(name) != results.records.get(name)]:
         raise UsageError(
             f"{path.parent}: {', '.join(altered)} was altered or removed after the grading, so the result does not count; "
             "grade again"
@@ -227,7 +228,7 @@ def read_results(path: Path) -> Results:
 
 def digests(folder: Path) -> dict[str, str]:
     """Return name -> sha256 for each record in a run's folder."""
-    names = (name for name in (RUN, SUBMISSION, VERDICTS, GAMES) if (folder / name).is_file())
+    names = (name for name in SEALED if (folder / name).is_file())
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
 
 

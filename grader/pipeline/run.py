@@ -6,7 +6,10 @@ The run's folder holds
 - `reports/`: the files for a person to read;
 - `workspace/`: the tree in which the student's code runs;
 - `verdicts.jsonl`: one line per check, appended as soon as it is decided, so that a killed run can continue;
-- `report.html` and `results.json`, written at the end; the latter holds the digests of the other files;
+- `games.jsonl`: the games of the match, each recorded as soon as it ends;
+- `checks.log`: what pytest wrote;
+- `report.html` and `results.json`, written at the end; the latter holds the digests of `run.json`, `submission.zip`,
+  `verdicts.jsonl` and `games.jsonl`;
 - `earlier/`: the runs before this one (grader/pipeline/run_folder.py).
 """
 
@@ -27,7 +30,8 @@ from grader.pipeline.submission import Submission, read_submission
 
 FOLDER_VARIABLE = "GRADER_RUN"
 GRADER_VARIABLE = "GRADER_PROCESS"  # the process that started the checks, with which they die
-CURRENT = "scratch/current.txt"
+WORKSPACE, SCRATCH, LOG = "workspace", "scratch", "checks.log"
+CURRENT = f"{SCRATCH}/current.txt"
 PROGRESS = "progress.txt"
 OVERRUN = "overrun"  # key in the evidence of a check that took too long; such a check is not tried again
 
@@ -92,7 +96,7 @@ class Run:
         self.folder, self.assignment, self.sandbox = folder, assignment, sandbox
         self.identity, self.seed = record.identity, record.seed
         self.requested = frozenset(record.identity.checks) - frozenset(record.taken_over)
-        self.workspace = folder / "workspace"
+        self.workspace = folder / WORKSPACE
         self.profile: Profile = assignment.profile(record.identity.profile)
 
     @classmethod
@@ -111,12 +115,12 @@ class Run:
     @property
     def worker_limits(self) -> ProcessLimits:
         limits = self.assignment.limits
-        return ProcessLimits(limits["worker_memory_mib"], 3600, limits["processes"], limits["file_size_mib"])
+        return ProcessLimits(limits.worker_memory_mib, 3600, limits.processes, limits.file_size_mib)
 
     @property
     def engine_limits(self) -> ProcessLimits:
         limits = self.assignment.limits
-        return ProcessLimits(limits["engine_memory_mib"], 3600, limits["processes"], limits["file_size_mib"])
+        return ProcessLimits(limits.engine_memory_mib, 3600, limits.processes, limits.file_size_mib)
 
     def random(self, check_id: str) -> random.Random:
         """Return a random generator for one check, seeded with the run's recorded seed and the check's id."""

@@ -10,7 +10,6 @@ import fcntl
 import json
 import os
 import secrets
-import shutil
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,21 +17,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from common.errors import UsageError
+from common.files import remove
 from grader.pipeline.archive import write_archive
 from grader.pipeline.kept_reports import REPORTS, are_kept, write_reports
 from grader.pipeline.listeners import Announce
 from grader.pipeline.order import Identity, Order
-from grader.pipeline.results import GAMES, RESULTS, RUN, SUBMISSION, VERDICTS, Results, Verdict, read_results
-from grader.pipeline.run import PROGRESS, RunRecord, decided_so_far
+from grader.pipeline.results import GAMES, REPORT, RESULTS, RUN, SUBMISSION, VERDICTS, Results, Verdict, read_results
+from grader.pipeline.run import LOG, PROGRESS, SCRATCH, WORKSPACE, RunRecord, decided_so_far
 from grader.pipeline.submission import Submission
 from grader.pipeline.workspace import build_workspace
 
 REFUSAL_FILE, LOCK = "refused.txt", ".lock"
 EARLIER, MOVING = "earlier", ".moving"
 # The files of a run, results first: while they are moved one by one, those left must never look like a finished run.
-RECORDS = (RESULTS, RUN, VERDICTS, GAMES, "report.html", "checks.log", SUBMISSION, REPORTS)
-PASSING = (PROGRESS, "workspace", "scratch")
-SCRATCH = "scratch"
+RECORDS = (RESULTS, RUN, VERDICTS, GAMES, REPORT, LOG, SUBMISSION, REPORTS)
+PASSING = (PROGRESS, WORKSPACE, SCRATCH)
 # Key of a run's identity -> the word for it in messages.
 WORDS = {
     "submission": "name",
@@ -119,15 +118,17 @@ def prepare_folder(
     else:
         if keeps_earlier and (place := keep_earlier(folder)):
             say(f"{submission.name}: the earlier run is kept in {place}.")
-        _clear(folder, RECORDS)
+        for name in RECORDS:
+            remove(folder / name)
         lines = [json.dumps(verdict.to_json()) + "\n" for verdict in decided]
         (folder / VERDICTS).write_text("".join(lines), encoding="utf-8")
         fresh.write(folder)
     write_archive(submission.files, folder / SUBMISSION)
     write_reports(submission.report_files, folder)
-    _clear(folder, PASSING)
+    for name in PASSING:
+        remove(folder / name)
     (folder / SCRATCH).mkdir()
-    build_workspace(order.assignment, submission, folder / "workspace")
+    build_workspace(order.assignment, submission, folder / WORKSPACE)
 
 
 def keep_earlier(folder: Path) -> Path | None:
@@ -169,15 +170,6 @@ def update_reports(folder: Path, submission: Submission) -> bool:
         (folder / REPORTS).rename(place / REPORTS)
     write_reports(submission.report_files, folder)
     return True
-
-
-def _clear(folder: Path, names: Sequence[str]) -> None:
-    for name in names:
-        path = folder / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
 
 
 def _drop_cut_line(path: Path) -> None:

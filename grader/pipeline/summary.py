@@ -18,7 +18,7 @@ class SummaryRow:
     Attributes:
         points: the points as text; empty if the submission was refused.
         reasons: sentences and phrases that explain the outcome.
-        wrong_call: whether the command lacked an option that its request needs.
+        wrong_call: whether the command asks for something that needs another option (a new seed needs --again).
     """
 
     name: str

@@ -28,7 +28,7 @@ def framework_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
     return found
 
 
-def build_workspace(assignment: Assignment, submission: Submission, destination: Path, *, root: Path = ROOT) -> Path:
+def build_workspace(assignment: Assignment, submission: Submission, destination: Path) -> Path:
     """Lay out the framework and the submission's files in `destination`.
 
     An earlier workspace in that folder loses the files that were laid out before, but keeps files made in it since then
@@ -43,7 +43,7 @@ def build_workspace(assignment: Assignment, submission: Submission, destination:
     destination = destination.resolve()
     if destination.exists() and not destination.is_dir():
         raise UsageError(f"expected a new or empty folder for the workspace; {destination} is a file")
-    files = {relative: (root / relative).read_bytes() for relative in framework_files(assignment, root)}
+    files = {relative: (ROOT / relative).read_bytes() for relative in framework_files(assignment)}
     files |= submission.files
     if any(relative.startswith("AlphaZero/") for relative in files):
         files.setdefault("AlphaZero/__init__.py", b"")

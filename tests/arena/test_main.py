@@ -9,6 +9,7 @@ from match_tools import played, record_of
 from misbehaving import misbehaving
 
 from arena import __main__ as arena
+from arena.engine.engine_process import EngineSpec
 from arena.match import calibrate
 from arena.match.records import Records
 from arena.match.referee import REPEATS
@@ -58,3 +59,20 @@ def test_the_machines_speed_is_timed_by_the_recorded_engine_alone(ours, capsys):
         calibrate.measure(ours[0])
     assert arena.main(["calibrate", "--baseline", "nowhere"]) == 2
     assert "nothing is there" in capsys.readouterr().err
+
+
+def test_a_game_that_cannot_be_recorded_as_a_measure_is_named_with_its_ending(monkeypatch, tmp_path):
+    monkeypatch.setattr(calibrate, "RECORD", tmp_path / "speed.json")
+    with pytest.raises(UsageError, match="of at least 16 plies to record; after 0 it ended by init_failed"):
+        calibrate.record(EngineSpec("nowhere"))
+    monkeypatch.setattr(calibrate, "play_game", lambda task: replace(record_of(0), moves=((7, 7),) * 16))
+    with pytest.raises(UsageError, match="to play the recorded game; it could not be started"):
+        calibrate.record(EngineSpec("nowhere"))
+    assert not calibrate.RECORD.exists()
+
+
+@pytest.mark.parametrize("how", [calibrate.measure, calibrate.record])
+def test_speed_is_not_measured_without_a_clock_of_cpu_time(ours, monkeypatch, how):
+    monkeypatch.setattr(calibrate, "has_cpu_clock", lambda: False)
+    with pytest.raises(UsageError, match="expected a system that shows the CPU time of other programs"):
+        how(ours[1])

@@ -67,8 +67,21 @@ def test_programs_that_were_rebuilt_do_not_continue_a_match(engines, tmp_path):
         Records(tmp_path / "games.jsonl", setup)
 
 
+HEADING = '{"format": 3, "match": {}, "digests": []}\n'
+
+
 @pytest.mark.parametrize(
-    "text", ["", "no heading\n", "{}\n", '{"format": 2}\n', "[]\n", '{"format": null}\n', '{"format": 3}\n{"index": 3}\n']
+    "text",
+    [
+        "",
+        "no heading\n",
+        "{}\n",
+        '{"format": 2}\n',
+        "[]\n",
+        '{"format": null}\n',
+        '{"format": 3}\n',
+        HEADING + '{"index": 3}\n',
+    ],
 )
 def test_a_file_without_records_gets_one_sentence(tmp_path, text):
     (tmp_path / "file").write_text(text)

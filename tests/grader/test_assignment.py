@@ -107,7 +107,9 @@ MISTAKES = {
     "a share that takes nothing": ("entropy = 0.75", "entropy = 1", "below 1 in score.shares; train_step.loss"),
     "half a game": ("games = 8", "games = 7.5", "games; got 7.5"),
     "a title that is a number": ('title = "Gomoku AI: Minimax and AlphaZero"', "title = 3", "text for assignment.title; got 3"),
-    "a limit misspelt": ("processes = 128", "proceses = 128", "in limits; processes is missing"),
+    "a limit misspelt": ("processes = 128", "proceses = 128", "in limits: processes is missing"),
+    "a long check that is none": ('"training.own_search"]', '"training.own"]', "in long_checks.training; got training.own"),
+    "an unknown kind of long check": ('match = ["min', 'games = ["min', "expected match or training in long_checks; got games"),
     "one pattern in place of a list": (
         'reports = ["*.pdf", "*.md", "*.docx", "report/**"]',
         'reports = "*.pdf"',

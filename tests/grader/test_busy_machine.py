@@ -71,12 +71,15 @@ def test_games_that_could_not_be_decided_leave_the_points_of_a_match_open(win_ra
 def test_a_match_that_ended_early_on_a_busy_machine_is_open_as_well(win_rate):
     with pytest.raises(CouldNotGrade, match=r"^5 of 8 games could not be decided"):
         win_rate(*(game(i, 0) for i in range(3)), *(game(i, None, Termination.UNDECIDED) for i in range(3, 6)))
+    with pytest.raises(CouldNotGrade, match=r"^8 of 8 games .* No game was decided\. Endings: 3 undecided\.$"):
+        win_rate(*(game(i, None, Termination.UNDECIDED) for i in range(3)))
 
 
 def test_games_that_could_not_be_decided_and_cannot_change_the_points_change_nothing(win_rate, assignment, monkeypatch):
     monkeypatch.setattr(type(assignment), "win_rate_points", lambda *_: 30.0)
     ruling = win_rate(*(game(i, 0) for i in range(7)), game(7, None, Termination.UNDECIDED))
     assert ruling.share == 1.0 and "drew 0 of 7 games" in ruling.message and "1 undecided" in ruling.message
+    assert "from 21 to 30 of 30 points are plausible" in ruling.message
 
 
 def test_a_match_on_a_busy_machine_says_so_and_gives_the_points_that_it_would_give(win_rate):

@@ -66,6 +66,15 @@ def test_other_machines_offer_the_strongest_level_that_they_can(kind, level):
     assert failing(lines) == FAILS[level]
 
 
+@pytest.mark.parametrize("name", doctor.PROPERTIES)
+def test_a_property_holds_only_if_the_probe_ran(name, tmp_path, monkeypatch):
+    ends_at_once = tmp_path / "probes.py"
+    ends_at_once.write_text("")
+    monkeypatch.setattr(doctor, "PROBES_FILE", ends_at_once)
+    (finding,) = doctor.examine(find_sandbox(), [name])
+    assert not finding.holds and finding.seen == "The program that tried this gave no result."
+
+
 def test_a_level_that_does_not_work_is_told_with_the_reason():
     code = "from grader.confinement.sandbox import try_level; print(try_level('namespaces'))"
     command = [sys.executable, MACHINE, "--without-namespaces", "--", sys.executable, "-c", code]

@@ -57,8 +57,10 @@ def test_every_collected_source_below_the_engine_folder_is_the_engine(sources):
         b'#include "../AIController.h"\r\n',
         b'\xef\xbb\xbf#include "AIController.h"',
         b'// \xd2\xfd\xc7\xe6\n#include "AIController.h"',
+        b'#inc\\\nlude "AIController.h"',
+        b'%:include "AIController.h"',
     ],
-    ids=["plain", "spaced", "from a subfolder", "after a byte order mark", "below a GBK comment"],
+    ids=["plain", "spaced", "from a subfolder", "after a byte order mark", "below a GBK comment", "on two lines", "digraph"],
 )
 def test_an_engine_is_known_by_its_include_however_that_is_written(sources, include):
     assert sources({"Minimax/engine.cpp": include}) == ["Minimax/engine.cpp"]

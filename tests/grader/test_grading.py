@@ -44,6 +44,12 @@ def test_the_reference_gets_every_point_that_smoke_can_decide(submission, graded
     assert running(tmp_path) == []
 
 
+def test_checks_that_pytest_is_to_run_by_hand_give_one_sentence():
+    command = [sys.executable, "-m", "pytest", "grader/judge", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 4 and done.stderr == "ERROR: the checks are run by python -m grader grade or check\n\n"
+
+
 def test_unfilled_stubs_get_nothing_and_one_sentence_each_and_no_engine_is_no_zero(submission, graded):
     stubs = {f"AlphaZero/{p.name}": p.read_text() for p in (ROOT / "AlphaZero").glob("*.py")}
     checks, results = graded(submission("stubs", {**NO_ENGINE, **stubs}))

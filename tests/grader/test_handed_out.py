@@ -86,7 +86,8 @@ def test_what_is_too_short_or_nothing_has_no_fingerprint():
     ],
 )
 def test_an_included_opponent_is_named_however_it_is_written(assignment, line):
-    assert found(assignment, {"Minimax/mine.cpp": f"{HEADER}{line}\n"}) == [("Minimax/baseline.cpp", True)]
+    for text in (f"{HEADER}{line}\n", f"\ufeff{line}\n{HEADER}"):  # the second begins with a byte order mark
+        assert found(assignment, {"Minimax/mine.cpp": text}) == [("Minimax/baseline.cpp", True)]
 
 
 def test_another_handed_out_source_is_named_too_and_the_header_is_not(assignment):

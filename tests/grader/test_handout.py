@@ -52,7 +52,7 @@ def test_a_changed_point_is_noticed_in_one_sentence(monkeypatch, capsys):
     first, *others = assignment.checks
     changed = replace(assignment, checks=(replace(first, points=first.points + 1), *others))
     monkeypatch.setattr(handout, "load_assignment", lambda: changed)
-    assert handout.main(["--check"]) == 1
+    assert handout.main(check=True) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and "python -m grader handout" in said
 
@@ -118,7 +118,7 @@ def test_the_profiles_are_as_described():
     assert f"with {quick.match.move_s:g} second, and still loses only beyond {quick.match.limit_s:g}" in text
     assert f"at most {full.training.max_games} games (`quick`: {quick.training.max_games})" in text
     assert f"every {full.training.check_every} games (`quick`: {quick.training.check_every})" in text
-    assert f"{assignment.limits['engine_memory_mib']} MiB of memory" in text
+    assert f"{assignment.limits.engine_memory_mib} MiB of memory" in text
 
 
 def test_the_game_of_the_protocol_is_legal_and_bob_wins():

@@ -1,11 +1,13 @@
 """`python -m grader replay` on a real run: repeats verdicts beside the recorded ones, and notices what was altered."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from course_tools import resealed
@@ -46,9 +48,9 @@ def run(recorded, tmp_path):
     return Path(shutil.copytree(recorded, tmp_path / "out" / "alice"))
 
 
-def call(*arguments):
+def call(*arguments, **environment):
     command = [sys.executable, "-m", "grader", "replay", *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=os.environ | environment)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 
@@ -142,6 +144,11 @@ def test_a_wrong_call_gets_one_sentence(run, arguments, sentence):
     assert contents(run) == before
 
 
+def test_a_machine_without_a_compiler_gets_one_sentence(run, tmp_path):
+    code, said, error = call(run, "--out", tmp_path / "again", PATH=str(tmp_path))
+    assert code == 2 and "expected the C++ compiler g++ on PATH" in error and error.count("\n") == 1 and said == ""
+
+
 def test_a_match_is_compared_by_counts_and_interval():
     told = "Won 5, lost 3, drew 0 of 8 games (8 distinct; score rate 0.62, 95 % interval 0.31 to 0.86)."
     match = Verdict("minimax.win_rate", "partial", 23.0, 30.0, told, "4.4", seen=told, evidence={"match": {"plays": 8}})
@@ -173,6 +180,17 @@ def test_a_difference_in_games_of_a_busy_machine_is_told_with_its_likely_cause(b
     told = [line for line in lines if "busy machine" in line]
     assert len(told) == 1 and f"{busy} on a busy machine: Other programs withheld 50 % of the time in 1 of 1 games." in told[0]
     assert "repeat it on an idle machine" in told[0]
+
+
+def test_the_moves_of_self_play_are_no_games_with_engines(load_module, monkeypatch, tmp_path):
+    """bench/load.py reads the games of all verdicts; those of an earlier version lie beside the moves of self-play."""
+    load = load_module(ROOT / "bench" / "load.py")
+    evidence = {"games": [{"seed": 1, "moves": [4, 0]}]}
+    verdict = Verdict("mcts_alphazero.temperature", "passed", 2.0, 2.0, "As expected.", "5.4", evidence=evidence)
+    monkeypatch.setattr(load, "grade", lambda *_: SimpleNamespace(program=(verdict,)))
+    (sample,) = load.load_samples(("variants",), "reference")
+    judged, under = load.judge_submission(sample, "trust", tmp_path, find_sandbox(), 1)
+    assert judged[verdict.id].outcome == ("passed", 2.0) and under.games == 0
 
 
 @pytest.mark.parametrize("games", [[{"index": 3}], 150, ["x"], None])

@@ -204,11 +204,11 @@ def test_stale_stubs_are_named_by_the_check_and_written_anew_without_it(monkeypa
     (tmp_path / "AlphaZero/mcts_pure.py").write_text("changed")
     (tmp_path / "AlphaZero/mcts_alphaZero.py").unlink()
     monkeypatch.setattr(stubs, "ROOT", tmp_path)
-    assert stubs.main(["--check"]) == 1
+    assert stubs.main(check=True) == 1
     sentence = capsys.readouterr().err
     assert "AlphaZero/mcts_pure.py, AlphaZero/mcts_alphaZero.py" in sentence and "python -m grader stubs" in sentence
-    assert stubs.main([]) == 0 and "2 of 4 stubs" in capsys.readouterr().out
-    assert stubs.main(["--check"]) == 0
+    assert stubs.main(check=False) == 0 and "2 of 4 stubs" in capsys.readouterr().out
+    assert stubs.main(check=True) == 0
 
 
 def test_a_missing_reference_is_one_sentence(tmp_path):

@@ -37,9 +37,19 @@ def test_evaluate_sums_up_and_writes_all_games(engines, tmp_path):
         (["--agents-path", "Minimax/sample.cpp", "Minimax/sample.cpp"], "build it with g++"),
         (["--agents-path", "README.md", "README.md"], "cannot be executed"),
         (["--agents-path", "{sample}", "{sample}", "--num-plays", "0"], "at least 1"),
-        (["--agents-path", "{sample}", "{sample}", "--time-limit", "-1"], "seconds above 0"),
+        (["--agents-path", "{sample}", "{sample}", "--time-limit", "-1"], "--time-limit in seconds, above 0"),
+        (["--agents-path", "{sample}", "{sample}", "--time-limit", "5000"], "in seconds, above 0 and below 3600; got 5000"),
+        (["--agents-path", "{sample}", "{sample}", "--board-size", "27"], "expected --board-size from 5 to 26; got 27"),
         (["--agents-path", "{sample}", "{sample}", "--records", "README.md"], "expected no file at README.md"),
         (["--agents-path", "{sample}", "{sample}", "--json", "no/folder/x.json"], "expected a folder"),
+        (["--agents-path", "{sample}", "{sample}", "--json", "docs"], "expected the name of a file; docs is a folder"),
+        (["--agents-path", "{sample}", "{sample}", "--records", "docs"], "expected the name of a file; docs is a folder"),
+        (["--agents-path", "{sample}", "{sample}", "--sgf", "README.md/games"], "README.md is a file"),
+        (["--resume", "nowhere", "--json", "docs"], "expected the name of a file; docs is a folder"),
+        *(
+            (["--agents-path", "{sample}", "{sample}", "--stop", "decided", "--points", f"shifted_score:{points}"], "above 0")
+            for points in ("nan", "inf", "-3", "0")
+        ),
     ],
 )
 def test_a_wrong_call_gets_one_sentence(engines, arguments, sentence):

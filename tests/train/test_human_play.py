@@ -1,5 +1,6 @@
 """human_play.py in the terminal: whole games with piped moves against each AI, invalid lines, wrong calls."""
 
+import os
 import random
 import subprocess
 import sys
@@ -97,6 +98,16 @@ def holding(text):
     return lambda path: path.write_bytes(text)
 
 
+def larger_than(size):
+    """Make a file of zeros, which takes no space on the disk."""
+
+    def make(path):
+        path.touch()
+        os.truncate(path, size + 1)
+
+    return make
+
+
 @pytest.mark.parametrize(
     ("make", "arguments", "words"),
     [
@@ -105,11 +116,12 @@ def holding(text):
         (holding(b"."), [], "it holds something else"),
         (lambda path: torch.save([1, 2], path), [], "it holds something else"),
         (lambda path: path.mkdir(), [], "no file is there"),
+        (larger_than(256 << 20), [], "expected weights of at most 256 MiB in"),
         (lambda path: save_weights(path, 4, 4, 1), ["--board", "3x3x3"], "expected weights of a 3x3 board"),
         (lambda path: save_weights(path, 4, 3, 1), [], "expected --board"),
         (lambda path: save_weights(path, 3, 3, 1, strange=[1.0]), [], "expected weights of this network"),
     ],
-    ids=["missing", "text", "a full stop", "a list", "a folder", "another board", "not square", "another network"],
+    ids=["missing", "text", "a full stop", "a list", "a folder", "too large", "another board", "not square", "another network"],
 )
 def test_wrong_weights_are_refused_in_a_sentence(refusal, tmp_path, make, arguments, words):
     path = tmp_path / "own.model"

@@ -1,5 +1,6 @@
 """The grader on a few samples of each kind; `make trust` runs them all."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -55,6 +56,14 @@ def test_a_sample_is_given_the_checks_that_its_files_can_fell_and_the_long_ones_
     assert "training.own_search" in {check.id for check in checks} and left_out == []
 
 
+def test_a_file_may_decide_single_checks_of_a_part():
+    assignment = load_assignment()
+    search = sample("mutants", "wrong-view")
+    decides = dict.fromkeys(search.files, ("mcts_alphazero.tree",))
+    checks, _ = trust.checks_for(search, dataclasses.replace(assignment, decides=decides))
+    assert [check.id for check in checks] == ["mcts_alphazero.tree"]
+
+
 def test_what_is_decided_is_not_decided_again(tmp_path, monkeypatch, engines):
     mutant = sample("mutants", "pure-root-keeps-its-parent")
     first = trust.run_sample(mutant, tmp_path, find_sandbox(), seed=1)
@@ -94,6 +103,15 @@ def test_a_mutant_whose_text_is_not_there_once_is_fatal(tmp_path):
     path = tmp_path / "instructor/reference/AlphaZero/mcts_pure.py"
     path.write_text(path.read_text().replace("leaf_value = -leaf_value", "leaf_value = 0 - leaf_value"))
     with pytest.raises(UsageError, match=r"mutant pure-sign-not-turned: expected its old text exactly once .* there 0 times"):
+        trust.load_samples(("mutants",), root=tmp_path)
+
+
+def test_a_mutant_of_a_file_that_is_not_there_names_the_file(tmp_path):
+    (tmp_path / "instructor/submissions/mutants").mkdir(parents=True)
+    keys = ("name", "misconception", "file", "old", "new", "says")
+    mutant = "".join(f'{key} = "gone.py"\n' for key in keys)
+    (tmp_path / "instructor/submissions/mutants/one.toml").write_text(f"[[mutant]]\n{mutant}fails = []\n")
+    with pytest.raises(UsageError, match=r"^mutant gone\.py: expected a file of the reference; got gone\.py: No such file"):
         trust.load_samples(("mutants",), root=tmp_path)
 
 

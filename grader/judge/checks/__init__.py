@@ -1,4 +1,5 @@
 """The checks of the assignment: pytest tests with points. To add one, write it here and give its points in assignment.toml.
 
-`test_training.py` itself needs a correct search and network, so it is in `grader/judge/trusted/`.
+The training checks need a correct search and network, so they are in `grader/judge/trusted/test_training.py`; a kit runs
+`test_own_training.py` instead.
 """

@@ -22,8 +22,8 @@ from grader.judge.support.searches import (
     SearchCase,
     call,
     chooses_at_random,
-    expect_priors,
     expect_reuse,
+    expect_sound_tree,
     expect_tactics,
     player_under,
     searches_of,
@@ -31,10 +31,6 @@ from grader.judge.support.searches import (
 )
 from grader.judge.support.trees import (
     Tree,
-    expect_finished_games_to_end,
-    expect_legal_children,
-    expect_values_add_up,
-    expect_visits_add_up,
 )
 
 KIND = "mcts_alphaZero"
@@ -65,11 +61,8 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         reply = call(worker, "search", position=position, n_playout=n_playout, **player_under(seed))
         tree = Tree.from_reply(reply["tree"])
         finished += reply["finished"]
-        expect_visits_add_up(tree, n_playout)
-        expect_legal_children(tree, position)
-        expect_priors(tree, position, seed)
-        remark = expect_values_add_up(tree, position, SearchCase(position, seed, n_playout).value)
-        expect_finished_games_to_end(tree, position)
+        case = SearchCase(position, seed, n_playout)
+        remark = expect_sound_tree(tree, case, case.value)
     ruling.seen = f"Four trees, all nodes. {remark}"
     if finished:
         ruling.seen += (

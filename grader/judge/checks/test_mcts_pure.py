@@ -21,20 +21,19 @@ from grader.judge.support.oracle import Oracle
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import (
     C_PUCT,
+    SearchCase,
     call,
     chooses_at_random,
-    expect_priors,
     expect_reuse,
+    expect_sound_tree,
     expect_tactics,
     searches_of,
     tree_positions,
 )
 from grader.judge.support.trees import (
     Tree,
-    expect_finished_games_to_end,
     expect_legal_children,
     expect_values_add_up,
-    expect_visits_add_up,
     most_visited,
     undecided_share,
 )
@@ -69,11 +68,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         ruling.evidence.setdefault("searches", []).append({**position.to_json(), "seed": seed, "n_playout": n_playout})
         reply = _search(worker, position, seed, n_playout, C_PUCT)
         tree = Tree.from_reply(reply["tree"])
-        expect_visits_add_up(tree, n_playout)
-        expect_legal_children(tree, position)
-        expect_priors(tree, position, seed)
-        remark = expect_values_add_up(tree, position, lambda board: None, hint=ROLLOUTS)
-        expect_finished_games_to_end(tree, position)
+        remark = expect_sound_tree(tree, SearchCase(position, seed, n_playout), lambda board: None, ROLLOUTS)
         _expect_most_visited(reply["move"], tree)
     _expect_rollouts_to_the_end(worker, rng)
     for _ in range(SHORT_SEARCHES):

@@ -33,7 +33,6 @@ OPENING_PAUSE_S = 0.55  # from one start to the next, so that twelve starts fall
 # It takes this many starts, over 21 seconds of the clock, to say that the first stone never varies: an engine that plays its
 # most frequent first stone in half of its games is accused in fewer than 1 in 10^6 runs (2^-20).
 SAME_STARTS = 28
-FAULT_TERMINATIONS = ("timeout", "crash", "malformed", "illegal_move", "illegal_opening", "illegal_swap", "init_failed")
 
 
 @dataclass(frozen=True)
@@ -238,7 +237,7 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
 
 def _plausible_points(run: Run, result: MatchResult, points: float) -> str:
     """Return a sentence that gives the interval in points; for a short match it adds that the match says little."""
-    games = [result_for(game, 0, result.setup) for game in result.games]
+    games = [result_for(game, 0, result.setup) for game in result.decided]
     low, high = run.assignment.win_rate_points_between(games, points)
     longest = max(run.assignment.profiles.values(), key=lambda profile: profile.match.games)
     if run.profile.match.games < longest.match.games:
@@ -253,7 +252,9 @@ def _describe(match: dict[str, Any]) -> str:
     own = match["agents"][0]
     low, high = own["statistics"]["interval_95"]
     ends = ", ".join(f"{count} {reason}" for reason, count in sorted(match["terminations"].items()))
-    faults = {reason: count for reason, count in own["losses_by"].items() if reason in FAULT_TERMINATIONS}
+    if not match["plays"]:
+        return f"No game was decided. Endings: {ends}."
+    faults = {reason: count for reason, count in own["losses_by"].items() if reason != Termination.FIVE}
     own_faults = " Lost by fault: " + ", ".join(f"{c} {r}" for r, c in faults.items()) + "." if faults else ""
     if openings := faults.get(Termination.ILLEGAL_OPENING):
         as_black = sum(game["black"] == 0 for game in match["games"])

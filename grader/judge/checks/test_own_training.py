@@ -67,7 +67,7 @@ def give_points(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
     ruling.expected = f"The trained network, played by your own search, loses no line of replies. {IN_GRADING}"
     ruling.evidence.update(seed=trained.seed, curve=trained.curve)
     losing = trained.result.losing_lines
-    examples = [list(line) for line in (*trained.result.first.losing_lines, *trained.result.second.losing_lines)][:3]
+    examples = trained.result.examples(3)
     ruling.seen = f"{losing} losing lines after {trained.games} games (seed {trained.seed}). {IN_GRADING}"
     share = run.assignment.losing_lines_share(losing)
     if share < 1:

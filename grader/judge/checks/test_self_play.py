@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from Board.game_board import Board
-from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.agreement import AGREEMENT_TOLERANCE
@@ -29,7 +28,7 @@ from grader.judge.support.draws import (
     unevenness,
 )
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.searches import call, player_under
+from grader.judge.support.searches import call, hash_evaluation, player_under
 from grader.judge.support.trees import Tree, most_visited, visit_difference
 
 SAME_PRIORS = 1e-4  # priors are copied; the probability that noise changes all of twenty priors by less is below 1e-30
@@ -91,8 +90,7 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 def _clean_priors(board: Board, seed: int) -> np.ndarray:
     """Return the hash evaluator's priors of the legal moves, in ascending order of moves."""
-    legal = list(board.availables)
-    return hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)[0]
+    return hash_evaluation(board, seed)[0]
 
 
 def _root_priors(tree: Tree, board: Board) -> np.ndarray:
@@ -230,7 +228,7 @@ def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int) -> lis
     settings = {"n_playout": 30, "first_n_moves": FIRST_N_MOVES, **player_under(seed)}
     try:
         steps = call(worker, "self_play", position=EMPTY_3X3, plies=plies, **settings)
-        ruling.evidence.setdefault("games", []).append({"seed": seed, "moves": [step["move"] for step in steps]})
+        ruling.evidence.setdefault("self_play", []).append({"seed": seed, "moves": [step["move"] for step in steps]})
         boards = [board_at(EMPTY_3X3, [before["move"] for before in steps[:ply]]) for ply in range(len(steps))]
         return [Draw.from_step(step, board, seed) for step, board in zip(steps, boards, strict=True)]
     except StudentFault:

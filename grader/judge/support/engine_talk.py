@@ -11,7 +11,7 @@ import re
 import time
 from dataclasses import dataclass
 
-from arena.engine.engine_process import EngineSpec, Limits
+from arena.engine.engine_process import EngineSpec, GameOffer, Limits, environment
 from arena.engine.process import ProcessTree
 from arena.match.referee import GameRecord
 from arena.rules import SWAP_PLY, Termination, from_line
@@ -48,8 +48,8 @@ class Talk:
 
 def listen(spec: EngineSpec, limits: Limits, side: int) -> Talk:
     """Start an engine, send its side and one question (for white, a stone at 7 7), close its input, and return its output."""
-    environment = {"PATH": os.defpath, "LANG": "C.UTF-8", "GOMOKU_MOVE_TIME_S": f"{limits.told_s:g}", **spec.env}
-    tree = ProcessTree(spec.argv, env=environment, cwd=spec.cwd, memory_mib=limits.memory_mib)
+    told = environment(spec, limits, GameOffer())
+    tree = ProcessTree(spec.argv, env=told, cwd=spec.cwd, memory_mib=limits.memory_mib)
     try:
         early = _hear(tree, QUIET_S, line_needed=False)
         introduction = _exchange(tree, f"{side}\n", limits.allowance(limits.init_s).wall_s)

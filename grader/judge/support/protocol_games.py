@@ -57,7 +57,7 @@ class Side:
         with one_core():
             self._game(_tame_player("blocks"), tame)
             while not self._is_over and not self._is_tried:
-                # An engine that takes the swap for a new game opens again, sooner or later on its own stone.
+                # An engine that mistakes the swap for the start of a new game opens again, sooner or later on its own stone.
                 opening = (self.rng.choice(centre()), self.rng.choice(centre()))
                 self.trials.append(self._game(_tame_player(("lures", "gives")[self.seat]), tame, opening))
             if not self._is_over and self.baseline is not None:

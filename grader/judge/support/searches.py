@@ -26,7 +26,15 @@ from grader.judge.support.drawn_positions import (
 )
 from grader.judge.support.oracle import Oracle
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.trees import Tree, boards_of, expect_legal_children, expect_visits_add_up, most_visited
+from grader.judge.support.trees import (
+    Tree,
+    boards_of,
+    expect_finished_games_to_end,
+    expect_legal_children,
+    expect_values_add_up,
+    expect_visits_add_up,
+    most_visited,
+)
 
 C_PUCT = 5.0
 
@@ -47,6 +55,11 @@ def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: 
             return worker.call(operation, evaluator={**evaluator, "value_as_array": True}, **arguments)
         except StudentFault:
             raise fault from None
+
+
+def hash_evaluation(board: Board, seed: int) -> tuple[np.ndarray, float]:
+    """Return the hash evaluator's priors of the legal moves, in the order of `board.availables`, and its value."""
+    return hash_priors_and_value(list(board.states.items()), board.get_current_player(), board.availables, seed)
 
 
 def player_under(seed: int) -> dict[str, Any]:
@@ -71,11 +84,10 @@ class SearchCase:
 
     def evaluate(self, board: Board) -> tuple[Any, float]:
         """Return the priors of the legal moves and the value for the side to move, as the student's search gets them."""
-        legal = list(board.availables)
-        priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, self.seed)
+        priors, value = hash_evaluation(board, self.seed)
         if self.values is not None:
             value = self.value_of(board) or 0.0
-        return zip(legal, priors, strict=True), value
+        return zip(list(board.availables), priors, strict=True), value
 
     def value(self, board: Board) -> float:
         """Return only the value."""
@@ -138,9 +150,7 @@ def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
         children = tree.children(node)
         if not children.size:
             continue
-        legal = list(board.availables)
-        priors, _ = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, seed)
-        expected = dict(zip(legal, priors, strict=True))
+        expected = dict(zip(board.availables, hash_evaluation(board, seed)[0], strict=True))
         for child in children:
             move, prior = int(tree.move[child]), float(tree.prior[child])
             if abs(prior - expected.get(move, prior)) > 1e-4:
@@ -148,6 +158,19 @@ def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
                     f"The node after moves {tree.path(int(child))} below the root has prior {prior:.4f}; the policy function "
                     f"returned {expected[move]:.4f}."
                 )
+
+
+def expect_sound_tree(tree: Tree, case: SearchCase, own_value: Callable[[Board], float | None], hint: str = "") -> str:
+    """Raise StudentFault for a fault in any node of a search's tree.
+
+    `own_value`, `hint` and the result are those of `expect_values_add_up`.
+    """
+    expect_visits_add_up(tree, case.n_playout)
+    expect_legal_children(tree, case.position)
+    expect_priors(tree, case.position, case.seed)
+    remark = expect_values_add_up(tree, case.position, own_value, hint=hint)
+    expect_finished_games_to_end(tree, case.position)
+    return remark
 
 
 def searches_of(

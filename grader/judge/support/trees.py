@@ -238,7 +238,6 @@ def expect_values_add_up(
     position: BoardPosition,
     own_value: Callable[[Board], float | None],
     *,
-    tolerance: float = VALUE_TOLERANCE,
     hint: str = "",
 ) -> str:
     """Raise StudentFault unless the values were backed up with the sign turned at every level.
@@ -251,7 +250,7 @@ def expect_values_add_up(
     Returns:
         A remark on an accepted deviation, or the empty string.
     """
-    errors = _value_errors(tree, position, own_value, tolerance)
+    errors = _value_errors(tree, position, own_value)
     view = errors.view
     if errors.worst(view) <= 1:
         return "" if view > 0 else "Q is stored for the player to move, which is accepted."
@@ -269,20 +268,18 @@ def expect_values_add_up(
         )
     raise StudentFault(
         "The values in the tree do not add up: a node's visits times its Q should be its own evaluation minus the same sum "
-        f"over its children (off by {errors.worst(view) * tolerance:.2g} per visit at the worst node).{hint}"
+        f"over its children (off by {errors.worst(view) * VALUE_TOLERANCE:.2g} per visit at the worst node).{hint}"
     )
 
 
-def _value_errors(
-    tree: Tree, position: BoardPosition, own_value: Callable[[Board], float | None], tolerance: float
-) -> _ValueErrors:
+def _value_errors(tree: Tree, position: BoardPosition, own_value: Callable[[Board], float | None]) -> _ValueErrors:
     errors, below = _ValueErrors(), tree.sums_over_children(tree.total_values)
     own_visits = tree.visits - tree.sums_over_children(tree.visits)
     for node, board in boards_of(tree, position).items():
         total, visits = tree.total_values[node], tree.visits[node]
         if node == 0 or visits <= 0:
             continue
-        slack = tolerance * max(1.0, visits)
+        slack = VALUE_TOLERANCE * max(1.0, visits)
         ended, winner = board.game_end()
         if ended and winner == -1:
             errors.add_draw(total, slack)

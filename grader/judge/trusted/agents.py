@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
             for line in [*first.losing_lines[:2], *second.losing_lines[:2]]:
                 print(f"           for example {line}")
     except ValueError as error:
-        print(f"exact: {error}", file=sys.stderr)
+        print(f"agents: {error}", file=sys.stderr)
         return 2
     return 1 if losing else 0
 

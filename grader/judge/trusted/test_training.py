@@ -443,7 +443,7 @@ def test_own_search(run: Run, worker: Worker, trained: TrainedNetwork, ruling: R
     expect_obedience(worker, rng, n_playout)
     played = best_own_play(worker, trained, n_playout)
     result = played.result
-    examples = [list(line) for line in (*result.first.losing_lines, *result.second.losing_lines)][:3]
+    examples = result.examples(3)
     ruling.evidence["examples"] = examples
     ruling.seen = (
         f"{result.losing_lines} losing lines of {result.first.lines + result.second.lines}: {result.first.losses} as first, "

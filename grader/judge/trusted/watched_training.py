@@ -20,13 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from Board.symmetries import Symmetries
-from common.weights import read_sizes
+from common.weights import PLANES, read_sizes
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.trusted.network import gradients
 
 STEP_LIMIT_S = 600.0
-SIZE, POINTS, PLANES = 3, 9, 9
+SIZE, POINTS = 3, 9
 # The settings of train.py for 3x3.
 BUFFER_POSITIONS, BATCH_SIZE, UPDATES_PER_GAME = 5000, 64, 3
 LEARNING_RATE, GAME_BATCH_NUM = 1e-3, 2000
