@@ -8,7 +8,7 @@ import pytest
 
 from Board.game_board import Board
 from Board.symmetries import Symmetries
-from training.dataset import GamesError, Positions, load_positions, position_keys, td_values
+from training.dataset import GamesError, load_positions, position_keys, td_values
 
 
 def random_game(seed, size, plies, opening=2):
@@ -106,6 +106,5 @@ def test_a_line_that_is_being_written_waits_and_files_that_do_not_fit_are_told(w
 
 def test_positions_can_be_chosen(write):
     train, _ = load(write([random_game(seed, 6, 12) for seed in (1, 20)]))
-    assert isinstance(train, Positions)
     chosen = train.where(np.array([3, 1]))
     assert list(chosen.ply) == [train.ply[3], train.ply[1]] and len(chosen) == 2

@@ -198,8 +198,9 @@ def test_the_command_plays_a_match_and_writes_its_games(make_network, tmp_path, 
         assert board.game_end() == (True, game["winner"])
         values.append(0.5 if game["winner"] == -1 else game["winner"] == 1 + game["number"] % 2)
     assert np.mean(values) == pytest.approx(record["statistics"]["score_rate"])
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as ended:
         matches.main([*call, "--board", "3x3x4"])
+    assert ended.value.code == 2
 
 
 def test_ctrl_c_ends_a_match_without_a_result(monkeypatch, capsys):

@@ -87,7 +87,8 @@ def test_a_game_that_was_being_written_when_the_process_was_killed_has_not_happe
     again = opened(tmp_path)
     assert (again.games, again.positions) == (4, 36) and fingerprints(again) == before
     again.append(game(9, 4), origin(4))
-    assert (opened(tmp_path).games, fingerprints(again)) == (5, expected([2, 3, 4], lengths) | fingerprints(again))
+    assert opened(tmp_path).games == 5
+    assert expected([2, 3, 4], lengths) <= fingerprints(again) <= expected([1, 2, 3, 4], lengths)
 
 
 @pytest.mark.parametrize(

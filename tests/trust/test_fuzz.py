@@ -127,6 +127,7 @@ def test_fuzzed_archives_are_read_or_refused_in_a_sentence_and_write_nothing(tmp
     assert not any("\n" in refusal for refusal in refusals)
     assert sorted(path for path in Path("/tmp").iterdir() if path.name.startswith("fuzz")) == outside
     assert {path.name for path in tmp_path.iterdir()} == {"in"}
+    assert {path.name for path in (tmp_path / "in").iterdir()} == {str(i) for i in range(COUNT)}
 
 
 def some_value(numbers, depth=0):
@@ -225,6 +226,7 @@ def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_pat
     numbers, oracle = random.Random(f"{SEED}{module}"), find_oracle()
     checks = importlib.import_module(f"grader.judge.checks.{module}")
     tests = [item for name, item in vars(checks).items() if name.startswith("test_") and inspect.isfunction(item)]
+    answered = []
 
     class Fuzzed:
         def call(self, operation, **_):
@@ -232,6 +234,7 @@ def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_pat
                 with contextlib.suppress(ValueError):
                     value = decode(like(numbers, REPLIES[operation]))
                     if REPLIES[operation].fits(value):
+                        answered.append(operation)
                         return value
             raise StudentFault("none")
 
@@ -254,3 +257,4 @@ def test_checks_judge_fuzzed_values_without_a_fault_of_their_own(module, tmp_pat
                 given["batch"] = checks.ask_for_batch(rng, oracle)
             with contextlib.suppress(StudentFault):
                 test(**{name: given[name] for name in inspect.signature(test).parameters})
+    assert tests and len(answered) > len(tests) * COUNT // 20
