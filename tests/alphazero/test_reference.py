@@ -4,20 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from Board.game_board import Board
 from common.weights import expected_layout
 from grader.judge.support.drawn_weights import random_weights
 from grader.judge.trusted.network import forward
+from training import exact
 
 torch.set_num_threads(1)
 
 
 def board_after(moves, width=3, height=3, n_in_row=3):
-    board = Board(width=width, height=height, n_in_row=n_in_row)
-    board.init_board()
-    for move in moves:
-        board.do_move(move)
-    return board
+    return exact.board_after(moves, (width, height, n_in_row))
 
 
 def uniform(board, *handles):

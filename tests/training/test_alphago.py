@@ -16,7 +16,7 @@ from training.alphago.reinforce import Episodes, Reinforce, play_episodes
 from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
 from training.boards import Boards
-from training.dataset import load_positions, read_games
+from training.dataset import load_positions
 from training.inference import InferenceNetwork
 from training.supervised import CallError
 

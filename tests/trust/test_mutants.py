@@ -99,7 +99,10 @@ def test_a_mutant_whose_text_is_not_there_once_is_fatal(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "words"),
-    [('over = "nowhere"', r"expected a variant's folder with expected\.toml at .*nowhere"), ("withuot = []", "unknown withuot")],
+    [
+        ('over = "nowhere"', r"expected a variant's folder with expected\.toml at .*nowhere"),
+        ("withuot = []", "unknown withuot"),
+    ],
 )
 def test_a_variant_whose_description_is_wrong_is_fatal(tmp_path, line, words):
     folder = tmp_path / "instructor" / "submissions" / "variants" / "odd"
