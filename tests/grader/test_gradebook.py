@@ -1,4 +1,4 @@
-"""The nbgrader course: its notebook agrees with the assignment, and program points reach nbgrader's gradebook and exports.
+"""The points of the programs reach nbgrader's gradebook, feedback and exports; what cannot be entered is named.
 
 What needs nbgrader itself is skipped where it is not installed (requirements-instructor.txt).
 """

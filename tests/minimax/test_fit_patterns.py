@@ -65,7 +65,7 @@ def test_the_weights_in_use_are_read_from_the_engine(fitting):
     assert used.values.shape == (6,) and (np.diff(used.values) >= 0).all() and (used.ready > 0).all() and used.tempo > 0
 
 
-def test_games_of_another_board_get_one_sentence(fitting, tmp_path):
+def test_games_of_another_board_get_one_sentence(tmp_path):
     games = write_games(tmp_path / "a.jsonl", size=11)
     done = subprocess.run([sys.executable, SCRIPT, "/bin/true", games], capture_output=True, text=True)
     assert done.returncode == 2 and "expected games of build/teacher/15" in done.stderr and "Traceback" not in done.stderr

@@ -271,7 +271,7 @@ def test_a_policy_gradient_that_was_killed_ends_as_one_that_was_not(begin):
     assert same(weights(again), weights(whole)) and again.scores == whole.scores
 
 
-def test_ctrl_c_saves_the_policy_and_the_same_command_goes_on(begin, config, folder, tmp_path, monkeypatch, capsys):
+def test_ctrl_c_saves_the_policy_and_the_same_command_goes_on(begin, folder, tmp_path, monkeypatch, capsys):
     begin("run")
     step = Reinforce.step
     monkeypatch.setattr(
@@ -451,7 +451,7 @@ def test_a_stage_asks_for_the_one_before(folder, tmp_path, capsys, stage, missin
     assert f"expected a checkpoint at {tmp_path / missing}" in capsys.readouterr().err
 
 
-def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin, config, folder):
+def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin):
     training = begin("run")
     training.begun_from["samples"] = 7
     training.save()

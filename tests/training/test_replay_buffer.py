@@ -36,7 +36,7 @@ def filled(folder, lengths, capacity=30):
 
 
 def fingerprints(replay, count=2000):
-    """What a symmetry leaves as it is of each sample: sorted numbers of the policy, stones of each plane."""
+    """The parts of a sample that no symmetry changes: its sorted policy, the number of stones in each plane, and its result."""
     states, policies, results = replay.sample(count, np.random.default_rng(0))
     assert states.shape == (count, 9, 3, 3) and (states.dtype, policies.dtype, results.dtype) == (np.float32,) * 3
     return {

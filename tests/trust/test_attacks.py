@@ -160,7 +160,7 @@ def content_of(member):
 
 
 def run_here(run, listener, stopping):
-    """The checks in this process, which has torch already; as `grading` runs them they are with TRUST=all."""
+    """Run the checks in this process, where torch is loaded; with TRUST=all they run as in grading."""
     options = ["-q", "-p", "no:cacheprovider", "--no-header", "-c", os.devnull, f"--rootdir={ROOT}", "--import-mode=importlib"]
     checks = grading.CHECKS
     os.environ[FOLDER_VARIABLE] = str(run.folder)
