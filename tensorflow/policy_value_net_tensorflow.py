@@ -168,17 +168,14 @@ class PolicyValueNet:
 
     def policy_value_fn_random(self, board, actin_fc, evaluation_fc):
         """Evaluate like policy_value_fn, but through a random symmetry of the board, which is undone on the moves."""
-        square = board.height == board.width
-        turns = np.random.randint(4) if square else 2 * np.random.randint(2)
-        mirror = np.random.randint(2)
-        # Arrange the points like the state, top row first, and apply the same symmetry to both.
-        points = np.arange(board.width * board.height).reshape(board.height, board.width)[::-1]
-        state, points = np.rot90(board.current_state(), turns, axes=(1, 2)), np.rot90(points, turns)
-        if mirror:
-            state, points = state[:, :, ::-1], points[:, ::-1]
-        seen, value = self.policy_value(state[np.newaxis], actin_fc, evaluation_fc)
-        probs = np.empty_like(seen[0])
-        probs[points[::-1].reshape(-1)] = seen[0]
+        from Board.symmetries import Symmetries
+
+        symmetries = Symmetries(board.width, board.height)
+        half = symmetries.count // 2  # the mirror images follow the rotations
+        which = np.array([np.random.randint(half) + half * np.random.randint(2)])
+        states = symmetries.turn_states(board.current_state()[np.newaxis], which)
+        probs, value = self.policy_value(states, actin_fc, evaluation_fc)
+        probs = symmetries.turn_policies_back(probs, which)[0]
         legal_moves = board.availables
         return zip(legal_moves, probs[legal_moves], strict=True), value
 

@@ -13,7 +13,7 @@ from arena.engine.guardian import MARK
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# A shell has its background jobs ignore Ctrl-C, and the programs that they start too, some of which are tested on it.
+# A shell makes its background jobs and their programs ignore Ctrl-C, which some tests press.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -72,7 +72,7 @@ def load_module():
 
 @pytest.fixture
 def busy_core():
-    """This thread, and what it starts, on a core that four other programs want too."""
+    """Pin this thread and what it starts to one core, which four other programs keep busy."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
     # In sessions of their own, as engines and workers are: schedulers share a core among sessions first.

@@ -14,6 +14,7 @@ for the network. From the rules upwards:
     selfplay_run                the command for long runs, built on presets, learner, replay_buffer, run_report, and workers (on
                                 this machine) or ray_workers (on a cluster); old_settings reads the folders of earlier runs
     dataset, supervised         supervised training on the games of an engine
+    metrics                     the rows of metrics.csv
     export, export_run          weights with a manifest
     alphago                     the stages of AlphaGo (Silver et al. 2016)
 

@@ -19,6 +19,7 @@ from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from Board.symmetries import Symmetries
+from training.samples import pack_states
 
 StateEvaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """states [N, 9, H, W] -> (probs [N, A], values [N]) for the side to move."""
@@ -155,7 +156,7 @@ class PositionCache:
         self._known.clear()
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        packed = np.packbits(states.reshape(len(states), -1) != 0, axis=1)
+        packed = pack_states(states)
         size, text = packed.shape[1], packed.tobytes()
         keys = [text[at : at + size] for at in range(0, len(text), size)]
         # Evaluate an unknown state once even if it occurs several times, as happens while all games begin alike.

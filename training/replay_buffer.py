@@ -19,8 +19,7 @@ import numpy as np
 
 from Board.symmetries import Symmetries
 from common.errors import UsageError
-from training.boards import PLANES
-from training.samples import FinishedGame, unpack_states
+from training.samples import FinishedGame, packed_size, unpack_states
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class ReplayBuffer:
         self._width, self._height, self._capacity = width, height, capacity
         self._symmetries = Symmetries(width, height)
         points = width * height
-        record = np.dtype([("state", "u1", -(-PLANES * points // 8)), ("policy", "<f2", points), ("result", "i1")])
+        record = np.dtype([("state", "u1", packed_size(points)), ("policy", "<f2", points), ("result", "i1")])
         self._ring_size = capacity + points
         self._lines = folder / "games.jsonl"
         if self._lines.exists():

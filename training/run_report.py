@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from arena.match.sgf import heading, stone
-from common.files import replacing, write_whole
+from common.files import replacing
 from training.boards import NOBODY
+from training.metrics import add_row, keep_rows
 
 OPTIONAL = ("matplotlib", "tensorboardX")
 
@@ -70,10 +71,7 @@ class RunReport:
     def __init__(self, folder: Path, games: int) -> None:
         self._folder = folder
         self._metrics = folder / "metrics.csv"
-        if self._metrics.exists():
-            head, *rows = self._metrics.read_text(encoding="utf-8").splitlines(keepends=True)
-            kept = [row for row in rows if row.endswith("\n") and int(row.split(",")[0]) <= games]
-            write_whole(self._metrics, head + "".join(kept))
+        keep_rows(self._metrics, games)
         self._events: Any = None
         if "tensorboardX" not in missing_packages():
             from tensorboardX import SummaryWriter
@@ -82,12 +80,7 @@ class RunReport:
 
     def note(self, row: Mapping[str, float]) -> None:
         """Add a row to metrics.csv, whose first column is `games`."""
-        is_new = not self._metrics.exists()
-        with open(self._metrics, "a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, row, lineterminator="\n")
-            if is_new:
-                writer.writeheader()
-            writer.writerow(row)
+        add_row(self._metrics, row)
         self._show("run", row)
 
     def rate(self, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -12,6 +12,11 @@ import numpy as np
 from training.boards import NOBODY, PLANES
 
 
+def packed_size(points: int) -> int:
+    """Return the number of bytes of one packed state of a board with this number of points."""
+    return -(-PLANES * points // 8)
+
+
 def pack_states(states: np.ndarray) -> np.ndarray:
     """Pack states [N, 9, H, W] of zeros and ones into bits [N, ceil(9 * H * W / 8)] uint8."""
     return np.packbits(states.reshape(len(states), -1) != 0, axis=1)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from training.boards import PLANES, Boards
+from training.boards import Boards
 from training.gumbel import GumbelSearch, GumbelSettings
 from training.inference import StateEvaluator
 from training.puct import LockstepSearch, PuctSearch, PuctSettings
-from training.samples import FinishedGame, pack_states
+from training.samples import FinishedGame, pack_states, packed_size
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class SelfPlay:
         self._rng = rng
         points = self.boards.geometry.points
         self._moves = np.zeros((games, points), dtype=np.int16)
-        self._states = np.zeros((games, points, -(-PLANES * points // 8)), dtype=np.uint8)
+        self._states = np.zeros((games, points, packed_size(points)), dtype=np.uint8)
         self._policies = np.zeros((games, points, points), dtype=np.float16)
         self._may_resign = np.zeros(games, dtype=bool)
         self._begin(np.arange(games))

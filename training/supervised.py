@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import csv
 import math
 import sys
 import time
@@ -39,6 +38,7 @@ from common.files import replacing
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.boards import PLANES
 from training.dataset import GamesError, Positions, load_positions
+from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names
 
 SAVE_EVERY_S = 180.0
@@ -317,20 +317,11 @@ class Training:
         latest = {name: setting for name, setting in self.history[-1].items() if name != "from_samples"}
         if latest != asdict(self.config):
             self.history.append({"from_samples": self.samples, **asdict(self.config)})
-        metrics = self.run_folder / "metrics.csv"
-        if metrics.exists():
-            head, *rows = metrics.read_text(encoding="utf-8").splitlines(keepends=True)
-            metrics.write_text(head + "".join(row for row in rows if int(row.split(",")[0]) <= self.samples), encoding="utf-8")
+        keep_rows(self.run_folder / "metrics.csv", self.samples)
 
     def note(self, row: dict[str, Any]) -> None:
         """Add a row to metrics.csv."""
-        metrics = self.run_folder / "metrics.csv"
-        is_new = not metrics.exists()
-        with open(metrics, "a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, row)
-            if is_new:
-                writer.writeheader()
-            writer.writerow(row)
+        add_row(self.run_folder / "metrics.csv", row)
 
     def run(self) -> None:
         """Train to the end, with evaluations, checkpoints and an occasional line of progress."""

@@ -159,8 +159,10 @@ def read_roster(path: Path) -> tuple[Student, ...]:
                         f"got {strange[0]!r}"
                     )
                 for known in students:
-                    if student.id == known.id or student.submission == known.submission:
-                        raise UsageError(f"{path}, line {rows.line_num}: {student.id} or {student.submission} is listed twice")
+                    if student.id == known.id:
+                        raise UsageError(f"{path}, line {rows.line_num}: the id {student.id} is listed twice")
+                    if student.submission == known.submission:
+                        raise UsageError(f"{path}, line {rows.line_num}: the submission {student.submission} is listed twice")
                 students.append(student)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"expected a roster (CSV, UTF-8) at {path}: {error}") from error

@@ -15,8 +15,8 @@ c.CourseDirectory.root = str(COURSE)
 sys.path.append(str(COURSE.parent.parent))
 
 # `nbgrader autograde` only takes in a report that was written in the released notebook. It must not run a student's cell,
-# so the step that executes (nbgrader.preprocessors.Execute) is left out. The last step of taking in leaves of each cell what
-# can be read, before a marker's browser shows it.
+# so the step that executes (nbgrader.preprocessors.Execute) is left out. The last step keeps only the readable text of each
+# cell, so that a marker's browser shows nothing else.
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.DeduplicateIds",
@@ -34,8 +34,8 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# What formgrader and feedback show is made harmless once more, whatever lies in autograded/, and the page has a policy by which
-# the browser runs no script of a notebook.
+# What formgrader and feedback show is made harmless once more, whatever lies in autograded/, and the page has a content
+# security policy that stops a notebook's scripts.
 c.HTMLExporter.preprocessors = ["grader.instructor.nbgrader_plugins.HarmlessNotebook"]
 c.HTMLExporter.filters = {"with_policy": "grader.instructor.nbgrader_plugins.with_policy"}
 c.HTMLExporter.template_file = str(COURSE / "templates" / "page.html.j2")

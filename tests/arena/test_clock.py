@@ -5,12 +5,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from misbehaving import PROGRAM, misbehaving
 
-from arena.engine import withheld
+from arena.engine import cores, withheld
 from arena.engine.cores import one_core
 from arena.engine.engine_process import Clock, EngineFailure, EngineProcess, EngineSpec, Limits
 from arena.engine.guardian import MARK, environment_mark, process_ids
@@ -137,12 +138,20 @@ def test_memory_beyond_the_limit_is_refused():
     assert failure.value.termination == "crash" and "MemoryError" in str(failure.value)
 
 
-def test_games_side_by_side_are_given_different_cores():
-    cores = sorted(os.sched_getaffinity(0))
-    with one_core() as first, one_core() as second:
-        assert first in [*cores, None] and (second != first or first is None)  # None: another match has all cores
-        assert second is None or os.sched_getaffinity(0) == {second}
-    assert sorted(os.sched_getaffinity(0)) == cores
+def test_games_side_by_side_are_given_different_cores(tmp_path, monkeypatch):
+    monkeypatch.setattr(cores, "LOCKS", tmp_path)  # so that no other match on this machine has a core
+    own = sorted(os.sched_getaffinity(0))
+
+    def taken():
+        with one_core() as core:
+            return core, os.sched_getaffinity(0)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()  # a thread begins with the cores of the one that starts it
+        with one_core() as first:
+            assert first == own[0] and os.sched_getaffinity(0) == {first}
+            assert pool.submit(taken).result() == ((own[1], {own[1]}) if len(own) > 1 else (None, set(own)))
+    assert sorted(os.sched_getaffinity(0)) == own
 
 
 @pytest.mark.parametrize("fault", ["none", "ponder", "ignore_sigterm", "leave_child", "daemon"])

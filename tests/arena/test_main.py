@@ -55,6 +55,7 @@ def test_a_game_that_went_otherwise_is_repeated_on_a_busy_machine_and_load_is_na
 def test_the_machines_speed_is_timed_by_the_recorded_engine_alone(ours, capsys):
     speed = calibrate.measure(ours[1])
     assert 0.01 < speed.factor < 100
+    assert calibrate.Speed(cpu_s=2.0, recorded_s=3.0).factor == 1.5
     with pytest.raises(UsageError, match="expected the baseline that the reference figure was recorded with"):
         calibrate.measure(ours[0])
     assert arena.main(["calibrate", "--baseline", "nowhere"]) == 2

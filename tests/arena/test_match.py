@@ -134,7 +134,7 @@ def test_a_game_that_could_not_be_decided_counts_neither_as_a_win_nor_as_a_loss_
     assert said.count("1 game could not be decided") == 1 and "counts neither as a win nor as a loss" in said
 
 
-def test_a_match_on_a_machine_that_decides_nothing_ends(tmp_path):
+def test_a_match_on_a_machine_that_decides_nothing_ends():
     setup = replace(FOUR, plays=10)
     played_games = [record_of(0), *(record_of(i, decided=False) for i in range(1, 10))]
     result = play_match(setup, runner_of(*played_games))

@@ -11,7 +11,6 @@ import pytest
 from arena.engine.engine_process import EngineProcess, GameOffer, Limits
 from arena.engine.gomocup_engine import GomocupEngine
 from arena.engine.specs import parse_agent
-from arena.rules import Position
 from arena.suite.positions import KINDS, attempt, find_position, load_suite, run_suite
 from common.errors import UsageError
 
@@ -234,10 +233,6 @@ def test_the_positions_offered_are_the_moves_but_the_last(tmp_path):
     numbers = [int(word) for word in f"{offered} {last}".split()]
     assert int(side) == position.side == len(position.moves) % 2
     assert numbers == [coordinate for move in position.moves for coordinate in move]
-
-
-def test_the_rules_agree_that_no_position_contains_a_swap():
-    assert all((-1, -1) not in p.moves and isinstance(p.position(), Position) for p in load_suite())
 
 
 def test_python_players_take_positions_too(monkeypatch):

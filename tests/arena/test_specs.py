@@ -14,6 +14,7 @@ from common.errors import UsageError
         ("alphazero:", "expected weights at alphazero:FILE"),
         ("mcts:playouts=many", "playouts=400"),
         ("mcts:playouts=0", "playouts=N with N of at least"),
+        ("mcts:playouts=1", "playouts=N with N of at least"),
         ("mcts:plies=3", "expected playouts=N"),
         ("mcts:400", "expected options such as"),
     ],

@@ -199,13 +199,13 @@ def test_after_switching_sides_the_ai_moves_first_and_gets_the_credit_for_its_wi
     assert match.view().message == "The AI wins" and match.view().score == (0, 1, 0)
 
 
-@pytest.mark.parametrize(("answer", "cause"), [(4, ValueError), (9, ValueError), (0.5, ValueError), (None, ValueError)])
-def test_an_illegal_move_is_reported_in_one_sentence(window, answer, cause):
+@pytest.mark.parametrize("answer", [4, 9, 0.5, None])
+def test_an_illegal_move_is_reported_in_one_sentence(window, answer):
     gui, match = window(3, 3), new_match(ScriptedAI([answer]))
     click(gui.centre_of(1, 1))
     with pytest.raises(RuntimeError, match="the AI answered with an illegal move: expected") as caught:
         frames_until(gui, match, lambda: False)
-    assert isinstance(caught.value.__cause__, cause)
+    assert isinstance(caught.value.__cause__, ValueError)
 
 
 def test_a_failure_of_the_ai_is_reported_with_its_cause(window):

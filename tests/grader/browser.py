@@ -91,7 +91,7 @@ class Browser:
         self._call("POST", f"/element/{element}/value", {"text": text})
 
     def picture(self, path):
-        """A PNG of what is to be seen."""
+        """Save a screenshot as PNG."""
         path.write_bytes(base64.b64decode(self._call("GET", "/screenshot")))
 
     def quit(self):

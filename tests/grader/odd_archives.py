@@ -2,7 +2,8 @@
 
     PYTHONPATH=. python tests/grader/odd_archives.py [FOLDER]
 
-makes them (in a temporary folder, or in FOLDER, which is kept) and prints of each what reading it comes to, and the sentence.
+makes them (in a temporary folder, or in FOLDER, which is kept) and prints, for each, the outcome of reading it and the
+message.
 """
 
 import gzip

@@ -41,7 +41,7 @@ LINE = MODULE[: MODULE.index("MISCHIEF")].count("\n") + 1
 POSITION = {"width": 3, "height": 3, "n_in_row": 3, "moves": [0, 4]}
 PLAYER = {"kind": "mcts_pure", "n_playout": 1, "c_puct": 5.0, "evaluator": {"kind": "uniform"}}
 LIMITS = ProcessLimits(memory_mib=1024, cpu_s=30, processes=32, file_size_mib=8)
-MANY = replace(LIMITS, children=True)  # what a submission is not given; the end of all of them must hold without it too
+MANY = replace(LIMITS, children=True)  # submissions do not get this; even so, every process must end with its worker
 
 
 @pytest.fixture

@@ -28,7 +28,11 @@ def tar_entry(name, kind=tarfile.REGTYPE, link=""):
 
 
 def write_packed(path, kind, members):
-    """A folder or an archive at a path; members are {name: content} or pairs, of which a first may be a TarInfo or ZipInfo."""
+    """Write a folder or an archive at a path.
+
+    Args:
+        members: {name: content}, or (name, content) pairs; a name may be a TarInfo or ZipInfo.
+    """
     members = list(members.items()) if isinstance(members, dict) else members
     if kind == "folder":
         path.mkdir()

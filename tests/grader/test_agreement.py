@@ -1,4 +1,4 @@
-"""A search that selects by another rule is told which one it looks like; right ones are told nothing."""
+"""A search that selects by another rule fails with a message that names the rule; a correct search passes."""
 
 from math import sqrt
 from random import Random
@@ -48,7 +48,7 @@ def test_whatever_the_formula_leaves_open_is_right(reading):
 
 
 def at_random_where_all_bonuses_are_0(c_puct, rng):
-    """The children's visits alone are counted, and of equal moves any is selected."""
+    """Count only the children's visits, and break ties at random."""
     return lambda p, n: (n.mean_value + c_puct * n.prior * sqrt(p.visits - 1) / (1 + n.visits), rng.random())
 
 

@@ -44,8 +44,8 @@ def runs(monkeypatch):
 def grade(tmp_path, capsys):
     """`grade(paths, options)`: exit code, what was said, and what was complained of."""
 
-    def run(*arguments):
-        code = main(["grade", *map(str, arguments), "--profile", "smoke", "--out", str(tmp_path / "out")])
+    def run(*arguments, profile="smoke"):
+        code = main(["grade", *map(str, arguments), "--profile", profile, "--out", str(tmp_path / "out")])
         said = capsys.readouterr()
         return code, said.out, said.err
 
@@ -95,11 +95,9 @@ def test_another_work_profile_or_grader_is_graded_and_the_earlier_result_is_kept
         pack(".zip", {**WORK, ENGINE: b"int other;\n"}, "ada")
     if change == "grader":
         monkeypatch.setattr("grader.pipeline.order.grader_digest", lambda *_: "another")
-    code, out, _ = grade(tmp_path / "ada.zip", *(["--profile", "quick"] if change == "profile" else []))
-    if change == "profile":
-        code = main(["grade", str(tmp_path / "ada.zip"), "--profile", "quick", "--out", str(tmp_path / "out")])
+    code, out, _ = grade(tmp_path / "ada.zip", profile="quick" if change == "profile" else "smoke")
     assert code == 0 and results("ada", "earlier/1") == before and results("ada") != before
-    assert change == "profile" or f"graded before, and graded again because this has changed: {change}" in out
+    assert f"graded before, and graded again because this has changed: {change}" in out
 
 
 def test_another_seed_than_the_finished_one_is_said_and_needs_again(pack, runs, grade, results):
@@ -217,7 +215,7 @@ def test_a_file_that_is_missing_in_a_part_is_told_in_the_table(pack, runs, grade
     assert "without AlphaZero/mcts_alphaZero.py, AlphaZero/policy_value_net_torch.py." in grade(pack(".zip", WORK))[1]
 
 
-def test_a_long_or_hostile_name_keeps_the_table_in_one_line_each(capsys):
+def test_a_long_or_hostile_name_keeps_the_table_in_one_line_each():
     rows = [SummaryRow("n" * 300, "refused", reasons=("a reason",)), SummaryRow("\x1b[2J", "graded", "1 of 70")]
     lines = list(summary_lines(rows))
     assert len(lines) == 4 and lines[1].index("refused") == lines[2].index("graded") == lines[0].index("outcome")

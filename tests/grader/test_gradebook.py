@@ -1,10 +1,11 @@
-"""The nbgrader course: its notebook agrees with the assignment, and program points reach nbgrader's gradebook and exports.
+"""The points of the programs reach nbgrader's gradebook, feedback and exports; what cannot be entered is named.
 
 What needs nbgrader itself is skipped where it is not installed (requirements-instructor.txt).
 """
 
 import csv
 import json
+import re
 import shutil
 import sys
 
@@ -65,19 +66,19 @@ def test_a_roster_is_a_csv_file_with_ids_that_differ_and_can_name_a_folder(tmp_p
         ("s1", "alice_12_gomoku", {"last_name": "Ada"}),
         ("s2", "s2", {}),
     ]
-    for text in (
-        "name\ns1\n",
-        "",
-        "id\n../s1\n",
-        "id\n\n..\n",
-        "id,submission\n,x\n",
-        "id\ns1\ns1\n",
-        "id,submission\na,x\nb,x\n",
-        "id\n<svg onload=alert(1)>\n",
-        "id,last_name\ns1,<script>\n",
+    for text, words in (
+        ("name\ns1\n", "expected a column id in the first line; got 'name'"),
+        ("", "expected a column id in the first line; got ''"),
+        ("id\n../s1\n", "line 2: expected a student id that can name a folder and holds no HTML; got '../s1'"),
+        ("id\n\n..\n", "line 3: expected a student id that can name a folder and holds no HTML; got '..'"),
+        ("id,submission\n,x\n", "line 2: expected a student id that can name a folder and holds no HTML; got ''"),
+        ("id\ns1\ns1\n", "line 3: the id s1 is listed twice"),
+        ("id,submission\na,x\nb,x\n", "line 3: the submission x is listed twice"),
+        ("id\n<svg onload=alert(1)>\n", "line 2: expected a student id that can name a folder and holds no HTML; got '<svg"),
+        ("id,last_name\ns1,<script>\n", "line 2: expected names without < and >"),
     ):
         path.write_text(text)
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match=re.escape(words)):
             read_roster(path)
     path.write_text('id,first_name,email\ns1,"Ada, Jr.",Ada <ada@example.org>\n')
     assert read_roster(path)[0].names == {"first_name": "Ada, Jr.", "email": "Ada <ada@example.org>"}

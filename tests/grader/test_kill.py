@@ -22,7 +22,7 @@ from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
-ENGINE = ROOT / "instructor" / "submissions" / "attacks" / "bases" / "engine"  # it draws nothing and knows no clock
+ENGINE = ROOT / "instructor" / "submissions" / "attacks" / "bases" / "engine"  # it is deterministic and ignores the clock
 ALL = os.environ.get("TRUST") == "all"
 MOMENTS = 20 if ALL else 3
 PASSING = r"\b\d+ s\b|Other programs withheld [^.]*\."

@@ -67,7 +67,7 @@ def test_a_class_killed_again_and_again_grades_nothing_twice_and_loses_nothing(t
     graded_again, table = set(), []
 
     def look():
-        """Note what is finished, and what that was finished before is not as it was."""
+        """Note which runs are finished, and which earlier ones have changed since."""
         for name in NAMES:
             now, before = digests(out / name), finished.get((name, version))
             if before is not None and now != before:
@@ -91,7 +91,7 @@ def test_a_class_killed_again_and_again_grades_nothing_twice_and_loses_nothing(t
             version += 1  # handed in again: what is finished has to be moved, and the next kill comes at some moment of that
             paths = hand_in(tmp_path / "in", version)
     wanted = submission_digests(paths)
-    assert start(paths, out, stdout=subprocess.DEVNULL).wait() == 1  # of every part but one nothing was handed in
+    assert start(paths, out, stdout=subprocess.DEVNULL).wait() == 1  # nothing was handed in for all parts but one
     look()
 
     kept = [digests(folder) for name in NAMES for folder in (out / name, *(out / name).glob("earlier/*"))]

@@ -75,7 +75,7 @@ def test_verdicts_are_repeated_beside_the_recorded_ones_and_the_record_stays(run
     assert layers[0] == layers[1]  # taken over with its seconds, not decided again
 
 
-def test_a_verdict_that_differs_is_shown_with_what_differs_since(run, tmp_path, capsys):
+def test_a_verdict_that_differs_is_shown_with_what_differs_since(run, tmp_path):
     """The record of a machine where the check passed, whole in itself."""
     path = run / "results.json"
     results = json.loads(path.read_text())

@@ -169,7 +169,7 @@ def test_a_part_that_is_missing_is_told_with_what_was_seen(pack, read, assignmen
     assert all(seen in sentence for sentence in absent.values())
 
 
-def test_copies_below_do_not_count_in_the_folder_that_a_student_works_in(pack, read, assignment):
+def test_copies_below_do_not_count_in_the_folder_that_a_student_works_in(pack, assignment):
     folder = pack("folder", {**WORK, "backup/Minimax/engine.cpp": b"int old;\n"})
     assert read_submission(folder, assignment, at_the_top=True).files == WORK
 

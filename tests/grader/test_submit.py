@@ -104,7 +104,7 @@ def test_a_name_that_cannot_be_written_gets_one_sentence(folder, tmp_path, name,
     assert "\n" not in str(caught.value)
 
 
-def test_packing_again_replaces_the_archive_and_leaves_nothing_beside_it(folder, assignment):
+def test_packing_again_replaces_the_archive_and_leaves_nothing_beside_it(folder):
     archive = folder / "submission.zip"
     submit.main(archive, folder)
     (folder / "AlphaZero/more.py").write_text("x = 1\n")

@@ -25,7 +25,7 @@ PROFILE = SimpleNamespace(seeds=2, max_games=30, check_every=10, playouts=[8])
 
 
 class Worker:
-    """A worker whose network says how many games it has learnt from."""
+    """A worker that counts the trainings it starts."""
 
     def __init__(self, breaks_after=10**6):
         self.breaks_after, self.starts = breaks_after, 0

@@ -21,7 +21,7 @@ def threats(tmp_path_factory):
 
 
 def moves_of(diagram, *, mover="X"):
-    """Stones of an ASCII diagram (top row y = 14) in an order that alternates; spare stones go far from all lines."""
+    """Return the stones of an ASCII diagram (top row y = 14) in an order that alternates; `mover` is the side to move."""
     stones = {"X": [], "O": []}
     rows = [row.split() for row in diagram.strip().splitlines()]
     for above, row in enumerate(rows):
@@ -162,15 +162,19 @@ def test_wins_by_fours_agree_with_a_search_from_the_rules_alone(suite_facts):
 
 
 def test_stones_said_to_lose_do_lose_and_those_said_to_hold_meet_no_short_win(suite_facts):
+    lost, held = [], []
     for position, found in [(p, f) for p, f in suite_facts if p.kind != "vcf" and p.depth <= 3][:2]:
         slow = Slow(position.moves)
         for point in slow.empty()[::23]:
             after = slow.with_stone(point, position.side)
             if not after.fives(position.side) and list(point) not in found["holding"]:
+                lost.append(point)
                 assert after.wins(1 - position.side, position.depth + 2), (position.name, point)
         for point in found["holding"]:
             after = slow.with_stone(tuple(point), position.side)
+            held.append(point)
             assert after.fives(position.side) or not after.wins(1 - position.side, position.depth), (position.name, point)
+    assert lost and held
 
 
 def test_stones_that_lose_to_a_quiet_stone_are_among_those_that_hold_and_are_no_answers(suite_facts):

@@ -61,21 +61,13 @@ def test_the_stones_of_a_swap_are_not_played_over(path):
 
 
 @pytest.mark.parametrize("name", ["baseline", "reference"])
-def test_an_open_four_is_completed_and_a_four_is_stopped(engines, name):
-    """White is fed a black game: black builds a four on row 7 while white's answers are its own."""
-    with EngineProcess(EngineSpec(path=str(engines / name)), LIMITS, GameOffer(seed=3)) as engine:
+def test_a_four_is_stopped(engines, name):
+    four, away = [(4, 7), (5, 7), (6, 7), (7, 7)], [(3, 7), (12, 12), (10, 2)]
+    moves = [move for pair in zip(four, away, strict=False) for move in pair] + four[3:]
+    offer = GameOffer(seed=3, position=tuple(moves[:-1]))
+    with EngineProcess(EngineSpec(path=str(engines / name)), LIMITS, offer) as engine:
         engine.start(1)
-        taken, row = set(), []
-        for _ in range(4):
-            x = next(x for x in range(4, 11) if (x, 7) not in taken and (not row or abs(x - row[-1]) == 1 or x > row[-1]))
-            row.append(x)
-            taken.add((x, 7))
-            answer = engine.ask((x, 7))
-            if answer == SWAP:
-                return  # a swap leaves nothing to stop; other seeds and engines play on
-            taken.add(answer)
-        runs = [all((x + i, 7) in {(r, 7) for r in row} for i in range(4)) for x in range(4, 11)]
-        assert not any(runs) or any((x, 7) in taken - {(r, 7) for r in row} for x in range(15))
+        assert engine.ask(moves[-1]) == (8, 7)
 
 
 def test_the_random_engine_wins_nothing_against_the_baseline(engines):

@@ -13,9 +13,8 @@ from arena.engine.specs import parse_agent
 from arena.match.referee import play_game
 from arena.match.setup import GameTask
 from arena.rules import SWAP, centre
-from Board.game_board import Board
-from common.errors import UsageError
 from Minimax import python_player
+from training.exact import board_after
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"  # a folder with an AlphaZero/ that is written
@@ -122,10 +121,7 @@ def test_the_even_point_is_the_one_after_which_the_network_is_least_for_either_s
         latest = states[:, 0] - states[:, 2]
         return None, latest.any(axis=2).argmax(axis=1)[:, None] / 4 - 1.05
 
-    board = Board(width=9, height=9, n_in_row=5)
-    board.init_board()
-    for move in (0, 1, *range(36, 44)):
-        board.do_move(move)
+    board = board_after((0, 1, *range(36, 44)), (9, 9, 5))
     net = SimpleNamespace(policy_value=policy_value, action_fc_test=2, evaluation_fc2_test=3)
     assert python_player.even_move(net, board) == 44  # of the row that is worth 4 / 4 - 1.05 the point that is free
 
@@ -227,12 +223,6 @@ def test_weights_of_another_board_fail_at_the_start_in_a_sentence(weights):
 def test_a_wrong_call_gets_one_sentence(arguments, stdin, words):
     done = run("python_player.py", *arguments, stdin=stdin)
     assert done.returncode == 2 and words in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("words", ["mcts:playouts=1", "mcts:playouts=x", "mcts:moves=3", "alphazero:nowhere.pt"])
-def test_a_wrong_agent_is_a_usage_error(words):
-    with pytest.raises(UsageError):
-        parse_agent(words)
 
 
 def test_the_board_size_of_the_environment_is_checked(monkeypatch):

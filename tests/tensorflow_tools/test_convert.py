@@ -282,7 +282,7 @@ def test_compare_finds_the_same_network(trained, converted, tree, width, height,
 
 @needs_tensorflow
 @pytest.mark.slow
-def test_compare_tells_another_network_and_refuses_what_is_none(trained, converted, checkpoints, tree, tmp_path):
+def test_compare_tells_another_network_and_refuses_what_is_none(trained, converted, tree):
     _, path = trained(3, 3, 1)
     compare = tree / "tensorflow" / "toolkit" / COMPARE.name
     weights = converted(path)
@@ -311,7 +311,7 @@ def test_compare_refuses_a_file_that_holds_no_weights(checkpoints, tmp_path):
 
 
 @needs_tensorflow
-def test_compare_asks_which_side_is_the_width(checkpoints, trained, tmp_path, monkeypatch, capsys):
+def test_compare_asks_which_side_is_the_width(trained, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["compare_tf_torch.py", str(trained(5, 4, 2)[1]), "any.pt"])
     assert load("compare_tf_torch", TOOLKIT).main() == 2
     assert "expected --board 5x4 or --board 4x5" in capsys.readouterr().err

@@ -35,8 +35,8 @@ def test_self_play_updates_and_evaluation(run_file, tmp_path):
     pipeline.verify_playouts, pipeline.verify_from = (5,), 0
     while pipeline.step() is None:
         pass
-    win_ratio, losing_lines, playouts = pipeline.check()
-    assert 0 <= win_ratio <= 1 and losing_lines > 0 and playouts == 5
+    _, losing_lines, playouts = pipeline.check()
+    assert losing_lines > 0 and playouts == 5
     assert (tmp_path / "model/best_policy.model").is_file()
 
 

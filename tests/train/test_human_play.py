@@ -132,7 +132,10 @@ def test_wrong_weights_are_refused_in_a_sentence(refusal, tmp_path, make, argume
 @pytest.mark.parametrize("board", ["3", "3x3", "3x3x3x3", "axbxc", "0x3x1", "31x31x5", "3x3x4", "-3x3x3"])
 @pytest.mark.parametrize("player", ["alpha_zero", "mcts"])
 def test_a_wrong_board_is_refused_in_a_sentence(refusal, player, board):
-    assert "expected" in refusal("human_play.py", "--terminal", "--player", player, f"--board={board}")
+    sentence = f"expected --board as WIDTHxHEIGHTxN such as 3x3x3 or 11x11x5; got '{board}'"
+    if board == "3x3x4":
+        sentence = "expected a board of at least 4 by 4 for 4 in a row; got 3x3x4"
+    assert refusal("human_play.py", "--terminal", "--player", player, f"--board={board}") == f"human_play.py: {sentence}"
 
 
 @pytest.mark.parametrize(

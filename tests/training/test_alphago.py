@@ -16,7 +16,7 @@ from training.alphago.reinforce import Episodes, Reinforce, play_episodes
 from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
 from training.boards import Boards
-from training.dataset import load_positions, read_games
+from training.dataset import load_positions
 from training.inference import InferenceNetwork
 from training.supervised import CallError
 
@@ -271,7 +271,7 @@ def test_a_policy_gradient_that_was_killed_ends_as_one_that_was_not(begin):
     assert same(weights(again), weights(whole)) and again.scores == whole.scores
 
 
-def test_ctrl_c_saves_the_policy_and_the_same_command_goes_on(begin, config, folder, tmp_path, monkeypatch, capsys):
+def test_ctrl_c_saves_the_policy_and_the_same_command_goes_on(begin, folder, tmp_path, monkeypatch, capsys):
     begin("run")
     step = Reinforce.step
     monkeypatch.setattr(
@@ -348,10 +348,7 @@ def test_games_that_a_kill_cut_off_are_played_again(done, config, folder, tmp_pa
     path = tmp_path / "games.jsonl"
     path.write_text(whole[: len(whole) * 9 // 10])
     write_games(config, folder / "run", path)
-    cut, again = ([(game["seed"], game["opening"]) for game in list(read_games(str(p)))[1:]] for p in (path, path))
-    assert len(again) == 2048 and cut == again
-    kept = 1 + len(whole[: len(whole) * 9 // 10].splitlines()) // 256 * 256
-    assert path.read_text().splitlines()[: kept - 256] == whole.splitlines()[: kept - 256]
+    assert path.read_text() == whole
 
 
 def test_the_value_network_foretells_results_and_whose_they_are(done, config, folder):
@@ -456,7 +453,7 @@ def test_a_stage_asks_for_the_one_before(folder, tmp_path, capsys, stage, missin
     assert f"expected a checkpoint at {tmp_path / missing}" in capsys.readouterr().err
 
 
-def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin, config, folder):
+def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin):
     training = begin("run")
     training.begun_from["samples"] = 7
     training.save()

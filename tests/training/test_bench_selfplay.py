@@ -1,4 +1,4 @@
-"""The bench runs on every kind of search; how fast they are is nobody's business here."""
+"""The bench runs on every kind of search; speed is not tested."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ def test_the_bench_measures_each_way_to_play_beside_the_network_alone():
     rows = {line.split()[2]: line.split() for line in done.stdout.splitlines() if line.strip().startswith("3x3  ")}
     assert list(rows) == ["forward", "serial", "puct", "cached", "gumbel"]
     assert all(float(number) > 0 for how in ("serial", "puct", "cached", "gumbel") for number in rows[how][4:8])
-    # The cache is asked for more than the network, without one they are asked for the same.
+    # With a cache, more positions are requested than evaluated; without one, equally many.
     assert float(rows["cached"][4]) > float(rows["cached"][5]) and rows["puct"][4] == rows["puct"][5]
     assert "3x3: 30 MB per million positions" in done.stdout
 

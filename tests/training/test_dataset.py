@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from Board.game_board import Board
 from Board.symmetries import Symmetries
-from training.dataset import GamesError, Positions, load_positions, position_keys, td_values
+from training.dataset import GamesError, load_positions, position_keys, td_values
+from training.exact import board_after
 
 
 def random_game(seed, size, plies, opening=2):
@@ -37,14 +37,6 @@ def load(*paths, size=6):
     return load_positions(paths, size, td_lambda=0.9, score_scale=400)
 
 
-def board_after(size, moves):
-    board = Board(width=size, height=size, n_in_row=5)
-    board.init_board()
-    for move in moves:
-        board.do_move(int(move))
-    return board
-
-
 def test_planes_and_moves_are_those_of_the_board_in_every_symmetry(write):
     games = [random_game(seed, 6, plies, opening) for seed, plies, opening in ((19, 36, 0), (20, 30, 1), (21, 9, 2))]
     train, held_back = load(write(games))
@@ -56,7 +48,7 @@ def test_planes_and_moves_are_those_of_the_board_in_every_symmetry(write):
         states, best, _ = part.batch(indices, symmetries)
         for state, move, index, symmetry in zip(states, best, indices, symmetries, strict=True):
             played = part.moves[part.game[index], : part.ply[index]]
-            np.testing.assert_array_equal(state, board_after(6, table[symmetry][played]).current_state())
+            np.testing.assert_array_equal(state, board_after(table[symmetry][played].tolist(), (6, 6, 5)).current_state())
             assert move == table[symmetry][part.best[index]]
 
 
@@ -106,6 +98,5 @@ def test_a_line_that_is_being_written_waits_and_files_that_do_not_fit_are_told(w
 
 def test_positions_can_be_chosen(write):
     train, _ = load(write([random_game(seed, 6, 12) for seed in (1, 20)]))
-    assert isinstance(train, Positions)
     chosen = train.where(np.array([3, 1]))
     assert list(chosen.ply) == [train.ply[3], train.ply[1]] and len(chosen) == 2

@@ -9,6 +9,7 @@ from Board.game_board import Board
 from common.errors import UsageError
 from training import matches
 from training.boards import Boards
+from training.exact import board_after
 from training.gumbel import GumbelSettings
 from training.matches import MatchSettings, PolicyAgent, SearchAgent, draw_opening, make_agent, play_lockstep_match
 from training.puct import PuctSettings
@@ -191,15 +192,12 @@ def test_the_command_plays_a_match_and_writes_its_games(make_network, tmp_path, 
     assert record["seed"] == 4 and record["statistics"]["games"] == 6
     values = []
     for game in record["games"]:
-        board = Board(3, 3, 3)
-        board.init_board()
-        for move in game["moves"]:
-            board.do_move(move)
-        assert board.game_end() == (True, game["winner"])
+        assert board_after(game["moves"], (3, 3, 3)).game_end() == (True, game["winner"])
         values.append(0.5 if game["winner"] == -1 else game["winner"] == 1 + game["number"] % 2)
     assert np.mean(values) == pytest.approx(record["statistics"]["score_rate"])
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as ended:
         matches.main([*call, "--board", "3x3x4"])
+    assert ended.value.code == 2
 
 
 def test_ctrl_c_ends_a_match_without_a_result(monkeypatch, capsys):

@@ -240,8 +240,13 @@ def test_noise_is_mixed_into_the_roots_legal_priors_in_self_play_alone():
 def test_a_reused_root_gets_its_noise_once_from_priors_without_noise():
     search, boards = make_search(1, 9, uniform, 50), Boards(1, 3, 3, 3)
     search.run(boards, is_selfplay=True)
-    search.advance(np.array([int(search.root_visits()[0].argmax())]))
+    move = search.root_visits().argmax(axis=1)
+    search.advance(move)
     assert search.trees.size[0] > 1 and np.allclose(search.trees.prior[0], 1 / 9)
+    boards.play(move)
+    search.run(boards, is_selfplay=True)
+    noise = (search.trees.prior[search.trees.root_rows(np.arange(1))[0], boards.legal[0]] - 0.75 / 9) / 0.25
+    assert noise.min() > -1e-6 and noise.sum() == pytest.approx(1, abs=1e-5)
 
 
 def test_policies_follow_visits_and_temperature():

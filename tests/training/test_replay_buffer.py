@@ -36,7 +36,7 @@ def filled(folder, lengths, capacity=30):
 
 
 def fingerprints(replay, count=2000):
-    """What a symmetry leaves as it is of each sample: sorted numbers of the policy, stones of each plane."""
+    """The parts of a sample that no symmetry changes: its sorted policy, the number of stones in each plane, and its result."""
     states, policies, results = replay.sample(count, np.random.default_rng(0))
     assert states.shape == (count, 9, 3, 3) and (states.dtype, policies.dtype, results.dtype) == (np.float32,) * 3
     return {
@@ -87,7 +87,8 @@ def test_a_game_that_was_being_written_when_the_process_was_killed_has_not_happe
     again = opened(tmp_path)
     assert (again.games, again.positions) == (4, 36) and fingerprints(again) == before
     again.append(game(9, 4), origin(4))
-    assert (opened(tmp_path).games, fingerprints(again)) == (5, expected([2, 3, 4], lengths) | fingerprints(again))
+    assert opened(tmp_path).games == 5
+    assert expected([2, 3, 4], lengths) <= fingerprints(again) <= expected([1, 2, 3, 4], lengths)
 
 
 @pytest.mark.parametrize(

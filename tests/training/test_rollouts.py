@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from Board.game_board import Board
 from training.boards import Boards
+from training.exact import board_after
 from training.puct import PuctSearch, PuctSettings
 from training.rollouts import RandomRollouts
 
@@ -57,10 +57,7 @@ def test_a_game_that_is_nearly_over_ends_as_it_must(moves, expected):
 def test_wins_losses_and_draws_are_as_frequent_as_on_the_board(moves, size):
     games, rng = 4000, random.Random(3)
     on_board = []
-    start = Board(*size)
-    start.init_board()
-    for move in moves:
-        start.do_move(move)
+    start = board_after(moves, size)
     for _ in range(games):
         board = start.copy()
         ended, winner = board.game_end()
@@ -98,10 +95,7 @@ def test_the_search_over_rollouts_has_the_references_tree(reference, monkeypatch
 
     pure = reference("mcts_pure")
     monkeypatch.setattr(pure.MCTS, "_evaluate_rollout", rollout)
-    board = Board(width=4, height=3, n_in_row=3)
-    board.init_board()
-    for move in (5, 6, 1):
-        board.do_move(move)
+    board = board_after((5, 6, 1), (4, 3, 3))
     expected = pure.MCTS(pure.policy_value_fn, c_puct=5, n_playout=300)
     move = expected.get_move(board)
     evaluate = Fixed(3, np.random.default_rng(1))

@@ -160,7 +160,7 @@ def content_of(member):
 
 
 def run_here(run, listener, stopping):
-    """The checks in this process, which has torch already; as `grading` runs them they are with TRUST=all."""
+    """Run the checks in this process, where torch is loaded; with TRUST=all they run as in grading."""
     options = ["-q", "-p", "no:cacheprovider", "--no-header", "-c", os.devnull, f"--rootdir={ROOT}", "--import-mode=importlib"]
     checks = grading.CHECKS
     os.environ[FOLDER_VARIABLE] = str(run.folder)
@@ -340,6 +340,7 @@ def test_published_weights_are_no_training_of_others_and_moved_ones_are():
 
 def test_every_attack_says_what_it_tries_and_names_checks_that_there_are():
     known = {check.id for check in load_assignment().checks}
+    assert len(ATTACKS) >= 41 and CHOSEN
     for name in ATTACKS:
         told = description(name)
         assert told["tries"] and told["stopped_by"] and told["base"] in ("stubs", "reference", "engine")

@@ -115,6 +115,21 @@ def test_a_mutant_of_a_file_that_is_not_there_names_the_file(tmp_path):
         trust.load_samples(("mutants",), root=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('over = "nowhere"', r"expected a variant's folder with expected\.toml at .*nowhere"),
+        ("withuot = []", "unknown withuot"),
+    ],
+)
+def test_a_variant_whose_description_is_wrong_is_fatal(tmp_path, line, words):
+    folder = tmp_path / "instructor" / "submissions" / "variants" / "odd"
+    folder.mkdir(parents=True)
+    (folder / "expected.toml").write_text(f'why = "x."\n{line}\n')
+    with pytest.raises(UsageError, match=words):
+        trust.load_samples(("variants",), root=tmp_path)
+
+
 def test_a_pattern_that_fits_nothing_is_a_wrong_call():
     with pytest.raises(UsageError, match="expected a pattern that fits the name of a sample"):
         trust.load_samples(only="nobody")

@@ -29,7 +29,14 @@ import torch
 
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, play_to_end, results_for
-from training.alphago.runs import Progress, inference_network, load_stage_network, match_row, write_metrics, write_stage_result
+from training.alphago.runs import (
+    ProgressLine,
+    inference_network,
+    load_stage_network,
+    match_row,
+    write_metrics,
+    write_stage_result,
+)
 from training.boards import Boards
 from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
 from training.supervised import SAVE_EVERY_S, CallError, load_checkpoint, model_of, save_checkpoint
@@ -223,7 +230,7 @@ class Reinforce:
     def run(self) -> dict[str, Any]:
         """Train to the end, with measurements, checkpoints and lines of progress, and return the result."""
         settings = self.settings
-        progress = Progress("steps", settings.steps, self.steps)
+        progress = ProgressLine("steps", settings.steps, self.steps)
         saved = time.monotonic()
         cpu = time.process_time()
         while self.steps < settings.steps:

@@ -68,7 +68,7 @@ def match_row(result: PlayedMatch) -> dict[str, Any]:
     return {**counts, "score": round(seen.score_rate, 4), "low_95": round(low, 4), "high_95": round(high, 4)}
 
 
-class Progress:
+class ProgressLine:
     """Prints a line of progress from time to time.
 
     Args:

@@ -27,7 +27,7 @@ from common.files import write_whole
 from common.weights import read_sizes
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
-from training.alphago.runs import Progress, inference_network, load_stage_network, write_stage_result
+from training.alphago.runs import ProgressLine, inference_network, load_stage_network, write_stage_result
 from training.boards import Boards
 from training.dataset import HELD_BACK_EVERY, read_games
 from training.inference import StateEvaluator
@@ -105,7 +105,7 @@ def write_games(config: StagesConfig, run: Path, path: Path) -> None:
         return
     supervised = inference_network(models[0], config)
     improved = inference_network(models[1], config, supervised.dtype)
-    progress = Progress("games", wanted * settings.side_by_side, done * settings.side_by_side)
+    progress = ProgressLine("games", wanted * settings.side_by_side, done * settings.side_by_side)
     with open(path, "a", encoding="utf-8") as file:
         for number in range(done, wanted):
             file.write(_as_lines(play_games(config, supervised, improved, number)))

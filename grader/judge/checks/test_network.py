@@ -6,6 +6,7 @@ policy_value_fn_random, which are handed out, are checked on square boards.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
@@ -231,7 +232,7 @@ def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle
     ruling.seen = f"Three positions with all legal moves, and one {SYMMETRY_DRAWS} times under random symmetries."
 
 
-def _outputs_one_by_one(worker: Worker, states: list[np.ndarray], points: int) -> tuple[np.ndarray, np.ndarray]:
+def _outputs_one_by_one(worker: Worker, states: Iterable[np.ndarray], points: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the probabilities [N, points] and values [N] of policy_value, called separately for each state.
 
     Another check, network.outputs, decides whether the states of a batch affect each other.
@@ -262,7 +263,7 @@ def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Orac
     case, _ = oracle.ask("symmetries", SymmetryCase, rng)
     worker.call("net_create", width=SYMMETRY_SIDE, height=SYMMETRY_SIDE, block=1, weights=case.weights)
     probs, values = _outputs_one_by_one(worker, case.turned, SYMMETRY_SIDE**2)
-    accepted = [case.undo(symmetry, row) for symmetry, row in enumerate(probs)]
+    accepted = case.undo(probs)
     for pairs, value in worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS):
         ruling.expect(
             _legal(pairs, case.position) and any(_same_priors(pairs, each) for each in accepted),

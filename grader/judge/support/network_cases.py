@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from Board.symmetries import Symmetries
 from grader.confinement.worker_client import Worker
 from grader.judge.support.board_position import board_at
 from grader.judge.support.drawn_positions import random_position, random_states
@@ -18,8 +19,6 @@ from grader.judge.support.oracle import Answers
 OUTPUT_TOLERANCE = 1e-4
 SHAPES_OF_OUTPUTS = ((3, 3, 1), (5, 4, 2), (4, 6, 1))  # width, height, residual blocks
 SYMMETRY_SIDE = 4
-# The eight symmetries of arrays [..., H, W]: k quarter turns, with or without a reflection afterwards.
-TURNS = [lambda a, k=k, m=m: np.rot90(a, k, (-2, -1))[..., :: -1 if m else 1] for k in range(4) for m in (False, True)]
 WIDTH, HEIGHT, BLOCK = 4, 4, 1  # board and network of a `Batch`
 BATCH_SIZE = 32
 UNUSED_PLANE = 7
@@ -59,33 +58,29 @@ class SymmetryCase:
     A case is used only if undoing a symmetry wrongly always shows in the outputs of the handout's network.
 
     Attributes:
-        turned: the position's planes [9, H, W] under each of the eight symmetries.
-        moved_to: for each symmetry an array [W*H]: for each move of the turned board, the same point's move on the board.
+        turned: [S, 9, H, W] float32, the position's planes under each symmetry of the board.
     """
 
     def __init__(self, rng: Random) -> None:
-        points = np.arange(SYMMETRY_SIDE**2).reshape(SYMMETRY_SIDE, SYMMETRY_SIDE)
-        # Moves count rows from the bottom; states count them from the top.
-        self.moved_to = [turn(points[::-1])[::-1].reshape(-1) for turn in TURNS]
+        self._symmetries = Symmetries(SYMMETRY_SIDE, SYMMETRY_SIDE)
+        self._all = np.arange(self._symmetries.count)
         self.weights = random_weights(SYMMETRY_SIDE, SYMMETRY_SIDE, 1, rng.randrange(2**31))
         self.position = random_position(rng, SYMMETRY_SIDE, SYMMETRY_SIDE, SYMMETRY_SIDE, 6)
         state = np.asarray(board_at(self.position).current_state(), dtype=np.float32)
-        self.turned = [np.ascontiguousarray(turn(state)) for turn in TURNS]
+        self.turned = self._symmetries.turn_states(np.repeat(state[np.newaxis], len(self._all), axis=0), self._all)
 
     def tells_apart(self, probs: np.ndarray, values: np.ndarray) -> bool:
-        """Return whether the outputs for the turned boards, [8, W*H] and [8, 1], distinguish each symmetry from the others."""
+        """Return whether the outputs for the turned boards, [S, W*H] and [S, 1], distinguish each symmetry from the others."""
         legal = board_at(self.position).availables
-        undone = [[self.undo(other, row)[legal] for other in range(8)] for row in probs]
-        right = np.array([undone[k][k] for k in range(8)])
-        wrong = [undone[k][other] for k in range(8) for other in range(8) if other != k]
-        apart = min(float(np.abs(right - each).max(axis=1).min()) for each in wrong)
+        right = self.undo(probs)[:, legal]
+        others = [np.roll(self._all, shift) for shift in self._all[1:]]
+        wrong = np.concatenate([self._symmetries.turn_policies_back(probs, other)[:, legal] for other in others])
+        apart = np.abs(right[:, np.newaxis] - wrong).max(axis=2).min()
         return bool(apart > 20 * OUTPUT_TOLERANCE and np.abs(values + values.T).min() > 20 * OUTPUT_TOLERANCE)
 
-    def undo(self, symmetry: int, probs: np.ndarray) -> np.ndarray:
-        """Reorder the turned board's probabilities [W*H] by the moves of the original board."""
-        back = np.empty(len(probs))
-        back[self.moved_to[symmetry]] = probs
-        return back
+    def undo(self, probs: np.ndarray) -> np.ndarray:
+        """Reorder the turned boards' probabilities [S, W*H] by the moves of the original board."""
+        return self._symmetries.turn_policies_back(probs, self._all)
 
 
 class Batch:

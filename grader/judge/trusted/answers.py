@@ -131,7 +131,7 @@ def _(case: OutputsCase) -> Answers:
 
 @answers_of.register
 def _(case: SymmetryCase) -> Answers | None:
-    log_probs, values = forward(case.weights, np.stack(case.turned))
+    log_probs, values = forward(case.weights, case.turned)
     return {} if case.tells_apart(np.exp(log_probs), values) else None
 
 
