@@ -6,13 +6,13 @@ samples. A second network, whose weights are an average of the latest ones, is m
 and, if the board is small enough, against every line of replies. Training ends when it loses no line. Values and results are
 seen by the side to move.
 
-The program writes tmp/current_policy.model, model/best_policy.model and the learning curves, tmp/training.csv.
+The program writes tmp/current_policy.model, model/best_policy.model and the learning curves, tmp/training.csv. The best network
+of an earlier run is kept as model/best_policy.1.model, 2 and so on.
 """
 
 import argparse
 import csv
 import os
-import pickle
 import random
 import secrets
 import sys
@@ -20,12 +20,14 @@ from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 
 from Board.symmetries import Symmetries
 from common.unwritten import first_unwritten
+from common.weights import WeightsError, read_weights_of_board
 from training.exact import play_all_games, remembered, searching_player_agent
 
 CURRENT = "tmp/current_policy.model"
@@ -167,6 +169,7 @@ class TrainPipeline(HyperParameters):
         self.games_played = 0
         self.verified = False
         self.best = ""
+        self.has_saved_best = False
         self.best_exact = (0, float("-inf"))
         self.best_win_ratio = 0.0
         self.show = lambda text: None
@@ -328,6 +331,9 @@ class TrainPipeline(HyperParameters):
             self.best_exact, self.best_win_ratio = exact, win_ratio
             self.verified = measured.losing_lines == 0
             self.best = f"after {self.games_played} games: {measured}"
+            if not self.has_saved_best:
+                keep_earlier(BEST)
+                self.has_saved_best = True
             self.average_net.save_model(BEST)
         if win_ratio == 1.0 and self.pure_mcts_playout_num < 5000:
             self.pure_mcts_playout_num += 100
@@ -337,11 +343,22 @@ class TrainPipeline(HyperParameters):
     def print_summary(self):
         """Print where the networks and the learning curves are, and how good the best network is."""
         print(f"The latest network is in {CURRENT}, the learning curves are in {CURVES}.")
+        print(f"To train it further: python train.py --init-model {CURRENT}")
         if self.best:
             print(f"The best network is in {BEST}, {self.best}.")
         if self.verified:
             playouts = ", ".join(map(str, self.verify_playouts))
             print(f"Verified: it loses no line of replies at {playouts} playouts, with either evaluation function.")
+
+
+def keep_earlier(path):
+    """Rename the file of an earlier run, so that nothing overwrites it: model/best_policy.1.model is the first one kept."""
+    if not os.path.exists(path):
+        return
+    stem, suffix = os.path.splitext(path)
+    number = next(number for number in count(1) if not os.path.exists(f"{stem}.{number}{suffix}"))
+    os.rename(path, f"{stem}.{number}{suffix}")
+    print(f"\nThe network of an earlier run is kept as {stem}.{number}{suffix}.")
 
 
 class Measurement(NamedTuple):
@@ -443,12 +460,13 @@ def main():
         parser.error(f"expected --games of at least 1; got {options.games}")
     if options.fast and find_spec("training.fast") is None:
         parser.error("expected training/fast.py for --fast; this tree does not have it: leave --fast out")
-    if options.init_model and not os.path.isfile(options.init_model):
-        parser.error(f"expected weights at {options.init_model}; nothing is there")
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
     pipeline = None
     try:
         seed_everything(seed)
+        if options.init_model:
+            settings = PRESETS[options.preset]
+            read_weights_of_board(options.init_model, settings.board_width, settings.board_height)
         pipeline = TrainPipeline(init_model=options.init_model, preset=options.preset)
         if options.games is not None:
             pipeline.game_batch_num = options.games
@@ -459,12 +477,20 @@ def main():
     except NotImplementedError as error:
         print(f"train.py: {first_unwritten(error)}.", file=sys.stderr)
         return 2
-    except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+    except WeightsError as error:
+        print(f"train.py: {error}", file=sys.stderr)
+        return 2
+    except RuntimeError as error:
         if options.init_model is None or pipeline is not None:
             raise
-        reason = str(error).splitlines()[-1].strip() if "state_dict" in str(error) else "it holds something else"
-        print(f"train.py: expected weights for this board in {options.init_model}: {reason}", file=sys.stderr)
+        print(
+            f"train.py: expected weights of this network in {options.init_model}: {str(error).splitlines()[-1]}",
+            file=sys.stderr,
+        )
         return 2
+    except KeyboardInterrupt:
+        print("\nInterrupted before the first game.", file=sys.stderr)
+        return 130
     return 0
 
 

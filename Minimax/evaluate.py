@@ -187,7 +187,9 @@ def new_match(options: argparse.Namespace, speed: float | None) -> MatchSetup:
     slower = 1.0
     if options.scale_time:
         if speed is None:
-            raise UsageError(f"expected the baseline at {BASELINE} for --scale-time; build it with make engines")
+            raise UsageError(
+                f"expected the baseline at {BASELINE} for --scale-time; build it as section 2 of docs/handout.md says"
+            )
         slower = 1 / speed
     limits = Limits(
         move_s=round(options.time_limit * slower, 3),
@@ -267,13 +269,14 @@ def runner_of(options: argparse.Namespace) -> Runner:
 def play(setup: MatchSetup, runner: Runner, records: Records | None) -> tuple[MatchResult, bool]:
     """Play the match with a progress bar; return the result and whether it was interrupted."""
     games: list[GameRecord] = []
-    with tqdm(total=setup.plays, unit="game", disable=None) as bar:
+    recorded = len(records.games) if records else 0
+    with tqdm(total=setup.plays, initial=recorded, unit="game", disable=None) as bar:
 
         def on_game(game: GameRecord) -> None:
             games.append(game)
             won = [sum(g.winner == agent for g in games) for agent in (0, 1)]
             bar.set_postfix_str(f"{won[0]} : {won[1]}", refresh=False)
-            bar.update()
+            bar.update(len(games) > recorded)
 
         try:
             return play_match(setup, runner, on_game=on_game, records=records, rule=rule_of(setup)), False

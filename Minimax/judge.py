@@ -134,6 +134,9 @@ def examine(engine: str | None, shown: str | None, limits: Limits) -> int:
     except UsageError as error:
         print(f"judge.py: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -169,6 +169,19 @@ def without_idle_blocks(weights: StateDict) -> dict[str, Any]:
     return fewer
 
 
+def read_weights_of_board(path: str | PathLike[str], width: int, height: int) -> dict[str, Any]:
+    """Read the weights of a network for this board.
+
+    Raises:
+        WeightsError: there are no weights at the path, or they belong to a board with another number of points.
+    """
+    weights = read_weights(path)
+    own = read_sizes(weights)[:2]
+    if own[0] * own[1] != width * height:
+        raise WeightsError(f"expected weights of a {width}x{height} board; those in {path} have {own[0] * own[1]} points")
+    return weights
+
+
 def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[str], width: int, height: int) -> Network:
     """Load a network for this board from a weights file, leaving out residual blocks that have no effect.
 
@@ -179,11 +192,7 @@ def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[
         WeightsError: there are no weights at the path, or they belong to another board or another network.
         NotImplementedError: the network is not written yet.
     """
-    weights = read_weights(path)
-    own = read_sizes(weights)[:2]
-    if own[0] * own[1] != width * height:
-        raise WeightsError(f"expected weights of a {width}x{height} board; those in {path} have {own[0] * own[1]} points")
-    fewer = without_idle_blocks(weights)
+    fewer = without_idle_blocks(read_weights_of_board(path, width, height))
     try:
         network: Any = make(width, height, read_sizes(fewer)[2])
         network.model.load_state_dict(fewer)

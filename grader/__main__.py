@@ -39,18 +39,19 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command."""
-    options = parser().parse_args(arguments)
+    options = argparse.Namespace()
     try:
+        options = parser().parse_args(arguments)
         return options.run(options)
     except (UsageError, CouldNotGrade) as error:
         complain(f"grader: {error}")
-        return 2
+    except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        complain(f"grader: expected a place that this command can use; {error.filename}: {error.strerror}")
     except KeyboardInterrupt:
-        print(
-            "\nInterrupted; finished checks are kept, and the same command (without --again, if given) continues.",
-            file=sys.stderr,
-        )
+        # Set by the commands whose finished parts are kept.
+        complain(f"\n{getattr(options, 'interrupted', 'Interrupted.')}")
         return 130
+    return 2
 
 
 if __name__ == "__main__":

@@ -20,10 +20,19 @@ class Screen:
         line = on_screen(line.strip("\r\n"))  # the line may quote text from a submission
         if in_place and (not self._terminal or line == self._last):
             return
-        if self._width:
-            print("\r" + " " * self._width + "\r", end="")
+        self._clear()
         self._last, self._width = (line, len(line)) if in_place else ("", 0)
         print(line, end="" if in_place else "\n", flush=True)
+
+    def complain(self, sentence: str) -> None:
+        """Print a sentence to standard error, on a line of its own."""
+        self._clear()
+        self._last, self._width = "", 0
+        complain(sentence)
+
+    def _clear(self) -> None:
+        if self._width:
+            print("\r" + " " * self._width + "\r", end="", flush=True)
 
 
 def complain(sentence: str) -> None:

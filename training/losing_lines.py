@@ -36,6 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
     except WeightsError as error:
         print(f"losing_lines: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
     return 1 if losing else 0
 
 

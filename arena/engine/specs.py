@@ -60,9 +60,7 @@ def engine_at(path: str) -> EngineSpec:
         UsageError: there is no program at the path.
     """
     if not os.path.exists(path):
-        raise UsageError(
-            f"expected an engine at {path}; nothing is there (make engines builds ours; see section 2 of docs/handout.md)"
-        )
+        raise UsageError(f"expected an engine at {path}; nothing is there: section 2 of docs/handout.md says how to build ours")
     if path.endswith((".cpp", ".cc")):
         raise UsageError(
             f"expected a program; {path} is its source: build it with g++ -std=c++17 -O2 -I Minimax {path} -o engine"

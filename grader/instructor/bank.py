@@ -8,8 +8,8 @@ expensive, a check can only report the difference.
 from __future__ import annotations
 
 import io
+import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from random import Random
@@ -60,8 +60,13 @@ def _all_rows(seed: int, cases: int, jobs: int) -> list[list[BankRow]]:
     if jobs == 1:
         return [work(family) for family in FAMILIES]
     # A forked process would inherit torch's locks in whatever state they are in.
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        return list(pool.map(work, FAMILIES))
+    with get_context("spawn").Pool(jobs, initializer=_ignore_interrupts) as pool:  # terminates its processes when left
+        return pool.map(work, FAMILIES, chunksize=1)
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _family(family: str, seed: int, cases: int) -> list[BankRow]:

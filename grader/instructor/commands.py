@@ -105,7 +105,9 @@ def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> 
 
     replaying = commands.add_parser("replay", help="repeat verdicts of a graded run, for an appeal")
     replaying.add_argument("result", type=Path, metavar="RESULT", help="folder of a graded run, or its results.json")
-    replaying.add_argument("checks", nargs="*", metavar="CHECK", help="checks or parts, such as network (default: all)")
+    replaying.add_argument(
+        "checks", nargs="*", default=[], metavar="CHECK", help="checks or parts, such as network (default: all)"
+    )
     replaying.add_argument("--out", type=Path, default=replay.OUT, help=f"folder for repeated runs (default: {replay.OUT})")
     replaying.add_argument("--sandbox", choices=LEVELS, help="confinement to use (default: the recorded one)")
     replaying.add_argument(

@@ -321,6 +321,7 @@ def main(options: TrustOptions, announce: Announce) -> int:
     runs = [(seed, sample) for seed in options.seeds for sample in samples]
     started = time.monotonic()
     rows: list[SampleRow] = []
+    out.mkdir(parents=True, exist_ok=True)
     announce(f"{'kind':8}  {'name':{width}}  seed  expected | failed | ok")
     with ProcessPoolExecutor(options.jobs) as pool:
         run = partial(_run_one, out.resolve(), sandbox, options.long)

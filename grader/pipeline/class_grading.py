@@ -21,6 +21,7 @@ from grader.pipeline.grading import absent_verdicts, grade_submission
 from grader.pipeline.listeners import Announce, Lines, Listener
 from grader.pipeline.order import Identity, Order
 from grader.pipeline.results import RESULTS, Results
+from grader.pipeline.run import decided_so_far
 from grader.pipeline.run_folder import REFUSAL_FILE, differing, finished_results, held, update_reports
 from grader.pipeline.submission import Submission, absent_parts, read_submission, submission_name
 from grader.pipeline.summary import REFUSED, SummaryRow, summary_row
@@ -67,6 +68,8 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         raise UsageError(
             f"expected submissions with different names, because results are filed by name; given twice: {', '.join(doubled)}"
         )
+    if absent := [str(path) for path in paths if not os.path.lexists(path)]:
+        raise UsageError(f"expected a folder or an archive at {' and '.join(absent)}; nothing is there")
     slots = class_order.slots(len(paths))
     whole = names[0] if len(names) == 1 else f"{len(names)} submissions, {len(slots)} at a time"
     announce(f"{whole}, profile {order.profile}")
@@ -113,14 +116,14 @@ class _ClassGrading:
             row, graded = self._grade(read_submission(path, self.order.assignment))
             refusal.unlink(missing_ok=True)
         except (UsageError, OSError) as error:
-            self.complain(f"{path}: {error}")
+            self.complain(str(error) if str(path) in str(error) else f"{path}: {error}")
             row = SummaryRow(name, REFUSED, reasons=(str(error),))
             _keep_refusal(refusal, str(error))
         self.progress.end(name, graded=graded)
         return row
 
     def _grade(self, submission: Submission) -> tuple[SummaryRow, bool]:
-        """Return the row of a submission that has been read, and whether it was graded now rather than before."""
+        """Return the row of a submission that has been read, and whether all of it was graded now."""
         say, name, folder = self.progress.say, submission.name, self.order.out / submission.name
         # A submission that a person has cleared stays cleared.
         for order in (replace(self.order, looked_at=True), self.order):
@@ -134,11 +137,12 @@ class _ClassGrading:
         if results is None and (folder / RESULTS).exists():
             changes = ", ".join(differing(folder, identity)) or "the record itself, which was altered or is damaged"
             say(f"{name}: graded before, and graded again because this has changed: {changes}.")
-        started = time.monotonic()
+        started, absent = time.monotonic(), absent_verdicts(submission, order.assignment)
+        is_whole = not absent and not decided_so_far(folder)  # nothing is absent, or was decided before a kill
         results = grade_submission(
             submission,
             order,
-            decided=absent_verdicts(submission, order.assignment),
+            decided=absent,
             keeps_earlier=True,
             listener=self._listener(name),
             stopping=self.stopping,
@@ -150,7 +154,7 @@ class _ClassGrading:
             f"{time.monotonic() - started:.0f} s; {results.awaiting_marks:g} points are still to be marked by a person."
         )
         say(f"Report: {folder / 'report.html'}")
-        return summary_row(results, remarks), True
+        return summary_row(results, remarks), is_whole
 
     def _listener(self, name: str) -> Listener:
         """A single submission shows each verdict; of a class, only the number of decided checks is shown."""

@@ -56,7 +56,7 @@ class ClassProgress:
             self._show()
 
     def end(self, name: str, *, graded: bool) -> None:
-        """Note that a submission is done; only one that was graded now tells how long the others will take."""
+        """Note that a submission is done; only one that was graded as a whole (`graded`) tells how long others will take."""
         with self._lock:
             running = self._running.pop(name)
             self._done += 1
@@ -73,13 +73,16 @@ class ClassProgress:
             self._show()
 
     def left_s(self) -> float | None:
-        """Return the estimated seconds until the end of the class, or None if nothing has been graded yet."""
+        """Return the estimated seconds until the end of the class, or None if there is no telling.
+
+        That is so before the first submission is graded, and when all that are left take longer than the mean.
+        """
         if not self._took_s:
             return None
         mean_s, now = sum(self._took_s) / len(self._took_s), self.clock()
         begun_s = sum(max(0.0, mean_s - (now - running.began_s)) for running in self._running.values())
         waiting = self.total - self._done - len(self._running)
-        return (waiting * mean_s + begun_s) / self.jobs
+        return (waiting * mean_s + begun_s) / self.jobs or None
 
     def _estimate(self) -> str:
         left_s = self.left_s()

@@ -16,7 +16,7 @@ from grader.pipeline.order import Order
 from grader.pipeline.submission import read_submission
 from grader.pipeline.summary import summary_lines
 from grader.pipeline.workspace import build_workspace
-from grader.screen import Screen, complain
+from grader.screen import Screen
 
 
 def grade_command(options: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def grade_command(options: argparse.Namespace) -> int:
     screen = Screen()
     screen(sandbox.sentence)
     order = Order(assignment, options.profile, options.out, sandbox, options.seed, options.again, options.looked_at)
-    rows = grade_class(options.paths, ClassOrder(order, options.jobs), screen, complain)
+    rows = grade_class(options.paths, ClassOrder(order, options.jobs), screen, screen.complain)
     screen("")
     for line in summary_lines(rows):
         screen(line)
@@ -64,7 +64,8 @@ def add_commands(commands: Any) -> None:
         action="store_true",
         help="a person has looked at files that resemble handed-out sources and lets them count: grade them too",
     )
-    grading.set_defaults(run=grade_command)
+    interrupted = "Interrupted; every verdict so far is kept, and the same command without --again continues."
+    grading.set_defaults(run=grade_command, interrupted=interrupted)
 
     workspace = commands.add_parser("workspace", help="lay out the framework and a submission as a runnable tree")
     workspace.add_argument("submission", type=Path, metavar="SUBMISSION", help="folder or archive of one submission")

@@ -204,7 +204,7 @@ def read_results(path: Path) -> Results:
     except OSError as error:
         raise UsageError(f"expected a results.json at {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is damaged ({error}); grade this submission again") from error
+        raise UsageError(f"{path} is damaged, or no results.json of the grader: grade this submission again") from error
     if not isinstance(data, dict) or "checksum" not in data:
         raise UsageError(
             f"{path} carries no checksum: an earlier version of the grader wrote it, or it was altered; grade again"

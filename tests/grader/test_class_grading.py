@@ -336,6 +336,25 @@ def test_the_estimate_counts_the_submissions_that_wait_and_what_is_left_of_those
     assert said[-1] == "\r2 of 5 done, about 2 min left | bob: 12/25 checks"
 
 
+def test_nothing_is_foretold_of_submissions_that_take_longer_than_the_mean():
+    now = [0.0]
+    progress = ClassProgress(lambda _: None, total=2, jobs=1, clock=lambda: now[0])
+    progress.begin("ada")
+    now[0] = 10.0
+    progress.end("ada", graded=True)
+    progress.begin("bob")
+    now[0] = 19.0
+    assert progress.left_s() == 1
+    now[0] = 21.0
+    assert progress.left_s() is None
+
+
+def test_a_mistyped_path_is_a_wrong_call_and_files_nothing(pack, runs, grade, tmp_path):
+    code, _, err = grade(pack(".zip", WORK, "ada"), tmp_path / "bbo.zip")
+    assert code == 2 and f"at {tmp_path / 'bbo.zip'}; nothing is there" in err
+    assert runs == [] and not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0, "0 s"), (89, "89 s"), (90, "2 min"), (3599, "1 h 0 min"), (11400, "3 h 10 min")]
 )

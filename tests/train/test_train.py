@@ -1,6 +1,7 @@
 """train.py from the command line (stubs, short runs with the reference, Ctrl-C, given weights), and its symmetries."""
 
 import csv
+import pickle
 import runpy
 import shutil
 import signal
@@ -15,7 +16,7 @@ import torch
 
 from common.weights import load_weights, read_sizes
 from grader.judge.support.drawn_weights import random_weights
-from train import TrainPipeline
+from train import TrainPipeline, keep_earlier
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = ["games", "loss", "entropy", "opponent_playouts", "win_ratio", "losing_lines", "exact_playouts"]
@@ -226,6 +227,16 @@ def test_ctrl_c_saves_and_ends_cleanly(workspace, tmp_path):
     assert table.read_text().splitlines()[0] == ",".join(COLUMNS)
 
 
+def test_the_best_network_of_an_earlier_run_is_kept(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    keep_earlier("best.model")  # nothing is there
+    for number in (1, 2):
+        (tmp_path / "best.model").write_text(f"run {number}")
+        keep_earlier("best.model")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"best.1.model": "run 1", "best.2.model": "run 2"}
+    assert "kept as best.2.model." in capsys.readouterr().out
+
+
 # --------------------------------------------------------------------------------------------- wrong and right calls
 
 
@@ -241,14 +252,16 @@ def test_a_training_continues_from_given_weights(call, tmp_path):
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda path: None, "nothing is there"),
-        (lambda path: path.mkdir(), "nothing is there"),
-        (lambda path: save_weights(path, 4, 4, 1), "size mismatch"),
+        (lambda path: None, "no file is there"),
+        (lambda path: path.mkdir(), "no file is there"),
+        (lambda path: save_weights(path, 4, 4, 1), "expected weights of a 3x3 board; those in"),
+        (lambda path: save_weights(path, 3, 3, 2), "resnet.1."),
+        (lambda path: path.write_bytes(pickle.dumps([1, 2])), "it holds something else"),
         (lambda path: path.write_bytes(b"weights\n" * 9), "it holds something else"),
         (lambda path: path.write_bytes(b""), "it holds something else"),
         (lambda path: path.write_bytes(b"PK\3\4"), "it holds something else"),
     ],
-    ids=["missing", "a folder", "another board", "text", "empty", "half an archive"],
+    ids=["missing", "a folder", "another board", "another depth", "a list", "text", "empty", "half an archive"],
 )
 def test_weights_that_do_not_fit_this_board_are_refused_in_a_sentence(refusal, tmp_path, make, reason):
     path = tmp_path / "other.model"

@@ -203,19 +203,19 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
         f"{profile.games} games against the baseline, at most {profile.limit_s:g} s of CPU time per move; points by the "
         f"formula {run.assignment.win_rate_formula} in assignment.toml."
     )
+    setup = MatchSetup((engine, baseline), profile.games, rng.randrange(2**31), limits)
+    records = Records(run.folder / "games.jsonl", setup)
     tally: Counter[str] = Counter()
-    started = time.monotonic()
+    started, recorded = time.monotonic(), len(records.games)
 
     def progress(game: GameRecord) -> None:
         tally[("wins", "losses")[game.winner] if game.winner is not None else "others"] += 1
         done = tally.total()
-        left = (time.monotonic() - started) / done * (profile.games - done)
-        run.progress(
-            f"match: {done} of {profile.games} games, {tally['wins']} won, {tally['losses']} lost, about {left:.0f} s left"
-        )
+        told = f"match: {done} of {profile.games} games, {tally['wins']} won, {tally['losses']} lost"
+        if played := max(0, done - recorded):
+            told += f", about {(time.monotonic() - started) / played * (profile.games - done):.0f} s left"
+        run.progress(told)
 
-    setup = MatchSetup((engine, baseline), profile.games, rng.randrange(2**31), limits)
-    records = Records(run.folder / "games.jsonl", setup)
     result = play_match(setup, ThreadRunner(available_cores()), on_game=progress, records=records)
     ruling.evidence["match"] = match = result.to_json()
     ruling.seen = f"{_describe(match)} {Load.of(result.games).sentence}".strip()
