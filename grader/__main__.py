@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         complain(f"grader: expected a place that this command can use; {error.filename}: {error.strerror}")
     except KeyboardInterrupt:
         # Set by the commands whose finished parts are kept.
-        complain(f"\n{getattr(options, 'interrupted', 'Interrupted.')}")
+        print(f"\n{getattr(options, 'interrupted', 'Interrupted.')}", file=sys.stderr)
         return 130
     return 2
 
