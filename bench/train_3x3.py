@@ -72,7 +72,7 @@ def row_of(options: argparse.Namespace, seed: int, looks: Sequence[Look]) -> Rec
     return row | {"training_cpu_s": round(last.training_cpu_s, 3), "exact_cpu_s": round(last.exact_cpu_s, 3)}
 
 
-def add_row(path: Path, row: Record, torch_version: str) -> None:
+def record_training(path: Path, row: Record, torch_version: str) -> None:
     """Write a row to a record, in place of that of the same submission, setting and seed."""
     here = {**machine(), "torch": torch_version, "threads": 1}
     new = {"command": COMMAND, "machine": here, "rows": [row]}
@@ -208,7 +208,7 @@ def main() -> int:
                 pipeline.run()
             ends.append((seed, pipeline.best, pipeline.verified, time.process_time() - started))
             if options.record and (pipeline.verified or pipeline.games_played >= options.games):  # not interrupted by a person
-                add_row(options.record, row_of(options, seed, pipeline.looks), torch.__version__)
+                record_training(options.record, row_of(options, seed, pipeline.looks), torch.__version__)
             if options.weights and pipeline.best:
                 shutil.copy("model/best_policy.model", options.weights / f"{seed}.model")
             if options.judge and pipeline.verified:

@@ -227,7 +227,7 @@ def test_the_ladder_is_recorded_and_read_again(tmp_path):
 
 
 def run_ablation(monkeypatch, results, *arguments):
-    monkeypatch.setattr(ablation, "match_without", lambda ideas, options: results[ideas])
+    monkeypatch.setattr(ablation, "match_without", lambda ideas, engine, options: results[ideas])
     monkeypatch.setattr(sys, "argv", ["ablation.py", *map(str, arguments)])
     return ablation.main()
 
@@ -281,7 +281,7 @@ def test_a_training_replaces_that_of_the_same_setting_and_seed_and_no_other(tmp_
         training(1, (75, 0), set=unmixed),
         training(1, (50, 0), set=[("n_playout", 50)]),
     ):
-        train_3x3.add_row(record, row, torch.__version__)
+        train_3x3.record_training(record, row, torch.__version__)
     again = recording.read_json(record)
     assert len(again["rows"]) == 7 and again["machine"]["torch"] == torch.__version__
     assert cells_of(network_tables.train_3x3(again)) == [
@@ -307,7 +307,7 @@ def test_rows_from_another_machine_keep_its_name(tmp_path):
     record = tmp_path / "train_3x3.json"
     shutil.copyfile(ROOT / "bench" / "records" / "train_3x3.json", record)
     earlier = recording.read_json(record)
-    train_3x3.add_row(record, training(2, (150, 0)), torch.__version__)
+    train_3x3.record_training(record, training(2, (150, 0)), torch.__version__)
     again = recording.read_json(record)
     assert len(again["rows"]) == len(earlier["rows"]) and again["machine"] != earlier["machine"]
     for before, after in zip(earlier["rows"], again["rows"], strict=True):
