@@ -281,7 +281,10 @@ def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = 
         return 1
     for path in (out / assignment.id, out / f"{assignment.id}.zip"):
         _expect_nothing_at(path)
-    out.mkdir(parents=True, exist_ok=True)  # fails before the long work if it can
+    try:
+        out.mkdir(parents=True, exist_ok=True)  # before the long work, since it may fail
+    except OSError as error:
+        raise UsageError(f"the kit cannot be written to {out}: {error.strerror}") from error
     seed = secrets.randbelow(2**31) if seed is None else seed
     print("Computing the expected values of the kit's checks, which takes some minutes.", flush=True)
     kit.files[BANK_PATH] = make_bank(seed, cases, jobs or available_cores())
