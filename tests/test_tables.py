@@ -20,11 +20,11 @@ import stopping
 import tables
 import torch
 import train_3x3
+from game_records import game_record
 from table_text import listed, markdown, rounded
 
 from arena.engine.engine_process import EngineSpec
 from arena.match.match import MatchResult
-from arena.match.referee import GameRecord
 from arena.match.setup import MatchSetup
 from arena.rules import Termination
 
@@ -180,28 +180,11 @@ def test_halves_are_rounded_away_from_zero_and_empty_cells_stay_short():
 def match_of(winners, termination=Termination.FIVE, move_cpu_s=(0.5, 0.25)):
     """A match with these winners, in which agent 0 always plays black."""
     setup = MatchSetup((EngineSpec("a"), EngineSpec("b")), len(winners), 1)
-    games = (
-        GameRecord(
-            index=i,
-            black=0,
-            winner=winner,
-            termination=termination if winner is not None else Termination.DRAW,
-            faulty=None,
-            detail="",
-            moves=((7, 7), (i, 0)),
-            move_s=(1.0, 1.0),
-            move_cpu_s=move_cpu_s,
-            withheld_s=(0.0, 0.0),
-            names=("first", "second"),
-            seed=i,
-            opening=None,
-            size=15,
-            swapped=False,
-            seconds=2.0,
-        )
-        for i, winner in enumerate(winners)
+    endings = [(winner, Termination.DRAW if winner is None else termination) for winner in winners]
+    games = tuple(
+        game_record(i, winner=winner, termination=ending, move_cpu_s=move_cpu_s) for i, (winner, ending) in enumerate(endings)
     )
-    return MatchResult(setup, tuple(games))
+    return MatchResult(setup, games)
 
 
 def test_the_ladder_is_recorded_and_read_again(tmp_path):

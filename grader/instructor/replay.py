@@ -20,10 +20,12 @@ from grader.assignment import Assignment, load_assignment
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.engine_build import require_compiler
 from grader.pipeline.grading import absent_verdicts, environment, grade_submission, require_strong
+from grader.pipeline.judging import grader_digest
 from grader.pipeline.listeners import Announce, Progress
-from grader.pipeline.order import Order, grader_digest
+from grader.pipeline.order import Order
 from grader.pipeline.report import format_points
 from grader.pipeline.results import RESULTS, SUBMISSION, Results, Verdict, read_results
+from grader.pipeline.run_folder import TakenOver
 from grader.pipeline.submission import Submission, read_submission
 
 OUT = Path("results", "replay")
@@ -138,13 +140,21 @@ def main(
     )
     if differing := differences(results, sandbox, assignment):
         announce(f"Changed since the grading: {'; '.join(differing)}. A verdict may differ because of that.")
-    order = Order(assignment, results.profile, out, sandbox, seed=results.seed, looked_at=results.looked_at)
+    order = Order(
+        assignment,
+        results.profile,
+        out,
+        sandbox,
+        seed=results.seed,
+        looked_at=results.looked_at,
+        whole_match=results.whole_match,
+    )
     taken_over = [verdict for verdict in recorded.values() if verdict.id not in wanted]
     absent = [verdict for verdict in absent_verdicts(submission, assignment) if verdict.id in wanted]
     repeated = grade_submission(
         submission,
         order,
-        decided=[*taken_over, *absent],
+        taken_over=TakenOver([*taken_over, *absent]),
         listener=Progress(announce),
     )
     pairs = [(recorded[verdict.id], verdict) for verdict in repeated.verdicts if verdict.id in wanted]

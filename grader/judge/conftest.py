@@ -20,9 +20,8 @@ from grader.assignment import Check
 from grader.confinement.confine import die_with_parent
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
-from grader.judge.support.oracle import Oracle
+from grader.judge.support.oracle import Oracle, is_kit
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.which_oracle import find_oracle, is_kit
 from grader.pipeline.handed_out import Resemblance, find_resemblances
 from grader.pipeline.results import COULD_NOT_GRADE, FAILED, PARTIAL, PASSED, Verdict
 from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, OVERRUN, Run
@@ -146,6 +145,9 @@ def rng(run: Run, request: pytest.FixtureRequest) -> Random:
 @pytest.fixture(scope="session")
 def oracle() -> Oracle:
     """The source of correct answers."""
+    # Imported here, because a check without this fixture does not depend on it (grader/pipeline/judging.py).
+    from grader.judge.support.which_oracle import find_oracle
+
     return find_oracle()
 
 

@@ -17,12 +17,13 @@ from common.files import write_whole
 from grader.assignment import Assignment
 from grader.pipeline.class_progress import ClassListener, ClassProgress
 from grader.pipeline.engine_build import build_opponent, require_compiler
-from grader.pipeline.grading import absent_verdicts, grade_submission
+from grader.pipeline.grading import grade_submission
 from grader.pipeline.listeners import Announce, Lines, Listener
-from grader.pipeline.order import Identity, Order
-from grader.pipeline.results import RESULTS, Results
+from grader.pipeline.order import Order
+from grader.pipeline.regrading import work_for
+from grader.pipeline.results import Results
 from grader.pipeline.run import decided_so_far
-from grader.pipeline.run_folder import REFUSAL_FILE, differing, finished_results, held, update_reports
+from grader.pipeline.run_folder import REFUSAL_FILE, held, update_reports
 from grader.pipeline.submission import Submission, absent_parts, read_submission, submission_name
 from grader.pipeline.summary import REFUSED, SummaryRow, summary_row
 
@@ -125,24 +126,21 @@ class _ClassGrading:
     def _grade(self, submission: Submission) -> tuple[SummaryRow, bool]:
         """Return the row of a submission that has been read, and whether all of it was graded now."""
         say, name, folder = self.progress.say, submission.name, self.order.out / submission.name
-        # A submission that a person has cleared stays cleared.
-        for order in (replace(self.order, looked_at=True), self.order):
-            identity = Identity.of(submission, order)
-            results = finished_results(folder, identity)
-            if results is not None:
-                break
-        remarks = _remarks(submission, order.assignment)
-        if results is not None and not order.again:
-            return self._finished(results, submission, remarks), False
-        if results is None and (folder / RESULTS).exists():
-            changes = ", ".join(differing(folder, identity)) or "the record itself, which was altered or is damaged"
-            say(f"{name}: graded before, and graded again because this has changed: {changes}.")
-        started, absent = time.monotonic(), absent_verdicts(submission, order.assignment)
-        is_whole = not absent and not decided_so_far(folder)  # nothing is absent, or was decided before a kill
+        work = work_for(submission, self.order, folder)
+        remarks = _remarks(submission, self.order.assignment)
+        if work.finished is not None:
+            return self._finished(work.finished, submission, remarks), False
+        if work.reason:
+            say(f"{name}: graded before, and graded again because this has changed: {work.reason}.")
+        started, taken_over = time.monotonic(), len(work.taken_over.verdicts)
+        if taken_over and work.order.regrade:
+            total = len(work.order.assignment.checks)
+            say(f"{name}: {total - taken_over} of {total} checks are graded again; the verdicts of the others are kept.")
+        is_whole = not taken_over and not decided_so_far(folder)  # nothing was decided before
         results = grade_submission(
             submission,
-            order,
-            decided=absent,
+            work.order,
+            taken_over=work.taken_over,
             keeps_earlier=True,
             listener=self._listener(name),
             stopping=self.stopping,

@@ -12,7 +12,7 @@ from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
 from grader.pipeline.class_grading import ClassOrder, grade_class
 from grader.pipeline.grading import require_strong
-from grader.pipeline.order import Order
+from grader.pipeline.order import Order, Regrade
 from grader.pipeline.submission import read_submission
 from grader.pipeline.summary import summary_lines
 from grader.pipeline.workspace import build_workspace
@@ -27,7 +27,18 @@ def grade_command(options: argparse.Namespace) -> int:
     require_strong(sandbox, options.paths, assignment, options.allow_weak_sandbox)
     screen = Screen()
     screen(sandbox.sentence)
-    order = Order(assignment, options.profile, options.out, sandbox, options.seed, options.again, options.looked_at)
+    only = tuple(check.id for name in options.only for check in assignment.named(name))
+    order = Order(
+        assignment,
+        options.profile,
+        options.out,
+        sandbox,
+        options.seed,
+        options.again,
+        options.looked_at,
+        options.whole_match,
+        Regrade(only, options.regrade) if only or options.regrade else None,
+    )
     rows = grade_class(options.paths, ClassOrder(order, options.jobs), screen, screen.complain)
     screen("")
     for line in summary_lines(rows):
@@ -63,6 +74,23 @@ def add_commands(commands: Any) -> None:
         "--looked-at",
         action="store_true",
         help="a person has looked at files that resemble handed-out sources and lets them count: grade them too",
+    )
+    grading.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="CHECK",
+        help="grade only this check or part, such as network; verdicts of a finished result on other checks are kept",
+    )
+    grading.add_argument(
+        "--regrade",
+        choices=("failed", "changed"),
+        help="of a finished result, grade only the checks that did not pass, or those that a change since then can affect",
+    )
+    grading.add_argument(
+        "--whole-match",
+        action="store_true",
+        help="play every game of the match; by default it ends when the points are known with 95 %% confidence",
     )
     interrupted = "Interrupted; every verdict so far is kept, and the same command without --again continues."
     grading.set_defaults(run=grade_command, interrupted=interrupted)

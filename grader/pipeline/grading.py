@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -26,18 +26,20 @@ from grader.assignment import ROOT, Assignment
 from grader.confinement.sandbox import Sandbox
 from grader.pipeline.budget import Budget
 from grader.pipeline.engine_build import build_opponent, require_compiler
+from grader.pipeline.judging import bases
 from grader.pipeline.listeners import Listener
 from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
 from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, REPORT, Results, Verdict
 from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, LOG, OVERRUN, PROGRESS, SCRATCH, WORKSPACE, Run
-from grader.pipeline.run_folder import held, prepare_folder
+from grader.pipeline.run_folder import TakenOver, held, prepare_folder
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
 CHECKS = Path(__file__).resolve().parents[1] / "judge"
 SOLUTION = ROOT / "instructor" / "reference"
 POLL_S = 0.2
 SILENT = Listener()
+NOTHING = TakenOver()
 
 
 def require_strong(sandbox: Sandbox, paths: Sequence[Path], assignment: Assignment, allow_weak: bool) -> None:
@@ -66,7 +68,8 @@ def grade(path: Path, order: Order, listener: Listener = SILENT) -> Results:
         UsageError: the submission cannot be read, or the machine lacks a compiler.
     """
     submission = read_submission(path, order.assignment)
-    return grade_submission(submission, order, decided=absent_verdicts(submission, order.assignment), listener=listener)
+    absent = TakenOver(absent_verdicts(submission, order.assignment))
+    return grade_submission(submission, order, taken_over=absent, listener=listener)
 
 
 def absent_verdicts(submission: Submission, assignment: Assignment) -> list[Verdict]:
@@ -83,7 +86,7 @@ def grade_submission(
     submission: Submission,
     order: Order,
     *,
-    decided: Sequence[Verdict] = (),
+    taken_over: TakenOver = NOTHING,
     keeps_earlier: bool = False,
     listener: Listener = SILENT,
     stopping: threading.Event | None = None,
@@ -91,7 +94,6 @@ def grade_submission(
     """Like `grade`, for a submission that has already been read.
 
     Args:
-        decided: verdicts to take over; their checks do not run.
         keeps_earlier: whether the files of an earlier run in the folder are kept beside the new one.
         stopping: when set, grading ends as by Ctrl-C, with a KeyboardInterrupt.
     """
@@ -99,13 +101,15 @@ def grade_submission(
     require_compiler(assignment)
     folder = (order.out / submission.name).resolve()
     with held(folder):
-        prepare_folder(folder, submission, order, decided=decided, keeps_earlier=keeps_earlier, say=listener.say)
+        prepare_folder(folder, submission, order, taken_over=taken_over, keeps_earlier=keeps_earlier, say=listener.say)
+        basis = bases(submission.files, order.sandbox.level, assignment, order.profile)
         for opponent in assignment.opponents:
             build_opponent(opponent, assignment)
         run = Run(folder, assignment, order.sandbox)
         started = time.monotonic()
         code, log = _run_checks(run, listener, stopping or threading.Event())
-        results = _add_up(run, submission, code, log, time.monotonic() - started)
+        verdicts = _add_up(run, basis, code, log)
+        results = _results(run, submission, verdicts, time.monotonic() - started)
         write_report(results, folder / REPORT)
         for name in (WORKSPACE, SCRATCH):
             shutil.rmtree(folder / name, ignore_errors=True)
@@ -199,16 +203,22 @@ def _tell(run: Run, said: set[str], listener: Listener) -> None:
         listener.progress(progress)
 
 
-def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: float) -> Results:
-    """Return the results of a run whose checks have ended."""
+def _add_up(run: Run, basis: Mapping[str, str], code: int, log: str) -> list[Verdict]:
+    """Return a verdict for each check and each mark of a run whose checks have ended."""
     assignment, decided = run.assignment, run.verdicts
     message = f"The checks ended (exit code {code}) before this one was decided; a person has to look."
     verdicts = []
     for check in assignment.checks:
         lost = Verdict.of(check, COULD_NOT_GRADE, message, evidence={"log": log})
         # Points and titles come from the current assignment, even if the run began under an older one.
-        verdicts.append(replace(decided.get(check.id, lost), title=check.title, max_points=check.points))
-    verdicts += [Verdict.of(mark, AWAITING_MARKS, "Marked by a person.") for mark in assignment.marks]
+        verdict = decided.get(check.id, lost)
+        basis_of = verdict.basis or basis[check.id]  # a verdict that was taken over keeps its basis
+        verdicts.append(replace(verdict, title=check.title, max_points=check.points, basis=basis_of))
+    return verdicts + [Verdict.of(mark, AWAITING_MARKS, "Marked by a person.") for mark in assignment.marks]
+
+
+def _results(run: Run, submission: Submission, verdicts: Sequence[Verdict], seconds: float) -> Results:
+    assignment = run.assignment
     results = Results(
         assignment=assignment.id,
         title=assignment.title,
@@ -217,6 +227,7 @@ def _add_up(run: Run, submission: Submission, code: int, log: str, seconds: floa
         profile=run.profile.name,
         seed=run.seed,
         looked_at=run.identity.looked_at,
+        whole_match=run.identity.whole_match,
         grader=run.identity.grader,
         sandbox={**run.sandbox.properties, "sentence": run.sandbox.sentence},
         environment=environment(assignment),

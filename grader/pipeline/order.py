@@ -1,16 +1,31 @@
-"""How submissions are to be graded (Order), and what identifies a run (Identity)."""
+"""How submissions are to be graded (Order), which checks are graded again (Regrade), and what identifies a run (Identity)."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from grader.assignment import ROOT, Assignment
+from grader.assignment import Assignment
 from grader.confinement.sandbox import Sandbox
+from grader.pipeline.judging import grader_digest
 from grader.pipeline.submission import Submission
-from grader.pipeline.workspace import framework_files
+
+
+@dataclass(frozen=True)
+class Regrade:
+    """Which checks are graded again if a submission has been graded before; the verdicts of the others are kept.
+
+    Attributes:
+        only: ids of checks; empty for all checks.
+        which: those that did not pass (failed), or whose basis is no longer the recorded one (changed); None for all of `only`.
+    """
+
+    only: tuple[str, ...] = ()
+    which: Literal["failed", "changed"] | None = None
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.which, *self.only)))
 
 
 @dataclass(frozen=True)
@@ -24,6 +39,8 @@ class Order:
         seed: seed for positions and games; None draws a new one for each submission.
         again: whether finished submissions are graded again.
         looked_at: whether a person has cleared the resemblances that `grader.pipeline.handed_out` reports.
+        whole_match: whether all games of the match are played, even if the points are known earlier.
+        regrade: which checks of a submission that was graded before are graded again; None for all if anything has changed.
     """
 
     assignment: Assignment
@@ -33,6 +50,8 @@ class Order:
     seed: int | None = None
     again: bool = False
     looked_at: bool = False
+    whole_match: bool = False
+    regrade: Regrade | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +73,7 @@ class Identity:
     grader: str
     checks: tuple[str, ...]
     looked_at: bool = False
+    whole_match: bool = False
 
     @classmethod
     def of(cls, submission: Submission, order: Order) -> Identity:
@@ -67,6 +87,7 @@ class Identity:
             grader=grader_digest(assignment),
             checks=tuple(check.id for check in assignment.checks),
             looked_at=order.looked_at,
+            whole_match=order.whole_match,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -77,25 +98,3 @@ class Identity:
     def from_json(cls, data: dict[str, Any]) -> Identity:
         """Read what `to_json` wrote; raise KeyError or TypeError for anything else."""
         return cls(**{**data, "checks": tuple(data["checks"])})
-
-
-def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
-    """Return the relative paths of all files that can change a verdict.
-
-    These are the assignment, the packages of the grader that a submission passes through, the framework that the submission
-    is laid over, and the sources of the opponents.
-    """
-    opponents = {source for sources in assignment.opponents.values() for source in sources}
-    header = f"{assignment.engine_folder}/{assignment.engine_header}"
-    grader = {path.relative_to(root).as_posix() for path in (root / "grader").rglob("*.py")}
-    grader = {path for path in grader if not path.startswith(("grader/instructor/", "grader/student/"))}
-    return sorted({"assignment.toml", header, *grader, *framework_files(assignment, root), *opponents})
-
-
-def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:
-    """Return the sha256 of the names and contents of `judging_files`."""
-    total = hashlib.sha256()
-    for relative in judging_files(assignment, root):
-        content = hashlib.sha256((root / relative).read_bytes()).hexdigest()
-        total.update(f"{relative}\0{content}\n".encode())
-    return total.hexdigest()

@@ -17,7 +17,7 @@ from common.errors import UsageError
 from common.files import write_whole
 from grader.assignment import Check
 
-VERSION = 1
+VERSION = 2
 """The version of the format of results.json."""
 RESULTS, REPORT = "results.json", "report.html"
 RUN, SUBMISSION, VERDICTS, GAMES = SEALED = ("run.json", "submission.zip", "verdicts.jsonl", "games.jsonl")
@@ -39,6 +39,7 @@ class Verdict:
         expected: what the check expects, in words.
         seen: what the submission did.
         evidence: plain values with which the verdict can be repeated (seeds, positions, numbers).
+        basis: sha256 of everything that the verdict rests on (`grader.pipeline.judging`); empty for marks.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Verdict:
     seen: str = ""
     seconds: float = 0.0
     evidence: dict[str, Any] = field(default_factory=dict)
+    basis: str = ""
 
     @classmethod
     def of(cls, check: Check, status: str, message: str, points: float = 0.0, **found: Any) -> Verdict:
@@ -66,7 +68,7 @@ class Verdict:
     def from_json(cls, data: dict[str, Any]) -> Verdict:
         """Read what `to_json` wrote; raise one of MALFORMED for anything else."""
         verdict = cls(**data)
-        for name in ("id", "message", "handout", "title", "expected", "seen"):
+        for name in ("id", "message", "handout", "title", "expected", "seen", "basis"):
             if not isinstance(getattr(verdict, name), str):
                 raise ValueError(f"{name} {getattr(verdict, name)!r}")
         if verdict.status not in STATUSES:
@@ -84,6 +86,7 @@ class Results:
         digest: sha256 of the submission's collected files.
         seed: seed for positions and games.
         looked_at: whether a person has cleared the resemblances that `grader.pipeline.handed_out` reports.
+        whole_match: whether all games of the match had to be played.
         grader: sha256 of everything that can change a verdict.
         sandbox: what the confinement prevents, by name, and a sentence about it.
         environment: the versions, the machine and the date that a verdict may depend on.
@@ -102,6 +105,7 @@ class Results:
     profile: str
     seed: int
     looked_at: bool
+    whole_match: bool
     grader: str
     sandbox: dict[str, Any]
     environment: dict[str, str]

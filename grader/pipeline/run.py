@@ -43,25 +43,28 @@ class RunRecord:
     Attributes:
         seed: seed for positions and games.
         taken_over: ids of the checks whose verdicts come from another run.
+        regrade: which checks were to be graded again, as text; empty if all were.
     """
 
     identity: Identity
     seed: int
     taken_over: tuple[str, ...] = ()
+    regrade: str = ""
 
     @classmethod
     def read(cls, folder: Path) -> RunRecord | None:
         """Return the record in a run's folder, or None if it is missing or damaged."""
         try:
             data = json.loads((folder / RUN).read_text(encoding="utf-8"))
-            return cls(Identity.from_json(data["identity"]), int(data["seed"]), tuple(data["taken_over"]))
+            identity, taken_over = Identity.from_json(data["identity"]), tuple(data["taken_over"])
+            return cls(identity, int(data["seed"]), taken_over, str(data["regrade"]))
         except (OSError, *MALFORMED):
             return None
 
     def write(self, folder: Path) -> None:
         """Write run.json, whole or not at all."""
         data = {"identity": self.identity.to_json(), "seed": self.seed, "taken_over": list(self.taken_over)}
-        write_whole(folder / RUN, json.dumps(data, indent=1, ensure_ascii=False))
+        write_whole(folder / RUN, json.dumps({**data, "regrade": self.regrade}, indent=1, ensure_ascii=False))
 
 
 def decided_so_far(folder: Path) -> dict[str, Verdict]:

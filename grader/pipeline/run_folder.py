@@ -13,7 +13,7 @@ import secrets
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.errors import UsageError
@@ -41,7 +41,21 @@ WORDS = {
     "grader": "grader",
     "checks": "checks",
     "looked_at": "--looked-at",
+    "whole_match": "--whole-match",
 }
+
+
+@dataclass(frozen=True)
+class TakenOver:
+    """What a run takes over from another run.
+
+    Attributes:
+        verdicts: the verdicts of checks that do not run.
+        games: the content of games.jsonl, with which the match goes on; empty to begin with the first game.
+    """
+
+    verdicts: Sequence[Verdict] = ()
+    games: bytes = b""
 
 
 @contextmanager
@@ -75,7 +89,7 @@ def held(folder: Path) -> Iterator[None]:
 
 def finished_results(folder: Path, identity: Identity) -> Results | None:
     """Return the unaltered results of a finished run with exactly this identity, or None."""
-    _finish_move(folder)
+    finish_move(folder)
     record = RunRecord.read(folder)
     if record is None or record.identity != identity:
         return None
@@ -96,22 +110,23 @@ def prepare_folder(
     submission: Submission,
     order: Order,
     *,
-    decided: Sequence[Verdict],
+    taken_over: TakenOver,
     keeps_earlier: bool,
     say: Announce,
 ) -> None:
     """Lay out the run's folder; an unfinished run with the same identity keeps its verdicts.
 
     Args:
-        decided: verdicts to take over.
         keeps_earlier: whether an earlier run with verdicts is kept beside the new one; otherwise it is removed.
     """
-    _finish_move(folder)
+    finish_move(folder)
     earlier = RunRecord.read(folder)
     drawn = secrets.randbelow(2**31) if order.seed is None else order.seed
-    fresh = RunRecord(Identity.of(submission, order), drawn, tuple(verdict.id for verdict in decided))
+    known = tuple(verdict.id for verdict in taken_over.verdicts)
+    fresh = RunRecord(Identity.of(submission, order), drawn, known, str(order.regrade or ""))
     # An unfinished run continues with its recorded seed, unless another one is requested.
-    is_same = earlier is not None and earlier == replace(fresh, seed=earlier.seed if order.seed is None else order.seed)
+    seed = earlier.seed if earlier is not None and order.seed is None else drawn
+    is_same = earlier is not None and replace(earlier, regrade=fresh.regrade) == replace(fresh, seed=seed)
     if is_same and not (folder / RESULTS).exists():
         _drop_cut_line(folder / VERDICTS)
         say(f"{submission.name}: continuing an unfinished run; checks decided so far: {len(decided_so_far(folder))}.")
@@ -120,8 +135,10 @@ def prepare_folder(
             say(f"{submission.name}: the earlier run is kept in {place}.")
         for name in RECORDS:
             remove(folder / name)
-        lines = [json.dumps(verdict.to_json()) + "\n" for verdict in decided]
+        lines = [json.dumps(verdict.to_json()) + "\n" for verdict in taken_over.verdicts]
         (folder / VERDICTS).write_text("".join(lines), encoding="utf-8")
+        if taken_over.games:
+            (folder / GAMES).write_bytes(taken_over.games)
         fresh.write(folder)
     write_archive(submission.files, folder / SUBMISSION)
     write_reports(submission.report_files, folder)
@@ -136,10 +153,10 @@ def keep_earlier(folder: Path) -> Path | None:
     if not any((folder / name).exists() and (folder / name).stat().st_size for name in (RESULTS, VERDICTS)):
         return None
     (folder / EARLIER / MOVING).mkdir(parents=True, exist_ok=True)
-    return _finish_move(folder)
+    return finish_move(folder)
 
 
-def _finish_move(folder: Path) -> Path | None:
+def finish_move(folder: Path) -> Path | None:
     """Finish a move that was begun, perhaps by a grader that was killed; return the new folder, or None without a move."""
     moving = folder / EARLIER / MOVING
     if not moving.is_dir():

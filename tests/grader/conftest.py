@@ -1,5 +1,6 @@
 """Submissions made from the reference by one change, and their grading with the briefest profile."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,12 +14,14 @@ from course_tools import api, course, graded_as, opened  # noqa: F401  fixtures
 from odd_workers import worker  # noqa: F401  fixture
 from packing import pack, read, refusal  # noqa: F401  fixtures
 
+from grader.__main__ import main
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import release
-from grader.pipeline.grading import grade
+from grader.pipeline import grading
 from grader.pipeline.listeners import Lines
 from grader.pipeline.order import Order
+from grader.pipeline.results import PASSED, Verdict
 
 REFERENCE = Path(__file__).resolve().parents[2] / "instructor" / "reference"
 
@@ -83,7 +86,44 @@ def graded(tmp_path, assignment, engines):
         lines = []
         checks = tuple(check for check in assignment.checks if only is None or check.id in only)
         order = Order(replace(assignment, checks=checks), "smoke", tmp_path / "out", find_sandbox(), seed=seed)
-        results = grade(folder, order, listener=Lines(lines.append)).to_json()
+        results = grading.grade(folder, order, listener=Lines(lines.append)).to_json()
         return {check["id"]: check for check in results["checks"]}, results
 
     return run
+
+
+# ----------------------------------------------------------------------- a class, with checks that take no time
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The names of the runs whose checks were run, by checks that pass at once."""
+    found = []
+
+    def run_checks(run, listener, stopping):
+        found.append(run.folder.name)
+        for check in run.assignment.checks:
+            if check.id in run.requested:
+                run.record(Verdict.of(check, PASSED, "As expected.", check.points))
+        return 0, ""
+
+    monkeypatch.setattr(grading, "build_opponent", lambda *_: None)
+    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    return found
+
+
+@pytest.fixture
+def grade(tmp_path, capsys):
+    """`grade(paths, options)`: exit code, what was said, and what was complained of."""
+
+    def run(*arguments, profile="smoke"):
+        code = main(["grade", *map(str, arguments), "--profile", profile, "--out", str(tmp_path / "out")])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def results(tmp_path):
+    return lambda name, place="": json.loads((tmp_path / "out" / name / place / "results.json").read_text(encoding="utf-8"))

@@ -1,15 +1,17 @@
 """A machine that was too busy to decide a game costs nobody a point: the checks of the engine say that a person has to look."""
 
 import random
+import tempfile
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from game_records import game_record
 
 from arena.engine.engine_process import EngineFailure, EngineSpec, Limits
-from arena.match.match import MatchResult
-from arena.match.referee import REPEATS, GameRecord
-from arena.match.setup import MatchSetup
+from arena.match.match import play_match
+from arena.match.referee import REPEATS
 from arena.rules import Termination
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.checks import test_minimax as checks
@@ -23,35 +25,35 @@ SPEC = EngineSpec("student")
 def game(index, winner, termination=Termination.FIVE, *, black=0, withheld_s=0.0):
     """A game of agent 0, the student's; `winner` None with UNDECIDED."""
     decided = termination != Termination.UNDECIDED
-    return GameRecord(
-        index=index,
+    return game_record(
+        index,
         black=black,
         winner=winner if decided else None,
         termination=termination,
         faulty=None if winner is None or termination == Termination.FIVE else 1 - winner,
         detail="" if termination == Termination.FIVE else "black gave no answer within 110 s of wall clock",
-        moves=((7, 7), (index % 15, index // 15)),
         move_s=(2.0, 2.0),
         move_cpu_s=(1.0, 1.0),
         withheld_s=(withheld_s, withheld_s),
-        names=("student", "baseline"),
-        seed=index,
-        opening=None,
-        size=15,
-        swapped=False,
         seconds=4.0,
     )
 
 
 @pytest.fixture
 def win_rate(assignment, monkeypatch, tmp_path):
-    """The ruling on a match of the quick profile that ended so, or what was raised."""
+    """The ruling on a match that ended so, or what was raised: `win_rate(*games, profile=..., whole=...)`."""
 
-    def judge(*games):
-        setup = MatchSetup((SPEC, SPEC), 8, 1)
-        monkeypatch.setattr(checks, "play_match", lambda *_, **__: MatchResult(setup, games))
+    def judge(*games, profile="quick", whole=False):
+        def play(setup, _, **options):
+            return play_match(setup, lambda tasks: (games[task.index] for task in tasks if task.index < len(games)), **options)
+
+        monkeypatch.setattr(checks, "play_match", play)
         run = SimpleNamespace(
-            profile=assignment.profile("quick"), assignment=assignment, folder=tmp_path, progress=lambda _: None
+            profile=assignment.profile(profile),
+            assignment=assignment,
+            folder=Path(tempfile.mkdtemp(dir=tmp_path)),
+            identity=SimpleNamespace(whole_match=whole),
+            progress=lambda _: None,
         )
         ruling = Ruling()
         checks.test_win_rate(run, SPEC, SPEC, Limits(), ruling, random.Random(1))
@@ -71,7 +73,7 @@ def test_games_that_could_not_be_decided_leave_the_points_of_a_match_open(win_ra
 def test_a_match_that_ended_early_on_a_busy_machine_is_open_as_well(win_rate):
     with pytest.raises(CouldNotGrade, match=r"^5 of 8 games could not be decided"):
         win_rate(*(game(i, 0) for i in range(3)), *(game(i, None, Termination.UNDECIDED) for i in range(3, 6)))
-    with pytest.raises(CouldNotGrade, match=r"^8 of 8 games .* No game was decided\. Endings: 3 undecided\.$"):
+    with pytest.raises(CouldNotGrade, match=r"^8 of 8 games .* Endings: 3 undecided\. Ended early: the machine was so busy"):
         win_rate(*(game(i, None, Termination.UNDECIDED) for i in range(3)))
 
 
@@ -80,6 +82,21 @@ def test_games_that_could_not_be_decided_and_cannot_change_the_points_change_not
     ruling = win_rate(*(game(i, 0) for i in range(7)), game(7, None, Termination.UNDECIDED))
     assert ruling.share == 1.0 and "drew 0 of 7 games" in ruling.message and "1 undecided" in ruling.message
     assert "from 21 to 30 of 30 points are plausible" in ruling.message
+
+
+def test_a_match_ends_when_its_points_are_known_and_a_whole_one_does_not(win_rate):
+    games = [game(i, 0) for i in range(64)]
+    early, whole = win_rate(*games, profile="full"), win_rate(*games, profile="full", whole=True)
+    assert early.evidence["match"]["plays"] == 29 and whole.evidence["match"]["plays"] == 64
+    assert early.share == whole.share == 1.0 and not whole.evidence["match"]["stopped"]
+    assert "Ended after 29 of 64 games: 30 of 30 points" in early.message and "95 % confidence at any time" in early.message
+
+
+def test_a_match_ends_without_the_games_that_cannot_change_its_points(win_rate):
+    games = [game(i, int(i % 8 < 3)) for i in range(64)]  # 39 or 40 wins are 20 points
+    early, whole = win_rate(*games, profile="full"), win_rate(*games, profile="full", whole=True)
+    assert early.evidence["match"]["plays"] == 63 and whole.evidence["match"]["plays"] == 64
+    assert early.share == whole.share == 20 / 30 and "the other 1 cannot change the 20 of 30 points" in early.message
 
 
 def test_a_match_on_a_busy_machine_says_so_and_gives_the_points_that_it_would_give(win_rate):

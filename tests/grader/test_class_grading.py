@@ -1,6 +1,5 @@
 """`python -m grader grade` over several submissions: what is finished stays, what is kept, and the table at the end."""
 
-import json
 import os
 import signal
 import subprocess
@@ -16,45 +15,10 @@ from grader.pipeline import grading
 from grader.pipeline.class_grading import ClassOrder
 from grader.pipeline.class_progress import ClassProgress, in_words
 from grader.pipeline.kept_reports import kept_names, read_reports
-from grader.pipeline.results import PASSED, Verdict
 from grader.pipeline.run_folder import RECORDS, held, keep_earlier
 from grader.pipeline.summary import SummaryRow, summary_lines
 
 GRADED = "2 in all: 2 graded."
-
-
-@pytest.fixture
-def runs(monkeypatch):
-    """The names of the runs whose checks were run, by checks that pass at once."""
-    found = []
-
-    def run_checks(run, listener, stopping):
-        found.append(run.folder.name)
-        for check in run.assignment.checks:
-            if check.id in run.requested:
-                run.record(Verdict.of(check, PASSED, "As expected.", check.points))
-        return 0, ""
-
-    monkeypatch.setattr(grading, "build_opponent", lambda *_: None)
-    monkeypatch.setattr(grading, "_run_checks", run_checks)
-    return found
-
-
-@pytest.fixture
-def grade(tmp_path, capsys):
-    """`grade(paths, options)`: exit code, what was said, and what was complained of."""
-
-    def run(*arguments, profile="smoke"):
-        code = main(["grade", *map(str, arguments), "--profile", profile, "--out", str(tmp_path / "out")])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
-
-
-@pytest.fixture
-def results(tmp_path):
-    return lambda name, place="": json.loads((tmp_path / "out" / name / place / "results.json").read_text(encoding="utf-8"))
 
 
 def test_what_is_finished_is_not_graded_again_and_that_is_said(pack, runs, grade, tmp_path):

@@ -20,6 +20,8 @@ from arena.match.records import Records
 from arena.match.referee import REPEATS, GameRecord
 from arena.match.setup import MatchSetup
 from arena.rules import OPEN, Action, Termination, centre
+from arena.statistics.stopping import Decided
+from common.scoring import formula_named
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
 from grader.judge.support.protocol_games import Side
@@ -200,8 +202,8 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
     """
     profile, points = run.profile.match, run.assignment.check("minimax.win_rate").points
     ruling.expected = (
-        f"{profile.games} games against the baseline, at most {profile.limit_s:g} s of CPU time per move; points by the "
-        f"formula {run.assignment.win_rate_formula} in assignment.toml."
+        f"At most {profile.games} games against the baseline, at most {profile.limit_s:g} s of CPU time per move; points by "
+        f"the formula {run.assignment.win_rate_formula} in assignment.toml."
     )
     setup = MatchSetup((engine, baseline), profile.games, rng.randrange(2**31), limits)
     records = Records(run.folder / "games.jsonl", setup)
@@ -216,23 +218,32 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
             told += f", about {(time.monotonic() - started) / played * (profile.games - done):.0f} s left"
         run.progress(told)
 
-    result = play_match(setup, ThreadRunner(available_cores()), on_game=progress, records=records)
+    rule = None if run.identity.whole_match else Decided(formula_named(run.assignment.win_rate_formula), points, profile.games)
+    result = play_match(setup, ThreadRunner(available_cores()), on_game=progress, records=records, rule=rule)
     ruling.evidence["match"] = match = result.to_json()
-    ruling.seen = f"{_describe(match)} {Load.of(result.games).sentence}".strip()
-    wins, losses, missing = match["agents"][0]["wins"], match["agents"][0]["losses"], profile.games - match["plays"]
-    # The points if all undecided games were lost, and the points if all were won.
-    possible = [run.assignment.win_rate_points(wins + w, losses + missing - w, profile.games, points) for w in (0, missing)]
-    if possible[0] < possible[1]:
-        raise CouldNotGrade(
-            f"{missing} of {profile.games} games could not be decided, since other programs occupied the cores. That leaves "
-            f"{possible[0]:g} to {possible[1]:g} points; grade it again when fewer programs are running. {ruling.seen}"
-        )
-    given = possible[0]
+    ruling.seen = " ".join(filter(None, (_describe(match), result.stopped, Load.of(result.games).sentence)))
+    given = rule.points if rule is not None else None
+    if given is None:
+        given = _points_of_all_games(run, result, points, ruling.seen)
     ruling.message = ruling.seen
     if given < points:
         ruling.share = given / points
         ruling.message += f" The formula gives {given:g} of {points:g} points."
     ruling.message += f" {_plausible_points(run, result, points)}"
+
+
+def _points_of_all_games(run: Run, result: MatchResult, points: float, seen: str) -> float:
+    """Return the points of a match that was played to its end; raise CouldNotGrade if its undecided games could change them."""
+    planned, wins, losses = run.profile.match.games, result.wins(0), result.wins(1)
+    missing = planned - result.plays
+    # The points if all undecided games were lost, and the points if all were won.
+    lowest, highest = (run.assignment.win_rate_points(wins + w, losses + missing - w, planned, points) for w in (0, missing))
+    if lowest < highest:
+        raise CouldNotGrade(
+            f"{missing} of {planned} games could not be decided, since other programs occupied the cores. That leaves "
+            f"{lowest:g} to {highest:g} points; grade it again when fewer programs are running. {seen}"
+        )
+    return lowest
 
 
 def _plausible_points(run: Run, result: MatchResult, points: float) -> str:

@@ -18,12 +18,18 @@ import numpy as np
 
 from grader.errors import CouldNotGrade
 
-BANK = Path(__file__).resolve().parents[1] / "bank.npz"
+JUDGE = Path(__file__).resolve().parents[1]
+BANK, TRUSTED = JUDGE / "bank.npz", JUDGE / "trusted"
 Answers = Mapping[str, np.ndarray]
 """The correct answers to one case, by name."""
 Heads = tuple[np.ndarray, np.ndarray]
 """log_probs [N, W*H] and value [N, 1], as `forward` of the handout's network gives them."""
 Case = TypeVar("Case")
+
+
+def is_kit() -> bool:
+    """Return whether this tree is a student's kit, which has a bank of answers in place of the trusted modules."""
+    return not TRUSTED.is_dir()
 
 
 class Oracle(Protocol):

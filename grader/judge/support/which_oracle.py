@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from grader.judge.support.oracle import Bank, Oracle
-
-TRUSTED = Path(__file__).resolve().parents[1] / "trusted"
-
-
-def is_kit() -> bool:
-    """Return whether this tree is a student's kit, which has a bank of answers in place of the trusted modules."""
-    return not TRUSTED.is_dir()
+from grader.judge.support.oracle import Bank, Oracle, is_kit
 
 
 def find_oracle() -> Oracle:

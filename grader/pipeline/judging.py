@@ -1,0 +1,231 @@
+"""What can change a verdict: the files that judge, and the basis of each check.
+
+The digest of the whole grader tells whether anything changed since a grading. The basis of a check tells whether its own
+verdict can have changed, so that after a correction only some checks are graded again. A basis covers
+
+- the module of the check and every module that it imports, directly or indirectly (found in the source, so that imports
+  inside functions count as well), with the fixtures that it requests;
+- the framework that the student's code runs in or plays under, and the opponents;
+- the values of assignment.toml, except those of other checks and those of the kit;
+- the submission's files in the part that the check belongs to, and the level of confinement.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from grader.assignment import ROOT, Assignment, Check
+from grader.pipeline.workspace import framework_files
+
+CONFTEST = "grader/judge/conftest.py"
+ENTRANCES = (CONFTEST, "grader/pipeline/grading.py")
+# Programs that are started by their path, not imported.
+STARTED = ("grader/confinement/", "arena/engine/")
+
+
+def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
+    """Return the relative paths of all files that can change a verdict.
+
+    These are the assignment, the packages of the grader that a submission passes through, the framework that the submission
+    is laid over, and the sources of the opponents.
+    """
+    grader = {path.relative_to(root).as_posix() for path in (root / "grader").rglob("*.py")}
+    grader = {path for path in grader if not path.startswith(("grader/instructor/", "grader/student/"))}
+    return sorted({"assignment.toml", *grader, *framework_files(assignment, root), *_engine_files(assignment)})
+
+
+def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:
+    """Return the sha256 of the names and contents of `judging_files`."""
+    return _digest(judging_files(assignment, root), root)
+
+
+def check_digests(assignment: Assignment, profile: str, root: Path = ROOT) -> dict[str, str]:
+    """Return check -> sha256 of everything on the grader's side that can change its verdict under a profile."""
+    found, digests = {}, dict[str, str]()
+    for check, paths in files_of_checks(assignment, root).items():
+        for path in paths:
+            if path not in digests:
+                digests[path] = hashlib.sha256((root / path).read_bytes()).hexdigest()
+        lines = (f"{path}\0{digests[path]}" for path in paths)
+        found[check] = _sha256(*lines, _values_for(assignment.check(check), assignment, profile))
+    return found
+
+
+def files_of_checks(assignment: Assignment, root: Path = ROOT) -> dict[str, list[str]]:
+    """Return check -> the relative paths of the files that can change its verdict."""
+    engine = _engine_files(assignment)
+    framework = set(framework_files(assignment, root)) - engine
+    sources, found = _Sources(root), {}
+    for check in assignment.checks:
+        surroundings = engine if _is_of_part(check, assignment.engine_folder, assignment) else framework
+        found[check.id] = sorted({*surroundings, *sources.reached_from(check)})
+    return found
+
+
+def bases(files: Mapping[str, bytes], level: str, assignment: Assignment, profile: str) -> dict[str, str]:
+    """Return check -> sha256 of everything that its verdict rests on, for a submission's files and a level of confinement."""
+    judges = check_digests(assignment, profile)
+    digests = {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
+    found = {}
+    for check in assignment.checks:
+        own = (f"{path}\0{digests[path]}" for path in sorted(files) if _is_of_part(check, path.split("/")[0], assignment))
+        found[check.id] = _sha256(judges[check.id], level, *own)
+    return found
+
+
+def _is_of_part(check: Check, top: str, assignment: Assignment) -> bool:
+    """Return whether a folder or file at the top of a submission decides a check."""
+    places = [names for place, names in assignment.decides.items() if place.split("/")[0] == top]
+    return any(check.is_of(name) for names in places for name in names)
+
+
+def _engine_files(assignment: Assignment) -> set[str]:
+    opponents = {source for sources in assignment.opponents.values() for source in sources}
+    return {f"{assignment.engine_folder}/{assignment.engine_header}", *opponents}
+
+
+def _values_for(check: Check, assignment: Assignment, profile: str) -> str:
+    """Return the values of assignment.toml that matter to a check, as text."""
+    values = asdict(assignment)
+    for name in ("title", "handout", "reports", "kit", "withheld", "kit_readme", "checks", "marks", "profiles"):
+        del values[name]
+    return json.dumps([values, asdict(check), asdict(assignment.profile(profile))], sort_keys=True)
+
+
+def _digest(paths: Iterable[str], root: Path) -> str:
+    return _sha256(*(f"{relative}\0{hashlib.sha256((root / relative).read_bytes()).hexdigest()}" for relative in paths))
+
+
+def _sha256(*lines: str) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+# ------------------------------------------------------------------------------------------- what a check imports
+
+
+@dataclass(frozen=True)
+class _Module:
+    """What a module's source says, as far as it matters here.
+
+    Attributes:
+        imports: dotted names that the module imports outside fixtures, in functions as well.
+        checks: check -> the names of the fixtures that its test requests.
+        fixtures: name -> the names of the fixtures that this fixture requests.
+        fixture_imports: name -> dotted names that the fixture imports.
+        automatic: the fixtures that every test uses.
+    """
+
+    imports: frozenset[str]
+    checks: dict[str, tuple[str, ...]]
+    fixtures: dict[str, tuple[str, ...]]
+    fixture_imports: dict[str, frozenset[str]]
+    automatic: tuple[str, ...]
+
+
+class _Sources:
+    """The Python sources of a tree."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._read: dict[str, _Module] = {}
+        self._reached: dict[str, set[str]] = {}
+
+    def reached_from(self, check: Check) -> set[str]:
+        """Return the paths of all modules that can run when a check is graded, except those of the student."""
+        tests = {path: module for path, module in self._tests() if check.id in module.checks}
+        started = (path for place in STARTED for path in self._below(place))
+        # By their dotted names, so that the packages around them are found as well.
+        waiting = self._paths(path.removesuffix(".py").replace("/", ".") for path in (*ENTRANCES, *tests, *started))
+        conftest = self._module(CONFTEST)
+        for module in tests.values():
+            requested = _requested(module.checks[check.id], module, conftest)
+            waiting |= self._paths(name for fixture in requested for name in conftest.fixture_imports.get(fixture, ()))
+        found = set[str]()
+        while waiting:
+            path = waiting.pop()
+            found.add(path)
+            waiting |= self._imported_by(path) - found
+        return found
+
+    def _imported_by(self, path: str) -> set[str]:
+        if path not in self._reached:
+            module = self._module(path)
+            # The fixtures of conftest.py count only for the checks that request them.
+            inside = module.fixture_imports.values() if path != CONFTEST else ()
+            self._reached[path] = self._paths(module.imports.union(*inside))
+        return self._reached[path]
+
+    def _tests(self) -> Iterator[tuple[str, _Module]]:
+        for path in self._below("grader/judge/"):
+            if path.rpartition("/")[2].startswith("test_"):
+                yield path, self._module(path)
+
+    def _below(self, folder: str) -> list[str]:
+        return sorted(path.relative_to(self._root).as_posix() for path in (self._root / folder).rglob("*.py"))
+
+    def _module(self, path: str) -> _Module:
+        if path not in self._read:
+            self._read[path] = _read_module((self._root / path).read_bytes())
+        return self._read[path]
+
+    def _paths(self, names: Iterable[str]) -> set[str]:
+        """Return the files of this tree that the dotted names stand for, with the packages around them."""
+        found = set()
+        for name in names:
+            parts = name.split(".")
+            for length in range(1, len(parts) + 1):
+                place = "/".join(parts[:length])
+                found |= {path for path in (f"{place}.py", f"{place}/__init__.py") if (self._root / path).is_file()}
+        return found
+
+
+def _requested(names: Iterable[str], *modules: _Module) -> set[str]:
+    """Return these fixtures, the automatic ones, and all that they request in turn."""
+    waiting = {*names, *(name for module in modules for name in module.automatic)}
+    found = set[str]()
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        waiting |= {needed for module in modules for needed in module.fixtures.get(name, ())} - found
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _read_module(source: bytes) -> _Module:
+    tree = ast.parse(source)
+    checks, fixtures, inside, automatic = {}, {}, {}, []
+    outside = []
+    for node in tree.body:
+        marks = [_call(mark) for mark in node.decorator_list] if isinstance(node, ast.FunctionDef) else []
+        parameters = tuple(argument.arg for argument in node.args.args) if isinstance(node, ast.FunctionDef) else ()
+        for name, call in marks:
+            if name == "pytest.mark.points" and call is not None:
+                checks[str(ast.literal_eval(call.args[0]))] = parameters
+            if name == "pytest.fixture" and isinstance(node, ast.FunctionDef):
+                fixtures[node.name], inside[node.name] = parameters, frozenset(_imports(node))
+                if call is not None and any(keyword.arg == "autouse" for keyword in call.keywords):
+                    automatic.append(node.name)
+        if not any(name == "pytest.fixture" for name, _ in marks):
+            outside.append(node)
+    imports = frozenset(name for node in outside for name in _imports(node))
+    return _Module(imports, checks, fixtures, inside, tuple(automatic))
+
+
+def _call(decorator: ast.expr) -> tuple[str, ast.Call | None]:
+    call = decorator if isinstance(decorator, ast.Call) else None
+    return ast.unparse(call.func if call else decorator), call
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
+    """Yield the dotted names that a piece of source imports; all imports of this house are absolute."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Import):
+            yield from (alias.name for alias in part.names)
+        elif isinstance(part, ast.ImportFrom) and part.module:
+            yield from (f"{part.module}.{alias.name}" for alias in part.names)

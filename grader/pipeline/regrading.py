@@ -1,0 +1,113 @@
+"""What is left to do for a submission that was graded before, as a whole or in part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+from common.errors import UsageError
+from grader.pipeline.grading import NOTHING, absent_verdicts
+from grader.pipeline.judging import bases
+from grader.pipeline.order import Identity, Order, Regrade
+from grader.pipeline.results import COULD_NOT_GRADE, GAMES, PASSED, RESULTS, Results, read_results
+from grader.pipeline.run import RunRecord, decided_so_far
+from grader.pipeline.run_folder import TakenOver, differing, finish_move
+from grader.pipeline.submission import Submission
+
+ALTERED = "the record itself, which was altered or is damaged"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is left to do for a submission.
+
+    Attributes:
+        order: the order, with the checks and the seed to use.
+        finished: the results if nothing is left to do.
+        reason: what has changed if a finished submission is graded again without a request to do so.
+    """
+
+    order: Order
+    taken_over: TakenOver = NOTHING
+    finished: Results | None = None
+    reason: str = ""
+
+
+def work_for(submission: Submission, order: Order, folder: Path) -> Work:
+    """Return what is left to do for a submission whose results are, or will be, in this folder."""
+    finish_move(folder)
+    record, results = RunRecord.read(folder), _results_in(folder)
+    order = _restricted(order, results)
+    identities = {Identity.of(submission, one): one for one in _cleared(order)}
+    if record is not None and not (folder / RESULTS).exists() and record.identity in identities:
+        # An unfinished run is continued, even if another part of it is requested now.
+        kept = tuple(verdict for i, verdict in decided_so_far(folder).items() if i in record.taken_over)
+        return Work(identities[record.identity], TakenOver(kept))
+    fresh = Work(order, TakenOver(absent_verdicts(submission, order.assignment)))
+    if record is None or results is None:
+        return replace(fresh, reason=ALTERED if (folder / RESULTS).exists() else "")
+    checks = tuple(check.id for check in order.assignment.checks)
+    same = identities.get(replace(record.identity, checks=checks))
+    if order.seed not in (None, results.seed):
+        return fresh if order.again or same is None else Work(order, finished=results)
+    regrade = order.regrade
+    if regrade is None and order.whole_match and not results.whole_match:
+        regrade = Regrade(only=order.assignment.long_checks.get("match", ()))
+    if regrade is None and same is not None and not order.again:
+        regrade = Regrade(which="changed")  # an earlier command may have graded only some checks, or only some again
+    if regrade is None:
+        return replace(fresh, reason="" if same else ", ".join(differing(folder, Identity.of(submission, order))))
+    if same is not None and record.regrade == str(regrade) and not order.again:
+        return Work(order, finished=results)
+    return _regraded(submission, replace(order, regrade=regrade), folder, results, regrade)
+
+
+def _regraded(submission: Submission, order: Order, folder: Path, results: Results, regrade: Regrade) -> Work:
+    """Return the work of grading some checks again: those requested, and those whose verdicts belong to other work."""
+    now = bases(submission.files, order.sandbox.level, order.assignment, order.profile)
+    then = {verdict.id: verdict for verdict in results.program}
+    changed = {i for i, basis in now.items() if i not in then or then[i].basis != basis}
+    again = {i for i in now if not regrade.only or i in regrade.only}
+    if regrade.which == "changed":
+        again &= changed
+    elif regrade.which == "failed":
+        again &= {i for i in now if i not in then or then[i].status != PASSED}
+    graded, level = (results.digest, results.profile), results.sandbox.get("level")
+    if (*graded, level) != (submission.digest, order.profile, order.sandbox.level):
+        again |= changed
+    if not again:
+        return Work(order, finished=results)
+    absent = [verdict for verdict in absent_verdicts(submission, order.assignment) if verdict.id in again]
+    decided = (*(then[i] for i in now if i not in again), *absent)
+    games = b""
+    for check in order.assignment.long_checks.get("match", ()):
+        continues = check in then and check not in changed
+        continues &= order.whole_match or (check in then and then[check].status == COULD_NOT_GRADE)
+        if (check not in again or continues) and (folder / GAMES).exists():
+            games = (folder / GAMES).read_bytes()
+    return Work(replace(order, seed=results.seed), TakenOver(decided, games))
+
+
+def _cleared(order: Order) -> Iterator[Order]:
+    """Yield the orders whose results do for this one: what a person has cleared stays so, and a whole match says no less."""
+    for looked_at, whole_match in product({True, order.looked_at}, {True, order.whole_match}):
+        yield replace(order, looked_at=looked_at, whole_match=whole_match)
+
+
+def _restricted(order: Order, results: Results | None) -> Order:
+    """Return the order for the checks that the results will have: those requested, and those that were graded before."""
+    only = order.regrade.only if order.regrade else ()
+    if not only:
+        return order
+    known = {verdict.id for verdict in results.program} if results else set()
+    chosen = tuple(check for check in order.assignment.checks if check.id in only or check.id in known)
+    return replace(order, assignment=replace(order.assignment, checks=chosen))
+
+
+def _results_in(folder: Path) -> Results | None:
+    try:
+        return read_results(folder / RESULTS)
+    except UsageError:
+        return None

@@ -1,0 +1,183 @@
+"""`grade --only`, `--regrade` and `--whole-match`: which checks run again, and what becomes of the other verdicts."""
+
+import json
+
+import pytest
+from packing import ENGINE, WORK
+
+from grader.pipeline import grading
+from grader.pipeline.results import FAILED, PASSED, Verdict
+
+EVERYTHING = 25
+MATCH = "minimax.win_rate"
+
+
+@pytest.fixture
+def ran(runs, monkeypatch):
+    """The checks that ran, one set for each run; `ran.failing` names those that fail, `ran.dies_after` how many are decided."""
+
+    class Ran(list):
+        failing, dies_after, games = (), None, None
+
+    found = Ran()
+
+    def run_checks(run, listener, stopping):
+        found.append(set())
+        games = run.folder / "games.jsonl"
+        found.games = games.read_text(encoding="utf-8") if games.exists() else None
+        for check in run.assignment.checks:
+            if check.id not in run.requested or check.id in run.verdicts:
+                continue
+            if len(found[-1]) == found.dies_after:
+                raise KeyboardInterrupt
+            found[-1].add(check.id)
+            if check.id == MATCH:
+                games.write_text("the games\n", encoding="utf-8")
+            bad = check.id in found.failing
+            run.record(Verdict.of(check, FAILED if bad else PASSED, "As it is.", 0 if bad else check.points))
+        return 0, ""
+
+    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    return found
+
+
+@pytest.fixture
+def change(monkeypatch):
+    """`change(ids)`: as if a file that decides these checks had changed."""
+
+    def now(*ids):
+        from grader.pipeline import judging
+
+        real = judging.check_digests
+
+        def digests(*arguments):
+            return {check: "new" if check in ids else digest for check, digest in real(*arguments).items()}
+
+        monkeypatch.setattr("grader.pipeline.judging.check_digests", digests)
+        monkeypatch.setattr("grader.pipeline.order.grader_digest", lambda *_: f"new {ids}")
+
+    return now
+
+
+def by_id(results):
+    return {check["id"]: check for check in results["checks"] if check["status"] != "awaiting_marks"}
+
+
+def test_only_the_checks_that_failed_are_graded_again(pack, ran, grade, results, tmp_path):
+    path, ran.failing = pack(".zip", WORK, "ada"), ("network.load", MATCH)
+    grade(path)
+    before, ran.failing = results("ada"), ()
+    code, out, _ = grade(path, "--regrade", "failed")
+    after = results("ada")
+    assert code == 0 and len(ran[0]) == EVERYTHING and ran[1] == {"network.load", MATCH}
+    assert "2 of 25 checks are graded again; the verdicts of the others are kept" in out
+    assert (before["points"], after["points"]) == (39, 70) and after["seed"] == before["seed"]
+    assert results("ada", "earlier/1") == before
+    # The same command finds nothing to do, so that it can be repeated after a kill.
+    grade(path, "--regrade", "failed")
+    assert len(ran) == 2
+
+
+def test_a_change_grades_the_checks_again_that_it_can_affect(pack, ran, grade, results, change):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    before = by_id(results("ada"))
+    change("network.load", "network.layers")
+    assert grade(path, "--regrade", "changed")[0] == 0 and ran[1] == {"network.load", "network.layers"}
+    after = by_id(results("ada"))
+    assert {i for i in before if before[i]["basis"] != after[i]["basis"]} == ran[1]
+    grade(path, "--regrade", "changed")
+    grade(path)
+    assert len(ran) == 2
+
+
+def test_a_part_that_was_handed_in_again_is_graded_again_and_the_other_part_is_kept(pack, ran, grade, results, tmp_path):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    pack(".zip", {**WORK, ENGINE: b"int other;\n"}, "ada")
+    grade(path, "--regrade", "changed")
+    assert ran[1] == {i for i in by_id(results("ada")) if i.startswith("minimax.")}
+    assert (tmp_path / "out/ada/games.jsonl").read_text(encoding="utf-8") == "the games\n" and ran.games is None
+
+
+def test_a_requested_check_is_graded_again_and_later_the_rest_that_a_change_affects(pack, ran, grade, results, change):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    change("network.load", "network.layers")
+    grade(path, "--only", "network.load")
+    assert ran[1] == {"network.load"} and len(by_id(results("ada"))) == EVERYTHING
+    code, out, _ = grade(path)
+    assert code == 0 and ran[2] == {"network.layers"} and "1 of 25 checks are graded again" in out
+
+
+def test_only_some_checks_of_a_new_submission_then_others_then_the_rest(pack, ran, grade, results, assignment):
+    path = pack(".zip", WORK, "ada")
+    grade(path, "--only", "network")
+    network = {check.id for check in assignment.named("network")}
+    assert ran == [network] and set(by_id(results("ada"))) == network
+    grade(path, "--only", "network")
+    assert len(ran) == 1
+    grade(path, "--only", "mcts_pure.tree")
+    assert ran[1] == {"mcts_pure.tree"} and set(by_id(results("ada"))) == {*network, "mcts_pure.tree"}
+    grade(path)
+    assert ran[2] == {check.id for check in assignment.checks} - network - {"mcts_pure.tree"}
+    assert len(by_id(results("ada"))) == EVERYTHING
+
+
+def test_only_an_unknown_check_is_a_wrong_call(pack, ran, grade):
+    code, _, err = grade(pack(".zip", WORK, "ada"), "--only", "netwrok")
+    assert code == 2 and err.startswith("grader: expected a check such as minimax.build or a part among minimax, ") and not ran
+
+
+def test_a_killed_regrade_continues_with_the_verdicts_that_it_took_over(pack, ran, grade, results, change):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    before = by_id(results("ada"))
+    change("network.load", "network.layers", "mcts_pure.tree")
+    ran.dies_after = 1
+    assert grade(path, "--regrade", "changed")[0] == 130
+    ran.dies_after = None
+    assert grade(path, "--regrade", "changed")[0] == 0
+    assert [len(run) for run in ran[1:]] == [1, 2] and not ran[1] & ran[2]
+    after = by_id(results("ada"))
+    assert {i for i in before if before[i]["basis"] != after[i]["basis"]} == ran[1] | ran[2]
+    assert len(after) == EVERYTHING and results("ada", "earlier/1")["points"] == 70
+
+
+def test_a_whole_match_goes_on_with_the_games_that_were_played_and_runs_no_other_check(pack, ran, grade, results, tmp_path):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    assert results("ada")["whole_match"] is False
+    grade(path, "--whole-match")
+    assert ran[1] == {MATCH} and ran.games == "the games\n" and results("ada")["whole_match"] is True
+    grade(path)
+    grade(path, "--whole-match")
+    assert len(ran) == 2
+
+
+def test_a_match_that_is_requested_again_begins_with_its_first_game(pack, ran, grade):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    grade(path, "--only", MATCH, "--again")
+    assert ran[1] == {MATCH} and ran.games is None
+
+
+def test_verdicts_drawn_with_another_seed_are_not_mixed(pack, ran, grade, results):
+    path = pack(".zip", WORK, "ada")
+    grade(path, "--seed", "5")
+    code, _, err = grade(path, "--only", "network", "--seed", "7")
+    assert code == 2 and "was graded with seed 5: to grade it with seed 7 as well, add --again" in err
+    grade(path, "--only", "network", "--seed", "7", "--again")
+    assert len(ran[1]) == EVERYTHING and results("ada")["seed"] == 7
+
+
+def test_a_verdict_that_was_taken_over_is_sealed_with_the_rest(pack, ran, grade, tmp_path):
+    path = pack(".zip", WORK, "ada")
+    grade(path)
+    grade(path, "--only", "network.load")
+    verdicts = tmp_path / "out/ada/verdicts.jsonl"
+    assert len(verdicts.read_text(encoding="utf-8").splitlines()) == EVERYTHING
+    assert len(json.loads((tmp_path / "out/ada/run.json").read_text(encoding="utf-8"))["taken_over"]) == EVERYTHING - 1
+    verdicts.write_text(verdicts.read_text(encoding="utf-8").replace("As it is.", "As it was."), encoding="utf-8")
+    grade(path)
+    assert len(ran[-1]) == EVERYTHING
