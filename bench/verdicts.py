@@ -67,6 +67,10 @@ class LocalWorker:
             fault = worker.describe(error, self._workspace)
             raise (CouldNotGrade if fault["ours"] else StudentFault)(fault_sentence(fault)) from error
 
+    def close(self) -> None:
+        """Forget the objects that the operations made, as a new worker would; modules stay loaded."""
+        worker.STATE.clear()
+
 
 def tests_of(groups: set[str]) -> dict[str, Any]:
     """Return check -> the test that decides it."""

@@ -13,6 +13,7 @@ from grader.confinement.sandbox import LEVELS, find_sandbox
 from grader.pipeline.class_grading import ClassOrder, grade_class
 from grader.pipeline.grading import require_strong
 from grader.pipeline.order import Order, Regrade
+from grader.pipeline.planning import plan_class
 from grader.pipeline.submission import read_submission
 from grader.pipeline.summary import summary_lines
 from grader.pipeline.workspace import build_workspace
@@ -39,6 +40,10 @@ def grade_command(options: argparse.Namespace) -> int:
         options.whole_match,
         Regrade(only, options.regrade) if only or options.regrade else None,
     )
+    if options.plan:
+        for line in plan_class(options.paths, order, options.jobs):
+            screen(line)
+        return 0
     rows = grade_class(options.paths, ClassOrder(order, options.jobs), screen, screen.complain)
     screen("")
     for line in summary_lines(rows):
@@ -92,6 +97,7 @@ def add_commands(commands: Any) -> None:
         action="store_true",
         help="play every game of the match; by default it ends when the points are known with 95 %% confidence",
     )
+    grading.add_argument("--plan", action="store_true", help="only say how long the grading will take")
     interrupted = "Interrupted; every verdict so far is kept, and the same command without --again continues."
     grading.set_defaults(run=grade_command, interrupted=interrupted)
 

@@ -1,0 +1,171 @@
+"""How long the grading of a class will take, said before it begins (`python -m grader grade ... --plan`).
+
+The time of each check is the mean over the results of this class that already exist. Before there are any, it is the time that
+the reference took, recorded in costs.json (`python bench/grading_costs.py`) and scaled by the speed of this machine. Engines
+differ most: one that thinks for as long as it may needs several times as long for a game as one that answers at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from statistics import mean
+
+from arena.engine.cores import available_cores
+from arena.engine.engine_process import EngineSpec
+from arena.match.calibrate import measure
+from arena.statistics.estimates import GameResult
+from arena.statistics.stopping import Decided
+from common.errors import UsageError
+from common.scoring import formula_named
+from grader.assignment import Assignment
+from grader.pipeline.class_progress import in_words
+from grader.pipeline.engine_build import build_opponent, require_compiler
+from grader.pipeline.order import Order
+from grader.pipeline.regrading import work_for
+from grader.pipeline.results import RESULTS, Results, read_results
+from grader.pipeline.submission import read_submission, submission_name
+
+RECORD = Path(__file__).with_name("costs.json")
+SIMULATED = 4  # matches at each of eleven true win rates
+ENOUGH = 3  # results of the class from which its costs are taken
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a submission costs, in seconds on one core.
+
+    Attributes:
+        checks: check -> seconds; a match counts by its games instead.
+        overhead_s: everything outside the checks.
+        game_s: one game of the match; 0 if none was played.
+        basis: what the figures come from, in words.
+    """
+
+    checks: dict[str, float]
+    overhead_s: float
+    game_s: float
+    basis: str
+
+    def scaled(self, factor: float) -> Costs:
+        """Return the costs on a machine that needs this many times the seconds."""
+        checks = {check: factor * seconds for check, seconds in self.checks.items()}
+        return Costs(checks, factor * self.overhead_s, factor * self.game_s, self.basis)
+
+
+def measured_costs(results: Sequence[Results], assignment: Assignment, basis: str) -> Costs:
+    """Return the mean costs of submissions that were graded with one profile."""
+    matches = assignment.long_checks.get("match", ())
+    checks: dict[str, list[float]] = {}
+    overheads, games = [], list[float]()
+    for result in results:
+        overheads.append(max(0.0, result.seconds - sum(verdict.seconds for verdict in result.program)))
+        for verdict in result.program:
+            played = [game["seconds"] for game in verdict.evidence.get("match", {}).get("games", ())]
+            games += played
+            checks.setdefault(verdict.id, []).append(0.0 if verdict.id in matches and played else verdict.seconds)
+    means = {check: mean(seconds) for check, seconds in checks.items()}
+    return Costs(means, mean(overheads), mean(games) if games else 0.0, basis)
+
+
+def recorded_costs(assignment: Assignment) -> dict[str, Costs]:
+    """Return profile -> the recorded costs of the reference, scaled to the speed of this machine."""
+    record = json.loads(RECORD.read_text(encoding="utf-8"))
+    baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
+    factor = record["speed"] / measure(EngineSpec(path=baseline, command=(baseline,))).factor
+    basis = "the times of the reference, scaled to this machine"
+    return {name: Costs(**costs, basis=basis).scaled(factor) for name, costs in record["profiles"].items()}
+
+
+def expected_games(assignment: Assignment, profile: str) -> float:
+    """Return the mean number of games of a match that ends when its points are known.
+
+    The mean is over true win rates 0, 0.1 ... 1, since nothing is known about the class.
+    """
+    planned = assignment.profile(profile).match.games
+    points = max((assignment.check(i).points for i in assignment.long_checks.get("match", ())), default=0.0)
+    lengths = []
+    for tenths in range(11):
+        for number in range(SIMULATED):
+            rng = Random(f"{tenths} {number}")
+            rule = Decided(formula_named(assignment.win_rate_formula), points, planned)
+            played = 1
+            while played < planned and rule.add(GameResult(float(rng.random() < tenths / 10))) is None:
+                played += 1
+            lengths.append(played)
+    return mean(lengths)
+
+
+def class_seconds(checks: Sequence[Collection[str]], costs: Costs, games: float, matches: Collection[str], cores: int) -> float:
+    """Return the seconds until a class is graded, on cores that do nothing else.
+
+    Args:
+        checks: the checks to run, for each submission.
+        games: games of a match.
+        matches: the checks that are a match.
+    """
+    at_once = max(1, min(len(checks), cores))
+    seconds = 0.0
+    for chosen in checks:
+        played = sum(check in matches for check in chosen) * games * costs.game_s
+        # With fewer submissions than cores, a match plays on several cores at once; nothing else does.
+        seconds += costs.overhead_s + sum(costs.checks.get(check, 0.0) for check in chosen) + played * at_once / cores
+    return seconds / at_once
+
+
+def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterator[str]:
+    """Yield the plan for these submissions: how much is left to do, and how long that takes with each profile.
+
+    Raises:
+        UsageError: there is no compiler, or a path does not exist.
+    """
+    assignment, out = order.assignment, order.out
+    require_compiler(assignment)
+    checks: list[list[str]] = []
+    finished = refused = 0
+    for path in paths:
+        try:
+            work = work_for(read_submission(path, assignment), order, out / submission_name(path))
+        except UsageError:
+            refused += 1
+            continue
+        if work.finished is not None and not order.again:
+            finished += 1
+            continue
+        decided = {verdict.id for verdict in work.taken_over.verdicts}
+        checks.append([check.id for check in work.order.assignment.checks if check.id not in decided])
+    cores = min(available_cores(), jobs or available_cores())
+    left_out = [f"{count} {words}" for count, words in ((finished, "finished"), (refused, "not readable")) if count]
+    yield f"{len(paths)} submissions{''.join(f', {words}' for words in left_out)}, {cores} cores:"
+    known = _results_of(paths, order)
+    costs = recorded_costs(assignment)
+    if len(known) >= ENOUGH:
+        costs[order.profile] = measured_costs(known, assignment, f"the times of {len(known)} results in {out}")
+    for profile in sorted(costs, key=lambda name: name != order.profile):
+        yield _line(profile, checks, costs[profile], assignment, cores)
+
+
+def _results_of(paths: Sequence[Path], order: Order) -> list[Results]:
+    """Return the results of these submissions with the requested profile, as far as there are any."""
+    found = []
+    for path in paths:
+        try:
+            results = read_results(order.out / submission_name(path) / RESULTS)
+        except UsageError:
+            continue
+        if results.profile == order.profile:
+            found.append(results)
+    return found
+
+
+def _line(profile: str, checks: Sequence[Collection[str]], cost: Costs, assignment: Assignment, cores: int) -> str:
+    matches = assignment.long_checks.get("match", ())
+    planned, games = assignment.profile(profile).match.games, expected_games(assignment, profile)
+    early, whole = (in_words(class_seconds(checks, cost, count, matches, cores)) for count in (games, planned))
+    line = f"  {profile:6} about {early}"
+    if any(check in matches for chosen in checks for check in chosen) and early != whole:
+        line += f", or {whole} with --whole-match ({games:.0f} of {planned} games decide a match on average)"
+    return f"{line}; by {cost.basis}"
