@@ -56,12 +56,13 @@ class Budget:
     Args:
         budget_s: seconds for all checks in total.
         deadlines_s: check -> seconds.
+        used_s: seconds that the run used before it was killed.
     """
 
-    def __init__(self, budget_s: float, deadlines_s: dict[str, float]) -> None:
+    def __init__(self, budget_s: float, deadlines_s: dict[str, float], used_s: float = 0.0) -> None:
         self.budget_s = budget_s
         self._deadlines_s = deadlines_s
-        self._used_s = 0.0  # by the process trees that have ended
+        self._used_s = used_s  # by the process trees that have ended
         self._spending = Spending(Descendants(0))
         self._check, self._begun_s = "", 0.0
 

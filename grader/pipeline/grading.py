@@ -7,7 +7,6 @@ without a verdict (because pytest itself died) is reported as one that could not
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from pathlib import Path
 from arena.engine.cores import available_cores
 from arena.match.records import machine
 from common.errors import UsageError
+from common.files import remove
 from common.processes import kill_group
 from grader.assignment import ROOT, Assignment
 from grader.confinement.sandbox import Sandbox
@@ -31,13 +31,14 @@ from grader.pipeline.listeners import Listener
 from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
 from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, REPORT, Results, Verdict
-from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, LOG, OVERRUN, PROGRESS, SCRATCH, WORKSPACE, Run
+from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, LOG, OVERRUN, PROGRESS, SCRATCH, USED, WORKSPACE, Run
 from grader.pipeline.run_folder import TakenOver, held, prepare_folder
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
 CHECKS = Path(__file__).resolve().parents[1] / "judge"
 SOLUTION = ROOT / "instructor" / "reference"
 POLL_S = 0.2
+NOTED_S = 5.0  # a killed run forgets at most this much of what it had used of its budget
 SILENT = Listener()
 NOTHING = TakenOver()
 
@@ -111,8 +112,8 @@ def grade_submission(
         verdicts = _add_up(run, basis, code, log)
         results = _results(run, submission, verdicts, time.monotonic() - started)
         write_report(results, folder / REPORT)
-        for name in (WORKSPACE, SCRATCH):
-            shutil.rmtree(folder / name, ignore_errors=True)
+        for name in (WORKSPACE, SCRATCH, USED):
+            remove(folder / name)
         results.write(folder)  # last, because a run with results.json counts as finished
     return results
 
@@ -132,7 +133,7 @@ def _run_checks(run: Run, listener: Listener, stopping: threading.Event) -> tupl
     # Files that killed checks leave behind are removed with this folder when the run ends, or when it next starts.
     environment["TMPDIR"] = str(run.folder / SCRATCH)
     environment.pop("PYTEST_ADDOPTS", None)
-    budget = Budget(60 * run.profile.budget_minutes, run.assignment.deadlines_s(run.profile))
+    budget = Budget(60 * run.profile.budget_minutes, run.assignment.deadlines_s(run.profile), run.used_s)
     log_path, said = run.folder / LOG, set[str]()
     while True:
         with open(log_path, "ab") as log:
@@ -165,6 +166,8 @@ def _wait(
                 raise KeyboardInterrupt
             on_look()
             overrun = budget.overrun(run.current)
+            if budget.used_s - run.used_s > NOTED_S:
+                run.used_s = budget.used_s
     except KeyboardInterrupt:
         # When interrupted, the checks end their workers and engines themselves.
         process.send_signal(signal.SIGINT)

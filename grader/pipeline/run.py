@@ -8,6 +8,7 @@ The run's folder holds
 - `verdicts.jsonl`: one line per check, appended as soon as it is decided, so that a killed run can continue;
 - `games.jsonl`: the games of the match, each recorded as soon as it ends;
 - `checks.log`: what pytest wrote;
+- `used.txt`: how many seconds of its budget an unfinished run has used;
 - `report.html` and `results.json`, written at the end; the latter holds the digests of `run.json`, `submission.zip`,
   `verdicts.jsonl` and `games.jsonl`;
 - `earlier/`: the runs before this one (grader/pipeline/run_folder.py).
@@ -32,7 +33,7 @@ FOLDER_VARIABLE = "GRADER_RUN"
 GRADER_VARIABLE = "GRADER_PROCESS"  # the process that started the checks, with which they die
 WORKSPACE, SCRATCH, LOG = "workspace", "scratch", "checks.log"
 CURRENT = f"{SCRATCH}/current.txt"
-PROGRESS = "progress.txt"
+PROGRESS, USED = "progress.txt", "used.txt"
 OVERRUN = "overrun"  # key in the evidence of a check that took too long; such a check is not tried again
 
 
@@ -148,6 +149,18 @@ class Run:
             return (self.folder / CURRENT).read_text(encoding="utf-8")
         except FileNotFoundError:
             return ""
+
+    @property
+    def used_s(self) -> float:
+        """Seconds of its budget that the run had used when it was killed; 0 for a new run."""
+        try:
+            return float((self.folder / USED).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return 0.0
+
+    @used_s.setter
+    def used_s(self, seconds: float) -> None:
+        write_whole(self.folder / USED, f"{seconds:.1f}")
 
     def begin(self, check_id: str) -> None:
         """Record that a check begins."""

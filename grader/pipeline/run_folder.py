@@ -23,7 +23,7 @@ from grader.pipeline.kept_reports import REPORTS, are_kept, write_reports
 from grader.pipeline.listeners import Announce
 from grader.pipeline.order import Identity, Order
 from grader.pipeline.results import GAMES, REPORT, RESULTS, RUN, SUBMISSION, VERDICTS, Results, Verdict, read_results
-from grader.pipeline.run import LOG, PROGRESS, SCRATCH, WORKSPACE, RunRecord, decided_so_far
+from grader.pipeline.run import LOG, PROGRESS, SCRATCH, USED, WORKSPACE, RunRecord, decided_so_far
 from grader.pipeline.submission import Submission
 from grader.pipeline.workspace import build_workspace
 
@@ -133,7 +133,7 @@ def prepare_folder(
     else:
         if keeps_earlier and (place := keep_earlier(folder)):
             say(f"{submission.name}: the earlier run is kept in {place}.")
-        for name in RECORDS:
+        for name in (*RECORDS, USED):
             remove(folder / name)
         lines = [json.dumps(verdict.to_json()) + "\n" for verdict in taken_over.verdicts]
         (folder / VERDICTS).write_text("".join(lines), encoding="utf-8")

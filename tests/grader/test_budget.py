@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,12 @@ from arena.engine.process import Descendants
 from arena.engine.withheld import Core, has_run_delays
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, find_sandbox
+from grader.pipeline import grading
 from grader.pipeline.budget import LONGEST_STEP_S, Budget, Spending, minutes
-from grader.pipeline.grading import grade
+from grader.pipeline.grading import grade, grade_submission
 from grader.pipeline.listeners import Lines
 from grader.pipeline.order import Order
+from grader.pipeline.submission import read_submission
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = ("mcts_pure.tree", "mcts_pure.reuse", "mcts_alphazero.reuse")
@@ -153,5 +156,19 @@ def test_a_submission_that_used_up_its_budget_is_set_aside_and_does_not_come_bac
     # As if the grader had been killed before it wrote the results: what was set aside is not begun again.
     (tmp_path / "out" / "sleeper" / "results.json").unlink()
     assert grade(sleeper, order).could_not_grade == results.could_not_grade
+    assert not (tmp_path / "out" / "sleeper" / "used.txt").exists()
     lines = (tmp_path / "out" / "sleeper" / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
     assert sorted(json.loads(line)["id"] for line in lines) == sorted(CHECKS)
+
+
+@needs_confinement
+def test_a_killed_run_goes_on_with_the_budget_that_is_left(sleeper, tmp_path, monkeypatch):
+    monkeypatch.setattr(grading, "NOTED_S", 0.5)
+    order, killed = Order(in_brief(600, 600), "smoke", tmp_path / "out", find_sandbox(), seed=1), threading.Event()
+    threading.Timer(8, killed.set).start()
+    submission, started_with = read_submission(sleeper, order.assignment), []
+    monkeypatch.setattr(grading, "Budget", lambda *values: started_with.append(values[-1]) or Budget(*values))
+    for _ in range(2):  # the second run is killed at once
+        with pytest.raises(KeyboardInterrupt):
+            grade_submission(submission, order, stopping=killed)
+    assert started_with[0] == 0 < started_with[1] <= 10
