@@ -9,6 +9,7 @@ from typing import Any
 from grader.arguments import at_least_one
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust
+from grader.instructor.rehearsal import commands as rehearsal
 from grader.instructor.similarity import commands as similarity
 from grader.screen import Screen
 
@@ -65,6 +66,7 @@ def add_commands(commands: Any) -> None:
     _add_commands_on_results(commands, course)
     _add_commands_on_submissions(commands)
     similarity.add_commands(commands)
+    rehearsal.add_commands(commands)
 
 
 def _add_generators(commands: Any, course: argparse.ArgumentParser) -> None:
