@@ -105,6 +105,8 @@ class Prints:
         """Return what this text and another have in common."""
         if self.hashes.isdisjoint(other.hashes):
             return Common((0.0, 0.0), 0)
+        if self.text == other.text:
+            return Common((1.0, 1.0), self.comparable)
         characters, shares, _ = library().compare_files(self._prints, other._prints)
         return Common((float(shares[0]), float(shares[1])), int(characters))
 
@@ -216,15 +218,15 @@ def library() -> Any:
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise TooLong in the block after so many seconds. Pattern matching in `re` can only be interrupted by a signal."""
+    """Raise TooLong in the block after this much CPU time. Pattern matching in `re` can only be interrupted by a signal."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise TooLong(f"it took more than {seconds:g} s to split its sources into tokens")
+        raise TooLong(f"it took more than {seconds:g} s of CPU time to split its sources into tokens")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
