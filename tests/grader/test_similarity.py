@@ -181,6 +181,14 @@ def test_passages_lie_on_the_same_lines_of_both_sides():
     assert sum(p.last - p.first + 1 for p in found[0]) > 0.9 * (one + two).count("\n")
 
 
+def test_a_passage_may_begin_at_the_name_of_a_class():
+    body = " Board {\n    int f(int a) { return a + 1; }\n    void g() { while (f(2)) { h(3); } }\n};\n"
+    before = longest("engine-in-parts")
+    left, right = Prints(before + "class" + body, ENGINE), Prints("int x;\nstruct" + body, ENGINE)
+    (mine,), (theirs,) = passages(left, right)
+    assert (mine.first, theirs.first) == (before.count("\n"), 1) and mine.last - mine.first == theirs.last - theirs.first == 3
+
+
 def test_repeated_code_keeps_all_its_runs_without_handed_out_code():
     text = longest("engine-slow-start") * 2
     assert Prints(text, ENGINE).without({12345}).comparable == Prints(text, ENGINE).comparable > LEAST
