@@ -22,6 +22,7 @@ from grader.instructor.rehearsal.downloads import PLATFORMS, Attempt, Entry
 from grader.instructor.rehearsal.packing import PACKINGS, Packing, zipped
 from grader.instructor.rehearsal.people import Person, person, stranger
 from grader.instructor.trust import Sample
+from grader.pipeline.handed_out import checks_decided_by
 
 DOWNLOAD, ROSTER, EXPECTED = "download.zip", "roster.csv", "expected.csv"
 GRADED, REFUSED, MISSING, UNKNOWN = "graded", "refused", "missing", "unknown"
@@ -111,17 +112,24 @@ def files_of(sample: Sample) -> dict[str, bytes]:
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def expected_points(sample: Sample, check: Check, long: Iterable[str]) -> str:
-    """Return the points that a sample must get for a check: a number, `<N` for fewer than N, or nothing if that is open.
+def certain_checks(sample: Sample, assignment: Assignment) -> set[str]:
+    """Return the checks whose points a sample's files decide for certain.
 
-    Checks that depend on luck are open, and so are those that take minutes, whose brief versions decide little.
+    Checks that depend on luck are left out, and so are those that take minutes, whose brief versions decide little, and those
+    of other files in the folders that the sample changes: these files may import what it changed.
     """
-    if check.id in sample.luck:
-        return ""
-    if check.id in sample.expected:
-        share = sample.expected[check.id]
-        return f"<{check.points:g}" if share is None else f"{share * check.points:g}"
-    return "" if check.id in long else f"{check.points:g}"
+    decided, _ = trust.checks_for(sample, assignment)
+    folders = {path.split("/")[0] for path in (*sample.files, *sample.without)}
+    near = checks_decided_by(folders, assignment)
+    long = {check_id for ids in assignment.long_checks.values() for check_id in ids}
+    untouched = [c for c in assignment.checks if c.id not in long and not any(c.is_of(name) for name in near)]
+    return {check.id for check in (*decided, *untouched)} - set(sample.luck)
+
+
+def expected_points(sample: Sample, check: Check) -> str:
+    """Return the points that a sample must get for a certain check: a number, or `<N` for fewer than N."""
+    share = sample.expected.get(check.id, 1.0)
+    return f"<{check.points:g}" if share is None else f"{share * check.points:g}"
 
 
 def write_class(pupils: Sequence[Pupil], platform: str, seed: int, out: Path, assignment: Assignment) -> None:
@@ -137,14 +145,13 @@ def write_class(pupils: Sequence[Pupil], platform: str, seed: int, out: Path, as
 
 
 def _expected_rows(pupils: Iterable[Pupil], assignment: Assignment) -> Iterator[Sequence[object]]:
-    long = {check_id for ids in assignment.long_checks.values() for check_id in ids}
     yield *FIELDS, *(check.id for check in assignment.checks)
     for pupil in pupils:
         sample = pupil.sample
-        points = [
-            expected_points(sample, check, long) if sample is not None and pupil.outcome == GRADED else ""
-            for check in assignment.checks
-        ]
+        points = [""] * len(assignment.checks)
+        if sample is not None and pupil.outcome == GRADED:
+            certain = certain_checks(sample, assignment)
+            points = [expected_points(sample, check) if check.id in certain else "" for check in assignment.checks]
         yield (
             pupil.person.id,
             pupil.person.first_name,
