@@ -96,7 +96,9 @@ class ResourceLimits:
 
 @dataclass(frozen=True)
 class Likeness:
-    """The shares in [0, 1] of common fingerprints at which two sources are too similar (`grader.pipeline.likeness`).
+    """The shares in [0, 1] of common code at which two sources are too similar.
+
+    `pair` is measured by `grader.instructor.similarity`, all others are shares of fingerprints (`grader.pipeline.likeness`).
 
     Attributes:
         submission: the threshold for a submission and a handed-out source.

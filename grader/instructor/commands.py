@@ -8,7 +8,9 @@ from typing import Any
 
 from grader.arguments import at_least_one
 from grader.confinement.sandbox import LEVELS
-from grader.instructor import class_likeness, gradebook, handout, notebook, release, replay, stubs, trust
+from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust
+from grader.instructor.rehearsal import commands as rehearsal
+from grader.instructor.similarity import commands as similarity
 from grader.screen import Screen
 
 
@@ -43,11 +45,6 @@ def release_command(options: argparse.Namespace) -> int:
     return release.main(options.out, seed=options.seed)
 
 
-def likeness_command(options: argparse.Namespace) -> int:
-    """List submissions that are nearly the same."""
-    return class_likeness.main(options.submissions, options.out, Screen())
-
-
 def trust_command(options: argparse.Namespace) -> int:
     """Grade the samples with a known outcome, and compare."""
     kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
@@ -68,6 +65,8 @@ def add_commands(commands: Any) -> None:
     _add_generators(commands, course)
     _add_commands_on_results(commands, course)
     _add_commands_on_submissions(commands)
+    similarity.add_commands(commands)
+    rehearsal.add_commands(commands)
 
 
 def _add_generators(commands: Any, course: argparse.ArgumentParser) -> None:
@@ -117,11 +116,6 @@ def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> 
 
 
 def _add_commands_on_submissions(commands: Any) -> None:
-    likeness = commands.add_parser("likeness", help="list submissions of a class that are nearly the same")
-    likeness.add_argument("submissions", nargs="+", type=Path, metavar="SUBMISSION", help="folder or archive")
-    likeness.add_argument("--out", type=Path, metavar="FILE", help="also write the list to this JSON file")
-    likeness.set_defaults(run=likeness_command)
-
     trusting = commands.add_parser("trust", help="grade the samples with a known outcome (instructor/submissions)")
     trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples with a matching name, such as 'pure-*'")
     trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of samples (default: all)")

@@ -1,16 +1,12 @@
 """What a submission repeats of what was handed out is named; right solutions are not; neither are near-copies missed."""
 
-import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
-from common.errors import UsageError
-from grader.__main__ import main
 from grader.assignment import load_assignment
-from grader.instructor import class_likeness, trust
+from grader.instructor import trust
 from grader.instructor.release import collect_kit, find_leaks, likest_secret, read_secrets
 from grader.pipeline.handed_out import find_resemblances
 from grader.pipeline.likeness import GRAM, WINDOW, fingerprints, is_source, tokens
@@ -176,58 +172,6 @@ def test_a_rewritten_answer_does_not_leave(assignment, path, secret):
     lines = (line for line in text.splitlines() if "SOLUTION" not in line)
     kit.files[path] += "\n".join(lines).replace("self", "this").replace("board", "game").replace("    ", "\t").encode()
     assert [leak for leak in find_leaks(kit, secrets, assignment) if f"in common with {secret}" in leak]
-
-
-# ----------------------------------------------------------------------------------------------------- the class
-
-
-@pytest.fixture
-def class_folder(tmp_path):
-    """Three submissions: the reference, an engine variant, and a copy of that one with other names and more code."""
-    for name in ("engine-slow-start", "engine-always-swaps"):
-        (sample,) = trust.load_samples(("variants",), name)
-        for path, content in sample.files.items():
-            (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name / path).write_bytes(content)
-    shutil.copytree(REFERENCE, tmp_path / "reference")
-    shutil.copytree(tmp_path / "engine-slow-start", tmp_path / "copier")
-    for path in (tmp_path / "copier").rglob("*.cpp"):
-        path.write_text(renamed(path.read_text()))
-    shutil.copyfile(REFERENCE / "Minimax/patterns.cpp", tmp_path / "copier/Minimax/extra.cpp")
-    return tmp_path
-
-
-def test_near_copies_of_a_class_are_listed_and_others_are_not(class_folder, capsys):
-    names = ("engine-slow-start", "engine-always-swaps", "copier")
-    out = class_folder / "pairs.json"
-    assert main(["likeness", *(str(class_folder / name) for name in names), "--out", str(out)]) == 1
-    said = capsys.readouterr().out.splitlines()
-    assert len(said) == 2 and "engine  engine-slow-start  copier" in said[0]
-    (pair,) = json.loads(out.read_text())
-    assert (pair["first"], pair["second"], pair["part"]) == ("engine-slow-start", "copier", "engine") and pair["share"] > 0.8
-
-
-def test_submissions_that_have_nothing_in_common_are_no_pair(class_folder, capsys):
-    assert main(["likeness", str(class_folder / "engine-slow-start"), str(class_folder / "engine-always-swaps")]) == 0
-    assert "2 submissions, 0 pairs" in capsys.readouterr().out
-
-
-def test_one_that_cannot_be_read_is_named_and_the_others_are_compared(class_folder):
-    said = []
-    (class_folder / "broken.zip").write_bytes(b"PK")
-    paths = [class_folder / name for name in ("broken.zip", "engine-slow-start", "copier")]
-    assert class_likeness.main(paths, None, said.append) == 1
-    assert said[0].startswith(f"{paths[0]} was left out: ")
-    with pytest.raises(UsageError, match="at least two"):
-        class_likeness.main(paths[:2], None, said.append)
-
-
-def test_what_everyone_was_given_is_no_likeness(tmp_path):
-    for name in ("one", "two"):
-        shutil.copytree(ROOT / "AlphaZero", tmp_path / name / "AlphaZero", ignore=shutil.ignore_patterns("__pycache__"))
-        (tmp_path / name / "Minimax").mkdir()
-        (tmp_path / name / "Minimax/mine.cpp").write_text(SAMPLE)
-    assert class_likeness.main([tmp_path / "one", tmp_path / "two"], None, lambda line: None) == 0
 
 
 def test_the_places_that_decide_checks_name_checks_that_there_are():

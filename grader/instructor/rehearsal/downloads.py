@@ -1,0 +1,103 @@
+"""Lay out what a class handed in as the bulk download of a learning platform: path in the download -> content and time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from grader.instructor.rehearsal.people import Person
+
+ORIGINAL = "gomoku"  # the name that students give their archive
+FIRST_SUBMISSION = 500_001
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One archive that a student handed in.
+
+    Attributes:
+        number: 0 for the first attempt of the student, 1 for the second.
+    """
+
+    person: Person
+    number: int
+    suffix: str
+    content: bytes
+    time: datetime
+    late: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of the download."""
+
+    path: str
+    content: bytes
+    time: datetime
+
+
+def canvas(attempts: Sequence[Attempt]) -> list[Entry]:
+    """Return one file for each attempt, `lastfirst_[LATE_]USER_SUBMISSION_gomoku[-1].zip`."""
+    found = []
+    for number, attempt in enumerate(attempts):
+        person = attempt.person
+        name = "".join(c for c in (person.last_name + person.first_name).lower() if c.isalnum())
+        late = "LATE_" if attempt.late else ""
+        again = f"-{attempt.number}" if attempt.number else ""
+        path = f"{name}_{late}{person.canvas_id}_{FIRST_SUBMISSION + number}_{ORIGINAL}{again}{attempt.suffix}"
+        found.append(Entry(path, attempt.content, attempt.time))
+    return found
+
+
+def moodle(attempts: Sequence[Attempt]) -> list[Entry]:
+    """Return one folder for each student, with the last attempt: Moodle's download has no earlier ones."""
+    last = {attempt.person.id: attempt for attempt in attempts}
+    return [
+        Entry(
+            f"{attempt.person.full_name.replace('/', '_')}_{attempt.person.moodle_id}_assignsubmission_file_/"
+            f"{ORIGINAL}{attempt.suffix}",
+            attempt.content,
+            attempt.time,
+        )
+        for attempt in last.values()
+    ]
+
+
+def gradescope(attempts: Sequence[Attempt]) -> list[Entry]:
+    """Return one folder for each attempt, and `submission_metadata.yml`, whose keys are symbols of Ruby."""
+    found, lines = [], []
+    for number, attempt in enumerate(attempts):
+        folder = f"submission_{FIRST_SUBMISSION + number}"
+        found.append(Entry(f"{folder}/{ORIGINAL}{attempt.suffix}", attempt.content, attempt.time))
+        person = attempt.person
+        # A string of JSON is also one of YAML.
+        lines += [
+            f"{folder}:",
+            "  :submitters:",
+            f"  - :name: {json.dumps(person.full_name)}",
+            f"    :sid: {json.dumps(person.id)}",
+            f"    :email: {json.dumps(person.email)}",
+            f"  :created_at: {attempt.time.isoformat(sep=' ')}",
+            "  :history: []",
+        ]
+    return [*found, Entry("submission_metadata.yml", "\n".join(["---", *lines, ""]).encode(), attempts[-1].time)]
+
+
+def plain(attempts: Sequence[Attempt]) -> list[Entry]:
+    """Return one file `name_id_gomoku.zip` for each attempt; the times of the entries say which one is the last."""
+    found = []
+    for attempt in attempts:
+        name = attempt.person.full_name.replace("/", " ").replace("_", " ")
+        again = f" ({attempt.number})" if attempt.number else ""
+        found.append(Entry(f"{name}_{attempt.person.id}_{ORIGINAL}{again}{attempt.suffix}", attempt.content, attempt.time))
+    return found
+
+
+PLATFORMS: dict[str, Callable[[Sequence[Attempt]], list[Entry]]] = {
+    "canvas": canvas,
+    "moodle": moodle,
+    "gradescope": gradescope,
+    "plain": plain,
+}

@@ -1,0 +1,1 @@
+"""`python -m grader similarity`: compare the submissions of a class with each other and with those of earlier years."""

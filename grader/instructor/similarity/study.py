@@ -1,0 +1,113 @@
+"""Compare every submission of this year with every other one and with those of earlier years, part by part."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TypeVar
+
+from grader.instructor.similarity.comparison import LEAST, Common, Prints, TooLong, fingerprint_handed_out
+from grader.instructor.similarity.works import PARTS, LeftOut, Work, part_of, text_of
+from grader.pipeline.listeners import Announce
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two submissions and what one part of them has in common.
+
+    Attributes:
+        first: the label of a submission of this year.
+        second: the label of another one, of this year or an earlier one.
+        earlier: whether the second one is from an earlier year.
+    """
+
+    first: str
+    second: str
+    part: str
+    earlier: bool
+    common: Common
+
+    @property
+    def share(self) -> float:
+        """The larger share: added code does not hide what was copied."""
+        return max(self.common.shares)
+
+
+@dataclass
+class Study:
+    """The outcome of all comparisons.
+
+    Attributes:
+        pairs: every pair that was compared, the largest share first.
+        prints: label -> part -> what was compared.
+        left_out: what was not compared.
+    """
+
+    pairs: list[Pair] = field(default_factory=list)
+    prints: dict[str, dict[str, Prints]] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def above(self, least: float) -> list[Pair]:
+        """Return the pairs with at least this share."""
+        return [pair for pair in self.pairs if pair.share >= least]
+
+
+def joined(files: Mapping[str, str]) -> str:
+    """Return the texts of a part's files as one text, with an empty line between files."""
+    return "\n".join(files.values())
+
+
+def compare_all(works: Iterable[Work], handed_out: Mapping[str, bytes], announce: Announce) -> Study:
+    """Compare all submissions.
+
+    Args:
+        handed_out: path -> content of the code that does not count.
+    """
+    study, works = Study(), list(works)
+    given: dict[str, set[int]] = {}
+    for part in PARTS:
+        announce(f"\rreading the handed-out {part} code")
+        sources = {path: text_of(content) for path, content in handed_out.items() if part_of(path) == part}
+        given[part], too_long = fingerprint_handed_out(sources, part)
+        study.left_out += [LeftOut(path, "handed-out code that is too large to be taken off") for path in too_long]
+    for work in _with_estimate(works, "splitting into tokens", announce):
+        study.prints[work.label] = dict(_prints_of(work, given, study.left_out))
+    pairs = [(one, other) for one, other in combinations(works, 2) if not one.earlier]
+    for one, other in _with_estimate(pairs, "comparing pair", announce):
+        for part in PARTS:
+            prints = study.prints[one.label].get(part), study.prints[other.label].get(part)
+            if prints[0] is not None and prints[1] is not None:
+                study.pairs.append(Pair(one.label, other.label, part, other.earlier, prints[0].common(prints[1])))
+    study.pairs.sort(key=lambda pair: (-pair.share, pair.part, pair.first, pair.second))
+    return study
+
+
+def _prints_of(work: Work, given: Mapping[str, set[int]], left_out: list[LeftOut]) -> Iterator[tuple[str, Prints]]:
+    """Yield part -> prints of each part that can be compared, and list the others."""
+    for part in PARTS:
+        files = work.files(part)
+        if not files:
+            left_out.append(LeftOut(work.label, f"{part}: nothing was handed in", by_hand=False))
+            continue
+        try:
+            prints = Prints(joined(files), part).without(given[part])
+        except TooLong as error:
+            left_out.append(LeftOut(work.label, f"{part}: {error}; compare it by hand"))
+            continue
+        if prints.comparable < LEAST:
+            left_out.append(LeftOut(work.label, f"{part}: too little is left without the handed-out code", by_hand=False))
+        else:
+            yield part, prints
+
+
+def _with_estimate(items: list[T], doing: str, announce: Announce) -> Iterator[T]:
+    """Yield the items, and say how far it is and how long the rest will take at the mean speed so far."""
+    started = time.monotonic()
+    for done, item in enumerate(items):
+        left = f", about {(time.monotonic() - started) / done * (len(items) - done):.0f} s left" if done else ""
+        announce(f"\r{doing} {done + 1} of {len(items)}{left}")
+        yield item
