@@ -32,6 +32,7 @@ def make_results(assignment, name, changes=None):
         profile="full",
         seed=7,
         looked_at=False,
+        whole_match=False,
         grader="0" * 64,
         sandbox={"level": "namespaces"},
         environment={"date": "2026-01-01T00:00:00+0000"},

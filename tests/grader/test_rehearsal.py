@@ -170,6 +170,7 @@ def write_results(folder, points, assignment):
         profile="smoke",
         seed=1,
         looked_at=False,
+        whole_match=False,
         sandbox={},
         environment={},
         seconds=1.0,
