@@ -5,6 +5,8 @@ File and archive names, program output and the names on a roster all come from s
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 # Characters at which a spreadsheet starts a formula, including their full-width forms (OWASP, "CSV Injection").
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 
@@ -20,7 +22,14 @@ def on_screen(text: str, keep: str = "") -> str:
 
 def csv_cell(value: object) -> str:
     """Return the text to pass to `csv.writer`; an apostrophe is put before text that a spreadsheet would evaluate."""
+    if isinstance(value, Decimal):
+        return f"{value.normalize() + 0:f}"  # without an exponent, and 0 without a sign
     if value is None or isinstance(value, (int, float)):
         return "" if value is None else str(value)
     text = on_screen(str(value))
     return f"'{text}" if text.lstrip().startswith(FORMULA) else text
+
+
+def from_csv_cell(cell: str) -> str:
+    """Return the text of a cell that `csv_cell` wrote: without the apostrophe before text that a spreadsheet would evaluate."""
+    return cell[1:] if cell.startswith("'") and cell[1:].lstrip().startswith(FORMULA) else cell

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 from arena.statistics.estimates import GameResult, mean_interval_95
 from common.errors import UsageError
 from common.scoring import FORMULAS
+from grader.typed_toml import Mistake, converted, read_toml, value_at
 
 ROOT = Path(__file__).resolve().parent.parent
 LONG = ("match", "training")
@@ -258,16 +257,10 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
     Raises:
         UsageError: the file is missing or not TOML, or its values are incomplete or contradict each other.
     """
+    data = read_toml(path, "the assignment's description")
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
         assignment = _from_toml(data)
-    except OSError as error:
-        raise UsageError(f"expected the assignment's description at {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: expected UTF-8 text; byte {error.start} is not valid UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
-    except _Mistake as error:
+    except Mistake as error:
         raise UsageError(f"{path}: {error}") from error
     ids = [check.id for check in (*assignment.checks, *assignment.marks)]
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
@@ -293,57 +286,10 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
     return assignment
 
 
-class _Mistake(Exception):
-    """Raised for a wrong value in the file; the message says what is wrong and where."""
-
-
 def _from_toml(data: dict[str, Any]) -> Assignment:
     profiles = data.get("profiles")
     for name, profile in profiles.items() if isinstance(profiles, dict) else ():
         if isinstance(profile, dict):
             profile["name"] = name
     kinds = get_type_hints(Assignment)
-    return Assignment(**{name: _converted(_value_at(data, place), kinds[name], place) for name, place in PLACES.items()})
-
-
-def _value_at(data: Any, place: str) -> Any:
-    for key in place.split("."):
-        if not isinstance(data, dict) or key not in data:
-            raise _Mistake(f"expected a value at {place}; {key!r} is missing")
-        data = data[key]
-    return data
-
-
-def _converted(value: Any, kind: Any, place: str) -> Any:
-    """Return a value of the file as `kind`, an annotation of one of the classes above; other types raise _Mistake."""
-    arguments, is_record = get_args(kind), is_dataclass(kind)
-    if get_origin(kind) is tuple:
-        if not isinstance(value, list):
-            raise _Mistake(f"expected a list for {place}; got {_shown(value)}")
-        if arguments[-1] is Ellipsis:
-            arguments = arguments[:1] * len(value)
-        if len(value) != len(arguments):
-            raise _Mistake(f"expected {len(arguments)} values for {place}; got {_shown(value)}")
-        return tuple(_converted(item, k, f"{place}[{i}]") for i, (item, k) in enumerate(zip(value, arguments, strict=True)))
-    if get_origin(kind) is dict or is_record:
-        if not isinstance(value, dict):
-            raise _Mistake(f"expected a table for {place}; got {_shown(value)}")
-        if not is_record:
-            return {key: _converted(item, arguments[1], f"{place}.{key}") for key, item in value.items()}
-        kinds = get_type_hints(kind)
-        wrong = [f"{key} is missing" for key in kinds if key not in value]
-        wrong += [f"{key} is unknown" for key in value if key not in kinds]
-        if wrong:
-            raise _Mistake(f"expected other keys in {place}: {', '.join(wrong)}")
-        return kind(**{key: _converted(item, kinds[key], f"{place}.{key}") for key, item in value.items()})
-    if kind is str and isinstance(value, str):
-        return value
-    if kind is not str and type(value) in (int, kind) and 0 <= value < math.inf:
-        return kind(value)
-    words = {str: "text", int: "a whole number of at least 0", float: "a number of at least 0"}
-    raise _Mistake(f"expected {words[kind]} for {place}; got {_shown(value)}")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return Assignment(**{name: converted(value_at(data, place), kinds[name], place) for name, place in PLACES.items()})

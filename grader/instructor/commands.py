@@ -9,6 +9,8 @@ from typing import Any
 from grader.arguments import at_least_one
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust
+from grader.instructor.marking import commands as marking
+from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.rehearsal import commands as rehearsal
 from grader.instructor.similarity import commands as similarity
 from grader.screen import Screen
@@ -31,7 +33,16 @@ def notebook_command(options: argparse.Namespace) -> int:
 
 def gradebook_command(options: argparse.Namespace) -> int:
     """Enter the program points of results into nbgrader's gradebook."""
-    return gradebook.main(options.results, options.course, db=options.db, students=options.students)
+    return gradebook.main(
+        gradebook.GradebookOptions(
+            results=tuple(options.results),
+            course=options.course,
+            db=options.db,
+            students=options.students,
+            scheme=options.scheme,
+            collected=options.collected,
+        )
+    )
 
 
 def replay_command(options: argparse.Namespace) -> int:
@@ -64,6 +75,7 @@ def add_commands(commands: Any) -> None:
     )
     _add_generators(commands, course)
     _add_commands_on_results(commands, course)
+    marking.add_commands(commands, course)
     _add_commands_on_submissions(commands)
     similarity.add_commands(commands)
     rehearsal.add_commands(commands)
@@ -100,6 +112,10 @@ def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> 
         metavar="CSV",
         help="roster with a column id, and optionally submission, first_name, last_name, email",
     )
+    gradebook.add_argument(
+        "--scheme", default=DEFAULT, metavar="NAME", help=f"scheme that names the profile that counts (default: {DEFAULT})"
+    )
+    gradebook.add_argument("--collected", type=Path, metavar="CSV", help="collected.csv: when each student handed in")
     gradebook.set_defaults(run=gradebook_command)
 
     replaying = commands.add_parser("replay", help="repeat verdicts of a graded run, for an appeal")

@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from grader.instructor.gradebook_entries import (
     refusal_of,
     require_student_id,
 )
+from grader.instructor.marking.schemes import load_scheme, profile_warning
+from grader.instructor.marking.tables import read_collected
 from grader.instructor.marking_sheets import make_harmless, write_sheet
 from grader.instructor.notebook import INSTALL, NOTEBOOK, READ, Cell, check_cell, course_cells, load_rubric, to_notebook
 
@@ -115,32 +118,54 @@ def write_entry(
     return kept
 
 
-def main(paths: Sequence[Path], course: Path, *, db: str | None, students: Path | None) -> int:
-    """Enter all results that can be entered. Report anything that could not be done on stderr and return 2; else return 0."""
-    assignment = load_assignment()
+@dataclass(frozen=True)
+class GradebookOptions:
+    """The call of `gradebook`; an option that is None was not given.
+
+    Attributes:
+        results: results.json files, their folders, or folders of such folders.
+        db: file or URL of the database.
+        students: the roster.
+        scheme: the scheme that names the profile whose results count.
+        collected: collected.csv, for the time at which each student handed in.
+    """
+
+    results: tuple[Path, ...]
+    course: Path
+    db: str | None
+    students: Path | None
+    scheme: str
+    collected: Path | None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What `main` reads: the results of students, why others cannot be entered, and the names of unreadable ones."""
+
+    entries: list[tuple[Student, GradebookEntry]]
+    complaints: list[str]
+    unread: list[str]
+    results: int
+
+
+def main(options: GradebookOptions) -> int:
+    """Enter all results that can be entered, and report the rest on stderr.
+
+    Returns:
+        2 if something could not be done, 1 if a result was graded with another profile than the scheme requires, else 0.
+    """
+    course, assignment = options.course, load_assignment()
     cells = course_cells(assignment, load_rubric(assignment, course))
-    roster = read_roster(students) if students else None
+    scheme = load_scheme(options.scheme, course, assignment)
+    roster = read_roster(options.students) if options.students else None
+    db = options.db
     url = db if db and "://" in db else f"sqlite:///{(Path(db) if db else course / 'gradebook.db').resolve()}"
-    entries: list[tuple[Student, GradebookEntry]] = []
-    complaints: list[str] = []
-    unread: list[str] = []
-    found = find_results(paths)
-    for path in found:
-        try:
-            entry = read_entry(path, assignment)
-        except UsageError as error:
-            complaints.append(str(error))
-            unread.append(path.parent.name)
-            continue
-        try:
-            entries.append((_student_of(entry, roster, students), entry))
-        except UsageError as error:
-            complaints.append(str(error))
-        if refusal := refusal_of(path.parent):
-            complaints.append(f"{path} belongs to an earlier archive, because the latest one was refused: {refusal}")
+    found = _read_entries(options.results, assignment, roster, options.students)
+    entries, complaints = found.entries, found.complaints
     ids = [student.id for student, _ in entries]
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"expected one result for each student; got several for {', '.join(doubled)}. Nothing was written")
+    handed = read_collected(options.collected, ids) if options.collected else {}
     if entries:
         enter_cells(url, assignment, cells)
         with open_gradebook(url) as gradebook:
@@ -148,13 +173,15 @@ def main(paths: Sequence[Path], course: Path, *, db: str | None, students: Path 
                 gradebook.update_or_create_student(known.id, **known.names)
             for student, entry in entries:
                 kept = write_entry(gradebook, assignment, cells, student, entry)
+                if student.id in handed and (submitted := handed[student.id].submitted):
+                    gradebook.update_or_create_submission(assignment.id, student.id, timestamp=submitted)
                 try:
                     write_sheet(course, assignment, cells, student, entry)
                 except OSError as error:
                     raise UsageError(f"expected to write the marking sheet of {student.id} in {course}: {error}") from error
                 print(on_screen(_line(student, entry, kept)))
-    print(on_screen(f"{len(entries)} of {len(found)} results were entered in {url}"))
-    for line in _without_result(roster or (), ids, unread):
+    print(on_screen(f"{len(entries)} of {found.results} results were entered in {url}"))
+    for line in _without_result(roster or (), ids, found.unread):
         print(on_screen(line))
     for path in sorted((course / "autograded").glob(f"*/{assignment.id}/{NOTEBOOK}.ipynb")):
         try:
@@ -162,9 +189,31 @@ def main(paths: Sequence[Path], course: Path, *, db: str | None, students: Path 
                 print(on_screen(f"{path}: {removed} links or pictures were removed; [link removed] marks each place"))
         except UsageError as error:
             complaints.append(str(error))
-    for complaint in complaints:
+    profiles = [f"{student.id}: {text}" for student, entry in entries if (text := profile_warning(entry.profile, scheme))]
+    for complaint in (*profiles, *complaints):
         print(on_screen(f"grader: {complaint}"), file=sys.stderr)
-    return 2 if complaints else 0
+    return 2 if complaints else int(bool(profiles))
+
+
+def _read_entries(
+    paths: Sequence[Path], assignment: Assignment, roster: tuple[Student, ...] | None, roster_path: Path | None
+) -> _Found:
+    results = find_results(paths)
+    found = _Found([], [], [], len(results))
+    for path in results:
+        try:
+            entry = read_entry(path, assignment)
+        except UsageError as error:
+            found.complaints.append(str(error))
+            found.unread.append(path.parent.name)
+            continue
+        try:
+            found.entries.append((_student_of(entry, roster, roster_path), entry))
+        except UsageError as error:
+            found.complaints.append(str(error))
+        if refusal := refusal_of(path.parent):
+            found.complaints.append(f"{path} belongs to an earlier archive, because the latest one was refused: {refusal}")
+    return found
 
 
 def _student_of(entry: GradebookEntry, roster: tuple[Student, ...] | None, path: Path | None) -> Student:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from course_tools import api, course, graded_as, opened  # noqa: F401  fixtures
+from marks_tools import school, write  # noqa: F401  fixtures
 from odd_workers import worker  # noqa: F401  fixture
 from packing import pack, read, refusal  # noqa: F401  fixtures
 

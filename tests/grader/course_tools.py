@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,15 +54,15 @@ def resealed(data, folder):
 
 @pytest.fixture
 def graded_as(tmp_path, assignment):
-    """Writes a result's folder below out/: `graded_as(name, {check id: fields})`; returns results.json."""
+    """Writes a result's folder below out/: `graded_as(name, {check id: fields}, profile)`; returns results.json."""
 
-    def write(name, changes=None):
+    def write(name, changes=None, profile="full"):
         folder = tmp_path / "out" / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "run.json").write_text("{}")
         (folder / "report.html").write_text(f"<p>report of {name}</p>")
         path = folder / "results.json"
-        make_results(assignment, name, changes).sealed(folder).write(folder)
+        replace(make_results(assignment, name, changes), profile=profile).sealed(folder).write(folder)
         return path
 
     return write
@@ -74,7 +75,7 @@ def course(tmp_path):
     folder.mkdir()
     for name in ("nbgrader_config.py", "rubric.toml"):
         shutil.copy(COURSE / name, folder)
-    for name in ("source", "templates"):
+    for name in ("source", "templates", "schemes"):
         shutil.copytree(COURSE / name, folder / name)
     return folder
 

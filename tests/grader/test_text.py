@@ -2,12 +2,13 @@
 
 import csv
 import io
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.harmless_text import FORMULA, csv_cell, on_screen
+from common.harmless_text import FORMULA, csv_cell, from_csv_cell, on_screen
 from grader.__main__ import main
 
 
@@ -39,6 +40,17 @@ def test_a_table_is_read_back_with_as_many_cells_as_were_written(row):
         if isinstance(value, str):
             assert cell.removeprefix("'") == on_screen(value).removeprefix("'")
             assert not cell.startswith((*FORMULA, "\t", "\r"))
+
+
+@given(st.text())
+def test_a_text_of_one_line_is_read_back_from_a_table_as_it_was(text):
+    line = on_screen(text).removeprefix("'")
+    assert from_csv_cell(csv_cell(line)) == line
+
+
+@pytest.mark.parametrize(("value", "cell"), [("1E+2", "100"), ("-0.2500", "-0.25"), ("-0.0", "0"), ("97.5", "97.5")])
+def test_a_decimal_number_is_written_without_an_exponent(value, cell):
+    assert csv_cell(Decimal(value)) == cell
 
 
 @pytest.mark.parametrize("value", [-1, -0.5, 0, 12.25])

@@ -1,0 +1,169 @@
+"""The marks of a class: read everything, total it by a scheme, and write the tables and the journal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from common.errors import UsageError
+from common.files import write_whole
+from common.harmless_text import on_screen
+from grader.assignment import Assignment, load_assignment
+from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
+from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, Line, canvas_table, marks_table, moodle_table
+from grader.instructor.marking.formgrader import read_gradebook_marks
+from grader.instructor.marking.items import Items
+from grader.instructor.marking.journal import JOURNAL, read_journal, update_journal
+from grader.instructor.marking.schemes import load_scheme
+from grader.instructor.marking.standing import Policy, Sources, standing_of
+from grader.instructor.marking.tables import HandMark, Override, read_collected, read_hand_marks, read_overrides
+from grader.instructor.marking.totals import total_of
+from grader.instructor.notebook import load_rubric
+
+Given = TypeVar("Given", HandMark, Override)
+
+
+@dataclass(frozen=True)
+class MarksOptions:
+    """The call of `marks`; a path that is None was not given.
+
+    Attributes:
+        results: results.json files, their folders, or folders of such folders.
+        students: the roster.
+        canvas_assignment: the assignment's number in Canvas.
+    """
+
+    results: tuple[Path, ...]
+    students: Path
+    course: Path
+    scheme: str
+    out: Path
+    collected: Path | None
+    by_hand: Path | None
+    gradebook: Path | None
+    overrides: Path | None
+    policy: Policy
+    canvas_assignment: int | None
+
+
+@dataclass(frozen=True)
+class _Program:
+    """The results of a class: student id -> result, student id -> why there is none to use, and sentences about the rest."""
+
+    entries: dict[str, GradebookEntry]
+    unreadable: dict[str, str]
+    strangers: tuple[str, ...]
+
+
+def main(options: MarksOptions) -> int:
+    """Write the tables and the journal; return 0 if every total is final, else 1."""
+    assignment = load_assignment()
+    scheme = load_scheme(options.scheme, options.course, assignment)
+    items = Items.of(scheme, assignment, load_rubric(assignment, options.course))
+    roster = read_roster(options.students)
+    if not roster:
+        raise UsageError(f"expected at least one student in the roster {options.students}; got none")
+    if absent := [path for path in options.results if not path.exists()]:
+        raise UsageError(f"expected results at {absent[0]}; there is no such file or folder")
+    ids = {student.id: student for student in roster}
+    collected = read_collected(options.collected, ids) if options.collected else {}
+    by_hand = _by_student(read_hand_marks(options.by_hand, ids, items.most) if options.by_hand else {})
+    overrides = _by_student(read_overrides(options.overrides, ids, items.most | items.parts) if options.overrides else {})
+    typed = _by_student(read_gradebook_marks(options.gradebook, assignment, items) if options.gradebook else {})
+    program = _read_program(options.results, roster, assignment)
+    lines = []
+    for student in roster:
+        i = student.id
+        sources = Sources(
+            entry=program.entries.get(i),
+            unreadable=program.unreadable.get(i, ""),
+            handed=collected.get(i),
+            by_hand=by_hand.get(i, {}),
+            formgrader=typed.get(i, {}),
+            overrides=overrides.get(i, {}),
+        )
+        standing = standing_of(sources, items, options.policy)
+        lines.append(Line(student, standing, total_of(standing, items)))
+    strangers = [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
+    _write(options, lines, items, assignment)
+    for sentence in (*program.strangers, *strangers):
+        print(on_screen(f"grader: {sentence}"), file=sys.stderr)
+    return 1 if _report(lines, options.out) or program.strangers or strangers else 0
+
+
+def _by_student(given: Mapping[tuple[str, str], Given]) -> dict[str, dict[str, Given]]:
+    students: dict[str, dict[str, Given]] = {}
+    for (student, item), mark in given.items():
+        students.setdefault(student, {})[item] = mark
+    return students
+
+
+def _read_program(paths: Sequence[Path], roster: Sequence[Student], assignment: Assignment) -> _Program:
+    """Read the results of a class; raise UsageError if a student has several."""
+    entries: dict[str, GradebookEntry] = {}
+    unreadable: dict[str, str] = {}
+    strangers = []
+    # A collected archive is named by the student's id, one that was graded as it came by the roster's column `submission`.
+    by_name = {student.id: student for student in roster} | {student.submission: student for student in roster}
+    unclear = {student.id for student in roster if by_name[student.id] != student}
+    for path in find_results(paths):
+        student = by_name.get(path.resolve().parent.name)
+        refusal = refusal_of(path.parent)
+        try:
+            entry = read_entry(path, assignment)
+        except UsageError as error:
+            if student:
+                unreadable[student.id] = str(error)
+            else:
+                strangers.append(str(error))
+            continue
+        student = by_name.get(entry.submission)
+        if entry.submission in unclear:
+            strangers.append(
+                f"{path}: the roster has {entry.submission!r} as the id of one student and as the submission of another; the "
+                "result counts for nobody"
+            )
+        elif not student:
+            strangers.append(
+                f"{path}: the roster lists no student for the submission {entry.submission!r}; it counts for nobody"
+            )
+        elif student.id in entries:
+            raise UsageError(
+                f"expected one result for each student; got {entries[student.id].path} and {path} for {student.id}. "
+                "Nothing was written"
+            )
+        else:
+            entries[student.id] = entry
+            if refusal:
+                unreadable[student.id] = f"the latest archive was refused, so the result is of an earlier one: {refusal}"
+    return _Program(entries, unreadable, tuple(strangers))
+
+
+def _write(options: MarksOptions, lines: Sequence[Line], items: Items, assignment: Assignment) -> None:
+    title = assignment.title
+    if options.canvas_assignment is not None:
+        title = f"{title} ({options.canvas_assignment})"
+    options.out.mkdir(parents=True, exist_ok=True)
+    read_journal(options.out / JOURNAL)  # a damaged journal is refused before anything is written
+    write_whole(options.out / MARKS, marks_table(lines, items))
+    write_whole(options.out / CANVAS, canvas_table(lines, items, title))
+    write_whole(options.out / MOODLE, moodle_table(lines, items))
+    added = update_journal(options.out / JOURNAL, {line.student.id: line.standing.changes for line in lines})
+    if added:
+        print(on_screen(f"{options.out / JOURNAL}: {added} lines added"))
+
+
+def _report(lines: Sequence[Line], out: Path) -> int:
+    """Print what a person has to do; return the number of totals that are not final."""
+    waiting = [line for line in lines if not line.final]
+    for line in waiting:
+        state = "incomplete" if line.total.total is None else "not final"
+        reasons = "; ".join(filter(None, (*line.total.reasons, line.standing.warning)))
+        print(on_screen(f"grader: {line.student.id} is {state}: {reasons}"), file=sys.stderr)
+    print(
+        on_screen(f"{len(lines) - len(waiting)} of {len(lines)} totals are final; {MARKS}, {CANVAS} and {MOODLE} are in {out}")
+    )
+    return len(waiting)
