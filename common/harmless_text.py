@@ -24,3 +24,8 @@ def csv_cell(value: object) -> str:
         return "" if value is None else str(value)
     text = on_screen(str(value))
     return f"'{text}" if text.lstrip().startswith(FORMULA) else text
+
+
+def text_of_csv_cell(cell: str) -> str:
+    """Return the text of a cell that `csv_cell` wrote, without the apostrophe that it may have put in front."""
+    return cell[1:] if cell.startswith("'") and cell[1:].lstrip().startswith(FORMULA) else cell

@@ -9,6 +9,7 @@ from typing import Any
 from grader.arguments import at_least_one
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import class_likeness, gradebook, handout, notebook, release, replay, stubs, trust
+from grader.instructor.returning import commands as returning
 from grader.screen import Screen
 
 
@@ -68,6 +69,7 @@ def add_commands(commands: Any) -> None:
     _add_generators(commands, course)
     _add_commands_on_results(commands, course)
     _add_commands_on_submissions(commands)
+    returning.add_commands(commands, course)
 
 
 def _add_generators(commands: Any, course: argparse.ArgumentParser) -> None:
