@@ -18,10 +18,11 @@ from grader.pipeline.order import judging_files
 GAP = "…"
 WORD = re.compile(r"[^\W\d_]+")
 PIECE = re.compile(r"[^\W\d_]+|\d+")
-GAPS = re.compile(rf"{GAP}(?:[^\w{GAP}]*{GAP})+")
+GAPS = re.compile(rf"{GAP}(?:[\W_]*?{GAP})+")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 NUMBERS = re.compile(r"#(?:[\s,.()\[\]x:/-]*#)+")
 LONGEST_NUMBER = 4  # digits; a longer number may be an id
+SHORTEST_ID = 3  # digits; one or two digits of an id say nothing, and occur everywhere
 LONGEST_EXAMPLE = 240  # characters
 READABLE = (".py", ".toml", ".h", ".cpp", ".md")
 
@@ -37,7 +38,8 @@ class Anonymiser:
         sources = [name for name in (*judging_files(assignment, root), assignment.handout) if name.endswith(READABLE)]
         texts = ((root / name).read_text(encoding="utf-8") for name in sources if (root / name).is_file())
         self._known = {word.casefold() for text in texts for word in WORD.findall(text)}
-        self._private = {piece.casefold() for text in private for piece in PIECE.findall(text)}
+        pieces = {piece.casefold() for text in private for piece in PIECE.findall(text)}
+        self._private = {piece for piece in pieces if not piece.isdecimal() or len(piece) >= SHORTEST_ID}
 
     def sentence(self, message: str) -> str:
         """Return the first sentence of a message, with gaps for all words that the grader does not use."""

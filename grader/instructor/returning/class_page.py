@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.instructor.returning.class_summary import ClassSummary, Distribution
@@ -11,8 +10,9 @@ from grader.instructor.returning.ladder import LadderTable
 from grader.pipeline.report import template_environment
 
 # The histogram in the units of its viewBox, which are pixels on a phone.
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 190, 24, 22, 34
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 200, 24, 16, 44
 GAP = 3
+LABEL = 48  # half of the width of the words below the median
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,14 @@ class Histogram:
     Attributes:
         ticks: (x, points) below the bars.
         median_x: the place of the median; None if there is none.
+        label_x: the middle of the words about it.
         base: y of the axis.
     """
 
     bars: tuple[Bar, ...]
     ticks: tuple[tuple[float, float], ...]
     median_x: float | None
+    label_x: float
     base: float
 
 
@@ -57,7 +59,8 @@ def histogram(points: Distribution) -> Histogram:
         )
     ticks = tuple((LEFT + inner * share, points.most * share) for share in (0, 0.5, 1))
     median_x = None if points.median is None else LEFT + inner * points.median / points.most
-    return Histogram(tuple(bars), ticks, median_x, base)
+    label_x = min(max(median_x or 0, LABEL), WIDTH - LABEL)
+    return Histogram(tuple(bars), ticks, median_x, label_x, base)
 
 
 def render_class_page(summary: ClassSummary, ladder: LadderTable | None) -> str:
@@ -71,15 +74,6 @@ def render_class_page(summary: ClassSummary, ladder: LadderTable | None) -> str:
             width=WIDTH,
             height=HEIGHT,
             left=LEFT,
-            top=TOP,
             ladder=ladder,
-            ladder_scale=_scale(ladder),
         )
     )
-
-
-def _scale(ladder: LadderTable | None) -> Sequence[float]:
-    """Return the lowest and the highest Elo that the ladder's intervals reach."""
-    if ladder is None:
-        return (0.0, 1.0)
-    return min(rung.elo - rung.error for rung in ladder.rungs), max(rung.elo + rung.error for rung in ladder.rungs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ from common.errors import UsageError
 from grader.assignment import Assignment
 from grader.instructor.gradebook_entries import find_results, read_roster, refusal_of
 from grader.pipeline.results import RUN, Results, read_results
+
+FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/:;,]+/)+")
+"""The folders of an absolute path: a refusal quotes the path as the instructor typed it."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def read_class(paths: Sequence[Path], roster: Path | None, assignment: Assignmen
             continue
         try:
             if not path.exists() and (reason := refusal_of(folder)):
-                refused[student] = reason
+                refused[student] = FOLDERS.sub("", reason)
             else:
                 found[student] = StudentResults(folder, _read(path, assignment))
         except UsageError as error:

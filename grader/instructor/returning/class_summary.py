@@ -50,6 +50,11 @@ class ItemDifficulty:
     zero: int
     waiting: int
 
+    @property
+    def is_solved(self) -> bool:
+        """Whether every submission got full points."""
+        return self.full > 0 and not (self.part or self.zero or self.waiting)
+
 
 @dataclass(frozen=True)
 class Mistake:

@@ -20,7 +20,7 @@ from common.files import write_whole
 from grader.assignment import ROOT, Assignment
 from grader.instructor.returning.class_results import StudentResults
 from grader.instructor.returning.marks_table import MarksRow, as_number
-from grader.pipeline.report import render_report, template_environment
+from grader.pipeline.report import format_points, render_report, template_environment
 from grader.pipeline.results import REPORT
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -98,8 +98,9 @@ def render_marks(student: StudentFolder, assignment: Assignment) -> str:
     lines = []
     for column, value in student.row.items:
         item = known.get(column)
-        title = item.title if item else column
-        lines.append(MarksLine(title, value, item.points if item else None, as_number(value) is None))
+        points = as_number(value)
+        shown = value if points is None else format_points(points)
+        lines.append(MarksLine(item.title if item else column, shown, item.points if item else None, points is None))
     return (
         template_environment(TEMPLATES)
         .get_template("marks.html.j2")

@@ -56,13 +56,19 @@ class LadderTable:
     """The result of a round robin, the strongest engine first.
 
     Attributes:
-        left_out: number of engines that could not be built or played no decided game.
+        left_out: number of engines that could not be built.
     """
 
     rungs: tuple[Rung, ...]
     games_per_pair: int
     move_s: float
     left_out: int
+
+    def place(self, elo: float) -> float:
+        """Return where a rating lies between the lowest and the highest end of all intervals, in [0, 1]."""
+        low = min(rung.elo - rung.error for rung in self.rungs)
+        high = max(rung.elo + rung.error for rung in self.rungs)
+        return (elo - low) / (high - low)
 
 
 @dataclass(frozen=True)
