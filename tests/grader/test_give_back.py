@@ -211,6 +211,30 @@ def test_marks_that_cannot_be_used_are_refused_in_one_sentence(a_class, capsys, 
     assert not a_class.out.exists()
 
 
+def test_the_folder_of_the_results_is_refused_as_the_place_for_what_goes_back(a_class, capsys):
+    before = everything(a_class.results)
+    a_class.out = a_class.results
+    assert a_class() == 2
+    assert "expected a folder other than that of the results for --out" in capsys.readouterr().err
+    assert everything(a_class.results) == before
+
+
+def test_a_misspelled_folder_of_results_is_refused_before_anything_is_written(a_class, capsys):
+    a_class.results.rename(a_class.results.with_name("other"))
+    assert a_class() == 2
+    assert "nothing is there" in capsys.readouterr().err and not a_class.out.exists()
+
+
+def test_a_class_in_which_nothing_was_graded_has_a_page(a_class, assignment):
+    for student in PEOPLE:
+        shutil.rmtree(a_class.results / student)
+        (a_class.results / student).mkdir()
+        (a_class.results / student / "refused.txt").write_text("expected an archive; it is empty\n")
+    assert a_class() == 0
+    page = Page((a_class.out / "class/index.html").read_text()).text
+    assert "4 refused" in page and "No submission has been graded completely yet." in page and "No match" in page
+
+
 def test_a_link_in_the_place_of_a_folder_is_not_followed(a_class, tmp_path, capsys):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -44,7 +44,12 @@ def read_class(paths: Sequence[Path], roster: Path | None, assignment: Assignmen
 
     Args:
         roster: says which submission belongs to which student; without it, the submission's name is the id.
+
+    Raises:
+        UsageError: nothing is at a path, a folder holds no results, or the roster cannot be read.
     """
+    if absent := [str(path) for path in paths if not path.exists()]:
+        raise UsageError(f"expected results.json, its folder, or a folder of such folders at {absent[0]}; nothing is there")
     owners = {student.submission: student.id for student in read_roster(roster)} if roster else {}
     found: dict[str, StudentResults] = {}
     refused: dict[str, str] = {}

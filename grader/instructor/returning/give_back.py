@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.errors import UsageError
 from grader.assignment import Assignment, load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor.returning.anonymous import Anonymiser
@@ -70,6 +71,7 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     require_usable_ids(rows, order.marks)
     found = read_class(order.results, order.roster, assignment)
     ids = [row.id for row in rows]
+    _require_other_folders(order, ids, found)
     labels = engine_labels(found, ids)
     for sentence in found.problems:
         complain(f"{sentence}; it is left out")
@@ -90,6 +92,15 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     for name in no_longer_made(order.out, files):
         complain(f"{order.out / name} is from an earlier command and no longer made; it is left as it is")
     return max(_report_gaps(rows, found, announce), 2 if found.problems else 0)
+
+
+def _require_other_folders(order: GiveBackOrder, ids: Sequence[str], found: ClassResults) -> None:
+    """Raise a UsageError if a folder to be written is that of a graded run, whose report would be replaced."""
+    runs = {one.folder for one in found.by_student.values()}
+    if taken := [student for student in ids if (order.out / student).resolve() in runs]:
+        raise UsageError(
+            f"expected a folder other than that of the results for --out; {order.out / taken[0]} holds a graded run"
+        )
 
 
 def _student_files(
