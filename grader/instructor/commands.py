@@ -12,6 +12,7 @@ from grader.instructor import gradebook, handout, notebook, release, replay, stu
 from grader.instructor.marking import commands as marking
 from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.rehearsal import commands as rehearsal
+from grader.instructor.returning import commands as returning
 from grader.instructor.similarity import commands as similarity
 from grader.screen import Screen
 
@@ -77,6 +78,7 @@ def add_commands(commands: Any) -> None:
     _add_commands_on_results(commands, course)
     marking.add_commands(commands, course)
     _add_commands_on_submissions(commands)
+    returning.add_commands(commands, course)
     similarity.add_commands(commands)
     rehearsal.add_commands(commands)
 

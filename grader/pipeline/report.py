@@ -33,19 +33,34 @@ def without_control_characters(value: Any) -> Any:
     return on_screen(value, keep="\n") if isinstance(value, str) else value
 
 
-def render_report(results: Results) -> str:
-    """Return the page as text. Everything that comes from a submission is escaped by the template engine."""
+def template_environment(*folders: Path) -> jinja2.Environment:
+    """Return an environment for the templates in these folders; it escapes every value and removes control characters."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader(folders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=without_control_characters,
     )
     environment.filters["format_points"] = format_points
     environment.filters["minutes"] = lambda seconds: f"{seconds / 60:.1f} min" if seconds >= 90 else f"{seconds:.0f} s"
+    return environment
+
+
+def render_report(results: Results, *, made: str = "", with_seed: bool = True) -> str:
+    """Return the page as text. Everything that comes from a submission is escaped by the template engine.
+
+    Args:
+        made: the date on the page; empty for the current time.
+        with_seed: whether the page names the seed of the hidden positions and games.
+    """
+    environment = template_environment(TEMPLATES)
     matches = [verdict.evidence["match"] for verdict in results.verdicts if "match" in verdict.evidence]
     return environment.get_template("report.html.j2").render(
-        results=results, words=STATUS_WORDS, matches=matches, made=time.strftime("%Y-%m-%d %H:%M")
+        results=results,
+        words=STATUS_WORDS,
+        matches=matches,
+        made=made or time.strftime("%Y-%m-%d %H:%M"),
+        with_seed=with_seed,
     )
 
 

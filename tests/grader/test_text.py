@@ -66,3 +66,8 @@ def test_an_archives_name_does_not_reach_the_terminal_as_it_is(tmp_path, capsys)
     assert "x.zip" in said.err
     assert all(c.isprintable() or c == "\n" for c in said.out + said.err)
     assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["=1+1", "-5 points", "@home", " +1", "'quoted", "", "Zoë", "＝cmd"])
+def test_the_text_of_a_cell_comes_back_without_the_apostrophe_that_was_put_in_front(text):
+    assert from_csv_cell(csv_cell(text)) == text

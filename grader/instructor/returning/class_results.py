@@ -1,0 +1,79 @@
+"""The results of a class, each with the student to whom it belongs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import UsageError
+from grader.assignment import Assignment
+from grader.instructor.gradebook_entries import find_results, read_roster, refusal_of
+from grader.pipeline.results import RUN, Results, read_results
+
+FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/:;,]+/)+")
+"""The folders of an absolute path: a refusal quotes the path as the instructor typed it."""
+
+
+@dataclass(frozen=True)
+class StudentResults:
+    """What the grader found about one student's submission, and the folder of that run."""
+
+    folder: Path
+    results: Results
+
+
+@dataclass(frozen=True)
+class ClassResults:
+    """The results of a class.
+
+    Attributes:
+        by_student: id -> results, for each submission that was graded.
+        refused: id -> the reason, for each submission that was refused.
+        problems: a sentence for each result that cannot be used.
+    """
+
+    by_student: Mapping[str, StudentResults]
+    refused: Mapping[str, str]
+    problems: tuple[str, ...]
+
+
+def read_class(paths: Sequence[Path], roster: Path | None, assignment: Assignment) -> ClassResults:
+    """Read all results below the paths (see `find_results`).
+
+    Args:
+        roster: says which submission belongs to which student; without it, the submission's name is the id.
+
+    Raises:
+        UsageError: nothing is at a path, a folder holds no results, or the roster cannot be read.
+    """
+    if absent := [str(path) for path in paths if not path.exists()]:
+        raise UsageError(f"expected results.json, its folder, or a folder of such folders at {absent[0]}; nothing is there")
+    owners = {student.submission: student.id for student in read_roster(roster)} if roster else {}
+    found: dict[str, StudentResults] = {}
+    refused: dict[str, str] = {}
+    problems: list[str] = []
+    for path in find_results(paths):
+        folder = path.parent.resolve()
+        student = owners.get(folder.name, folder.name)
+        if student in found or student in refused:
+            problems.append(f"{folder}: expected one result for each student; {student} has another one, which counts")
+            continue
+        try:
+            if not path.exists() and (reason := refusal_of(folder)):
+                refused[student] = FOLDERS.sub("", reason)
+            else:
+                found[student] = StudentResults(folder, _read(path, assignment))
+        except UsageError as error:
+            problems.append(str(error))
+    return ClassResults(found, refused, tuple(problems))
+
+
+def _read(path: Path, assignment: Assignment) -> Results:
+    if not path.exists() and (path.parent / RUN).exists():
+        raise UsageError(f"{path.parent} holds an unfinished run; give the same grade command again to finish it")
+    results = read_results(path)
+    if results.assignment != assignment.id:
+        raise UsageError(f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}")
+    return results

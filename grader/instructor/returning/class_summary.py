@@ -1,0 +1,231 @@
+"""What the results of a class say together: outcomes, points, the difficulty of each item, common mistakes, a leaderboard.
+
+Nothing in a ClassSummary leads to a student. The order of the leaderboard follows from the scores alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from grader.assignment import Assignment, Check
+from grader.instructor.returning.anonymous import Anonymiser, pattern_of
+from grader.instructor.returning.class_results import ClassResults
+from grader.instructor.returning.marks_table import MarksRow, as_number
+from grader.pipeline.results import COULD_NOT_GRADE, FAILED, MALFORMED, PARTIAL, Results, Verdict
+
+BINS = 10
+LEAST_SUBMISSIONS = 2  # a mistake that only one submission makes would single out its author
+MOST_MISTAKES = 12
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The program points of the submissions that were graded completely.
+
+    Attributes:
+        counts: number of submissions in each of BINS equal ranges from 0 to `most`; a range includes its lower end.
+        median: None if there are no such submissions.
+        left_out: number of submissions in which a check waits for a person.
+    """
+
+    counts: tuple[int, ...]
+    most: float
+    median: float | None
+    left_out: int
+
+
+@dataclass(frozen=True)
+class ItemDifficulty:
+    """How a class did in one check or mark; `share` is the mean share of its points, None if nobody has points yet."""
+
+    id: str
+    title: str
+    points: float
+    share: float | None
+    full: int
+    part: int
+    zero: int
+    waiting: int
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether every submission got full points."""
+        return self.full > 0 and not (self.part or self.zero or self.waiting)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A message that several submissions got, up to numbers.
+
+    Attributes:
+        example: one of the messages, without anything that leads to a student.
+        checks: titles of the checks that gave it.
+        submissions: number of submissions that got it.
+    """
+
+    example: str
+    checks: tuple[str, ...]
+    submissions: int
+
+
+@dataclass(frozen=True)
+class MatchScore:
+    """An engine's match against the baseline; `rate` is the score rate in [0, 1], with its 95 % interval from low to high."""
+
+    label: str
+    wins: int
+    draws: int
+    losses: int
+    rate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """Everything on the page of the class but the ladder.
+
+    Attributes:
+        outcomes: (words, number of students).
+        profiles: profile -> number of results graded with it.
+        rare_mistakes: number of messages that fewer than LEAST_SUBMISSIONS submissions got.
+    """
+
+    title: str
+    students: int
+    outcomes: tuple[tuple[str, int], ...]
+    profiles: Mapping[str, int]
+    points: Distribution
+    items: tuple[ItemDifficulty, ...]
+    mistakes: tuple[Mistake, ...]
+    rare_mistakes: int
+    leaderboard: tuple[MatchScore, ...]
+
+
+def summarise(
+    rows: Sequence[MarksRow], found: ClassResults, labels: Mapping[str, str], assignment: Assignment, anonymiser: Anonymiser
+) -> ClassSummary:
+    """Return the summary of a class.
+
+    Args:
+        rows: the marks; only students with a line count.
+        labels: id -> pseudonym, from `engine_labels`.
+    """
+    ids = [row.id for row in rows]
+    results = [found.by_student[i].results for i in ids if i in found.by_student]
+    waiting = sum(bool(one.could_not_grade) for one in results)
+    refused = sum(i in found.refused for i in ids)
+    mistakes, rare = _mistakes(results, anonymiser)
+    scores = [score for i, label in labels.items() if (score := match_score(found.by_student[i].results, label))]
+    return ClassSummary(
+        title=assignment.title,
+        students=len(rows),
+        outcomes=(
+            ("graded", len(results) - waiting),
+            ("partly graded, a person has to look", waiting),
+            ("refused", refused),
+            ("no result", len(rows) - len(results) - refused),
+        ),
+        profiles=dict(sorted(Counter(one.profile for one in results).items())),
+        points=_distribution(results, sum(check.points for check in assignment.checks)),
+        items=_difficulties(results, rows, assignment),
+        mistakes=mistakes,
+        rare_mistakes=rare,
+        leaderboard=tuple(scores),
+    )
+
+
+def engine_labels(found: ClassResults, ids: Sequence[str]) -> dict[str, str]:
+    """Return id -> pseudonym (`engine 1`, ...) for each student with a graded match, the highest score first.
+
+    Ties are broken by the digest of the submitted files, which says nothing about names.
+    """
+    scored = []
+    for student in ids:
+        if student in found.by_student and (score := match_score(found.by_student[student].results, "")):
+            scored.append((-score.rate, -score.low, found.by_student[student].results.digest, student))
+    return {student: f"engine {place}" for place, (*_, student) in enumerate(sorted(scored), 1)}
+
+
+def match_score(results: Results, label: str) -> MatchScore | None:
+    """Return the score of the match against the baseline, or None if no match was graded."""
+    for verdict in results.program:
+        if "match" not in verdict.evidence or verdict.status == COULD_NOT_GRADE:
+            continue
+        try:
+            match = verdict.evidence["match"]
+            own = match["agents"][0]
+            low, high = own["statistics"]["interval_95"]
+            rate = own["statistics"]["score_rate"]
+            if rate is None:  # no game was decided
+                continue
+            counts = int(own["wins"]), int(match["draws"]), int(own["losses"])
+            return MatchScore(label, *counts, float(rate), float(low), float(high))
+        except MALFORMED:
+            continue
+    return None
+
+
+def _distribution(results: Sequence[Results], most: float) -> Distribution:
+    whole = [one.points for one in results if not one.could_not_grade]
+    counts = [0] * BINS
+    for points in whole:
+        counts[min(BINS - 1, int(points / most * BINS))] += 1
+    return Distribution(tuple(counts), most, median(whole) if whole else None, len(results) - len(whole))
+
+
+def _difficulties(results: Sequence[Results], rows: Sequence[MarksRow], assignment: Assignment) -> tuple[ItemDifficulty, ...]:
+    """Return all items, the hardest first; those for which nobody has points yet come last."""
+    items = []
+    for check in assignment.checks:
+        verdicts = [verdict for one in results for verdict in one.program if verdict.id == check.id]
+        shares = [verdict.points / verdict.max_points for verdict in verdicts if verdict.status != COULD_NOT_GRADE]
+        items.append(_difficulty(check, shares, len(verdicts)))
+    for mark in assignment.marks:
+        cells = [value for row in rows for column, value in row.items if column == mark.id]
+        shares = [points / mark.points for cell in cells if (points := as_number(cell)) is not None]
+        if cells:
+            items.append(_difficulty(mark, shares, len(cells)))
+    return tuple(sorted(items, key=lambda item: (item.share is None, item.share, item.id)))
+
+
+def _difficulty(item: Check, shares: Sequence[float], asked: int) -> ItemDifficulty:
+    return ItemDifficulty(
+        id=item.id,
+        title=item.title,
+        points=item.points,
+        share=sum(shares) / len(shares) if shares else None,
+        full=sum(share >= 1 for share in shares),
+        part=sum(0 < share < 1 for share in shares),
+        zero=sum(share <= 0 for share in shares),
+        waiting=asked - len(shares),
+    )
+
+
+def _mistakes(results: Sequence[Results], anonymiser: Anonymiser) -> tuple[tuple[Mistake, ...], int]:
+    """Return the messages that most submissions got, and the number of messages that too few got to be shown."""
+    examples: dict[str, set[str]] = {}
+    checks: dict[str, dict[str, None]] = {}
+    submissions: dict[str, set[int]] = {}
+    for number, one in enumerate(results):
+        for verdict in filter(_is_mistake, one.program):
+            example = anonymiser.sentence(verdict.message)
+            pattern = pattern_of(example)
+            examples.setdefault(pattern, set()).add(example)
+            checks.setdefault(pattern, {})[verdict.title] = None
+            submissions.setdefault(pattern, set()).add(number)
+    found = [
+        Mistake(min(examples[pattern], key=lambda text: (len(text), text)), tuple(checks[pattern]), len(submissions[pattern]))
+        for pattern in examples
+    ]
+    common = [mistake for mistake in found if mistake.submissions >= LEAST_SUBMISSIONS]
+    common.sort(key=lambda mistake: (-mistake.submissions, mistake.example))
+    return tuple(common[:MOST_MISTAKES]), len(found) - len(common)
+
+
+def _is_mistake(verdict: Verdict) -> bool:
+    # The result of a match is a measurement, which the leaderboard shows.
+    return verdict.status in (PARTIAL, FAILED) and "match" not in verdict.evidence

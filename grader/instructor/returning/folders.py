@@ -1,0 +1,177 @@
+"""One folder for each student: the grader's report, the marks, and the feedback of the notebook.
+
+A folder holds nothing of another student, no seed of hidden positions and games, and no path of the grader's machine. The
+report is not copied but rendered from results.json, whose checksum is verified. Only what differs is written, and nothing is
+deleted: what is no longer made is named, and a person decides.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import stat
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import UsageError
+from common.files import write_whole
+from grader.assignment import ROOT, Assignment
+from grader.instructor.returning.class_results import StudentResults
+from grader.instructor.returning.marks_table import MarksRow, as_number
+from grader.pipeline.report import format_points, render_report, template_environment
+from grader.pipeline.results import REPORT
+
+TEMPLATES = Path(__file__).with_name("templates")
+MARKS, FEEDBACK = "marks.html", "feedback.html"
+CLASS, LADDER = "class", "ladder"
+RESERVED = {CLASS, LADDER}
+"""Names in the output folder that no student's id may have."""
+FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of the entries of a .zip, so that the same content makes the same file
+ZIP_MODE = stat.S_IFREG | 0o644
+
+
+@dataclass(frozen=True)
+class StudentFolder:
+    """What one student gets.
+
+    Attributes:
+        found: the student's results; None if nothing was graded.
+        refusal: why the submission was refused; empty if it was not.
+        feedback: the page of nbgrader; None if there is none.
+        label: the engine's pseudonym on the page of the class; empty if it has none.
+    """
+
+    row: MarksRow
+    found: StudentResults | None
+    refusal: str = ""
+    feedback: Path | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class MarksLine:
+    """A line of the table on marks.html; `points` are full points, or None if the assignment does not know the item."""
+
+    title: str
+    value: str
+    points: float | None
+    is_missing: bool
+
+
+def require_usable_ids(rows: Sequence[MarksRow], path: Path) -> None:
+    """Raise a UsageError if two students would share a folder, or one has the name of a folder that this command makes."""
+    seen: dict[str, str] = {}
+    for row in rows:
+        folded = row.id.casefold()
+        if folded in RESERVED:
+            raise UsageError(f"{path}: expected ids other than {' and '.join(sorted(RESERVED))}; got {row.id}")
+        if folded in seen:
+            raise UsageError(f"{path}: expected ids that differ not only in case; got {seen[folded]} and {row.id}")
+        seen[folded] = row.id
+
+
+def folder_content(student: StudentFolder, assignment: Assignment) -> dict[str, bytes]:
+    """Return file name -> content of a student's folder."""
+    files = {MARKS: render_marks(student, assignment).encode()}
+    if student.found is not None:
+        results = student.found.results
+        page = render_report(results, made=results.environment.get("date", "")[:10], with_seed=False)
+        files[REPORT] = _without_places(page, (student.found.folder, student.found.folder.parent, ROOT)).encode()
+    if student.feedback is not None:
+        files[FEEDBACK] = student.feedback.read_bytes()
+    return files
+
+
+def _without_places(page: str, places: Sequence[Path]) -> str:
+    """Return a page without these paths, in the order given; a message may quote one."""
+    for place in places:
+        if len(place.parts) > 1:
+            page = page.replace(html.escape(str(place), quote=False), "…")
+    return page
+
+
+def render_marks(student: StudentFolder, assignment: Assignment) -> str:
+    """Return the page with a student's marks as text."""
+    known = {item.id: item for item in (*assignment.checks, *assignment.marks)}
+    lines = []
+    for column, value in student.row.items:
+        item = known.get(column)
+        points = as_number(value)
+        shown = value if points is None else format_points(points)
+        lines.append(MarksLine(item.title if item else column, shown, item.points if item else None, points is None))
+    return (
+        template_environment(TEMPLATES)
+        .get_template("marks.html.j2")
+        .render(
+            title=assignment.title,
+            id=student.row.id,
+            name=" ".join(filter(None, student.row.names)),
+            lines=lines,
+            remarks=student.row.remarks,
+            is_final=student.row.is_final,
+            has_report=student.found is not None,
+            has_feedback=student.feedback is not None,
+            refusal=student.refusal,
+            label=student.label,
+        )
+    )
+
+
+def feedback_page(course: Path, student_id: str, assignment: Assignment) -> Path | None:
+    """Return nbgrader's page of feedback for a student, or None if there is none; links are not followed."""
+    place = course
+    for part in ("feedback", student_id, assignment.id, REPORT):
+        place /= part
+        if place.is_symlink():
+            return None
+    return place if place.is_file() else None
+
+
+def write_changed(files: Mapping[Path, bytes]) -> int:
+    """Write the files whose content differs from what is on disk; return how many were written.
+
+    Raises:
+        UsageError: a folder or file cannot be written, or a link is in its place.
+    """
+    written = 0
+    for path, content in files.items():
+        try:
+            if path.is_symlink() or path.parent.is_symlink():
+                raise UsageError(f"expected no link at {path}: remove it, or name another folder")
+            if path.is_file() and path.read_bytes() == content:
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, content)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+        written += 1
+    return written
+
+
+def as_zip(folder: str, files: Mapping[str, bytes]) -> bytes:
+    """Return a .zip that holds the files in one folder; the same files give the same bytes."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(f"{folder}/{name}", FIXED_TIME)
+            entry.external_attr = ZIP_MODE << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, files[name])
+    return packed.getvalue()
+
+
+def no_longer_made(out: Path, made: Mapping[Path, bytes]) -> list[str]:
+    """Return the relative paths of what an earlier command wrote and this one did not."""
+    found = []
+    for path in sorted(out.iterdir()) if out.is_dir() else ():
+        if path.name in RESERVED or path in made:
+            continue
+        if path.suffix == ".zip" and path.is_file() and path.with_suffix("").is_dir():
+            found.append(path.name)
+        elif (path / MARKS).is_file():
+            ours = [path / name for name in (MARKS, REPORT, FEEDBACK) if (path / name).is_file()]
+            lost = [one for one in ours if one not in made]
+            found += [f"{path.name}/"] if lost == ours else [one.relative_to(out).as_posix() for one in lost]
+    return found

@@ -1,0 +1,148 @@
+"""`python -m grader give-back`: a folder for each student, and a page about the class that names nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import UsageError
+from grader.assignment import Assignment, load_assignment
+from grader.confinement.sandbox import find_sandbox
+from grader.instructor.returning.anonymous import Anonymiser
+from grader.instructor.returning.class_page import render_class_page
+from grader.instructor.returning.class_results import ClassResults, read_class
+from grader.instructor.returning.class_summary import engine_labels, summarise
+from grader.instructor.returning.folders import (
+    CLASS,
+    LADDER,
+    StudentFolder,
+    as_zip,
+    feedback_page,
+    folder_content,
+    no_longer_made,
+    require_usable_ids,
+    write_changed,
+)
+from grader.instructor.returning.ladder import LadderOrder, LadderTable, play_ladder
+from grader.instructor.returning.marks_table import MarksRow, read_marks
+from grader.pipeline.grading import require_strong
+from grader.pipeline.listeners import Announce
+from grader.pipeline.results import SUBMISSION
+from grader.screen import complain
+
+LADDER_PROFILE = "quick"  # whose time limits the games of the ladder have
+
+
+@dataclass(frozen=True)
+class GiveBackOrder:
+    """What is to be given back.
+
+    Attributes:
+        results: results.json, their folders, or folders of such folders.
+        marks: the marks.csv.
+        course: the folder of the nbgrader course, in which the feedback is.
+        roster: says which submission belongs to which student; None if submissions are named by the ids.
+        with_zips: whether each folder is also packed as a .zip.
+        ladder: number of games for each pair of engines; None for no round robin.
+    """
+
+    results: tuple[Path, ...]
+    marks: Path
+    out: Path
+    course: Path
+    roster: Path | None = None
+    with_zips: bool = False
+    ladder: int | None = None
+    allow_weak_sandbox: bool = False
+
+
+def main(order: GiveBackOrder, announce: Announce) -> int:
+    """Write folders and page.
+
+    Returns:
+        0 if everybody's marks are final, 1 if some are not or a result belongs to nobody, 2 if a result cannot be used.
+
+    Raises:
+        UsageError: the marks, the roster or the results cannot be read, or the output cannot be written.
+    """
+    assignment = load_assignment()
+    rows = read_marks(order.marks)
+    require_usable_ids(rows, order.marks)
+    found = read_class(order.results, order.roster, assignment)
+    ids = [row.id for row in rows]
+    _require_other_folders(order, ids, found)
+    labels = engine_labels(found, ids)
+    for sentence in found.problems:
+        complain(f"{sentence}; it is left out")
+    files: dict[Path, bytes] = {}
+    for row in rows:
+        files |= _student_files(row, found, labels, order, assignment)
+    written = write_changed(files)  # before the ladder, which may take hours
+    ladder = _ladder(found, labels, order, assignment, announce) if order.ladder else None
+    private = [text for row in rows for text in (row.id, *row.names)] + [*found.by_student, *found.refused]
+    summary = summarise(rows, found, labels, assignment, Anonymiser(assignment, private))
+    page = order.out / CLASS / "index.html"
+    files[page] = render_class_page(summary, ladder).encode()
+    written += write_changed({page: files[page]})
+    announce(f"{order.out}: {len(files)} files for {len(rows)} students, {written} of them new or changed.")
+    announce(f"The page of the class, which names nobody: {page}")
+    if len(summary.profiles) > 1:
+        complain(f"expected results of one profile; got {', '.join(f'{n} of {name}' for name, n in summary.profiles.items())}")
+    for name in no_longer_made(order.out, files):
+        complain(f"{order.out / name} is from an earlier command and no longer made; it is left as it is")
+    return max(_report_gaps(rows, found, announce), 2 if found.problems else 0)
+
+
+def _require_other_folders(order: GiveBackOrder, ids: Sequence[str], found: ClassResults) -> None:
+    """Raise a UsageError if a folder to be written is that of a graded run, whose report would be replaced."""
+    runs = {one.folder for one in found.by_student.values()}
+    if taken := [student for student in ids if (order.out / student).resolve() in runs]:
+        raise UsageError(
+            f"expected a folder other than that of the results for --out; {order.out / taken[0]} holds a graded run"
+        )
+
+
+def _student_files(
+    row: MarksRow, found: ClassResults, labels: Mapping[str, str], order: GiveBackOrder, assignment: Assignment
+) -> dict[Path, bytes]:
+    student = StudentFolder(
+        row=row,
+        found=found.by_student.get(row.id),
+        refusal=found.refused.get(row.id, ""),
+        feedback=feedback_page(order.course, row.id, assignment),
+        label=labels.get(row.id, ""),
+    )
+    content = folder_content(student, assignment)
+    files = {order.out / row.id / name: data for name, data in content.items()}
+    if order.with_zips:
+        files[order.out / f"{row.id}.zip"] = as_zip(row.id, content)
+    return files
+
+
+def _ladder(
+    found: ClassResults, labels: Mapping[str, str], order: GiveBackOrder, assignment: Assignment, announce: Announce
+) -> LadderTable | None:
+    sandbox = find_sandbox()
+    submissions = [found.by_student[student].folder / SUBMISSION for student in labels]
+    require_strong(sandbox, submissions, assignment, order.allow_weak_sandbox)
+    match = assignment.profile(LADDER_PROFILE).match
+    return play_ladder(
+        found.by_student, labels, LadderOrder(assignment, sandbox, match, order.ladder or 1, order.out / LADDER), announce
+    )
+
+
+def _report_gaps(rows: Sequence[MarksRow], found: ClassResults, announce: Announce) -> int:
+    """Name the students without a result and those whose marks are not final; return the exit code."""
+    ids = {row.id for row in rows}
+    if refused := sorted(ids & set(found.refused)):
+        announce(f"Refused submissions, so no report: {', '.join(refused)}.")
+    if without := sorted(ids - set(found.by_student) - set(found.refused)):
+        announce(f"No result, so no report: {', '.join(without)}.")
+    open_ones = [row.id for row in rows if not row.is_final]
+    if open_ones:
+        complain(f"The marks are not final, and their pages say so: {', '.join(open_ones)}")
+    nobody = sorted({*found.by_student, *found.refused} - ids)
+    if nobody:
+        complain(f"The marks have no line for these results, which are left out: {', '.join(nobody)}")
+    return int(bool(open_ones or nobody))

@@ -1,0 +1,79 @@
+"""Read marks.csv: the points of each student, item by item, as `python -m grader marks` writes them."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import UsageError
+from common.harmless_text import from_csv_cell, on_screen
+from grader.instructor.gradebook_entries import require_student_id
+
+ID = "id"
+NAMES = ("first_name", "last_name")
+REMARKS = ("late_minutes", "penalty", "overrides", "total", "grade", "note")
+"""The columns that are not items."""
+
+
+@dataclass(frozen=True)
+class MarksRow:
+    """The line of one student; every value is text, and empty if the file has none.
+
+    Attributes:
+        names: first and last name.
+        items: (column, value) for each item and part, in the order of the file.
+        remarks: column -> value, for each of REMARKS.
+    """
+
+    id: str
+    names: tuple[str, ...]
+    items: tuple[tuple[str, str], ...]
+    remarks: dict[str, str]
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the line has a total or a grade that is a result; otherwise something is still missing."""
+        return as_number(self.remarks["total"]) is not None
+
+
+def as_number(text: str) -> float | None:
+    """Return the points that a cell holds; None for an empty cell and for words such as `incomplete`."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def read_marks(path: Path) -> tuple[MarksRow, ...]:
+    """Read the lines of a marks.csv.
+
+    Raises:
+        UsageError: the file cannot be read, a line is too long or too short, or an id is missing, unusable or listed twice.
+    """
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = [(number, line) for number, line in enumerate(csv.reader(file, strict=True), 1) if line]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"expected the marks (CSV, UTF-8) that python -m grader marks writes, at {path}: {error}") from error
+    header = [from_csv_cell(cell).strip() for cell in lines[0][1]] if lines else []
+    if ID not in header or "total" not in header:
+        raise UsageError(f"{path}: expected the columns id and total in the first line; got {on_screen(', '.join(header))!r}")
+    if doubled := sorted({column for column in header if header.count(column) > 1}):
+        raise UsageError(f"{path}: expected each column once; {on_screen(', '.join(doubled))} is there twice")
+    rows: list[MarksRow] = []
+    for number, line in lines[1:]:
+        if len(line) != len(header):
+            raise UsageError(f"{path}, line {number}: expected {len(header)} cells; got {len(line)}")
+        row = _row(dict(zip(header, (from_csv_cell(cell).strip() for cell in line), strict=True)))
+        require_student_id(row.id, f"{path}, line {number}")
+        if any(known.id == row.id for known in rows):
+            raise UsageError(f"{path}, line {number}: the id {row.id} is listed twice")
+        rows.append(row)
+    return tuple(rows)
+
+
+def _row(cells: dict[str, str]) -> MarksRow:
+    items = tuple((column, value) for column, value in cells.items() if column not in (ID, *NAMES, *REMARKS))
+    names = tuple(cells.get(column, "") for column in NAMES)
+    return MarksRow(cells[ID], names, items, {column: cells.get(column, "") for column in REMARKS})
