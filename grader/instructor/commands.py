@@ -9,6 +9,7 @@ from typing import Any
 from grader.arguments import at_least_one
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import class_likeness, gradebook, handout, notebook, release, replay, stubs, trust
+from grader.instructor.collecting import commands as collecting
 from grader.screen import Screen
 
 
@@ -66,6 +67,7 @@ def add_commands(commands: Any) -> None:
         help="folder of the nbgrader course (default: instructor/course)",
     )
     _add_generators(commands, course)
+    collecting.add_commands(commands)
     _add_commands_on_results(commands, course)
     _add_commands_on_submissions(commands)
 

@@ -411,7 +411,7 @@ class Tar(Source):
                 name = records.get(b"path", b"").split(b"\0")[0].decode("utf-8", "surrogateescape") or header.name
                 sparse = any(key.startswith(b"GNU.sparse.") for key in records)
                 kind = FOLDER if header.isdir() else FILE if header.type in self.PLAIN and not sparse else OTHER
-                yield Member(name, size, kind, start, self, _time(header.mtime))
+                yield Member(name, size, kind, start, self, _time(int(header.mtime)))
                 records = {}
             self._go_to(start, 0 if header.type in self.NO_DATA else size)
         while rest := self.stream.read(1 << 16):

@@ -76,3 +76,11 @@ def decoded(raw: bytes, otherwise: str, errors: str = "strict") -> str:
 
 def _shortened(name: str) -> str:
     return name if len(name) <= MAX_PATH_BYTES else f"{name[:SHOWN_CHARACTERS]}..."
+
+
+def repaired(name: str) -> str:
+    """Return a name whose bytes were taken for code page 437 when it was unpacked, decoded correctly; or the name itself."""
+    try:
+        return name if name.isascii() else decoded(name.encode("cp437"), "cp437")
+    except UnicodeEncodeError:
+        return name
