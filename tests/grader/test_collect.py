@@ -194,6 +194,33 @@ def test_a_second_run_changes_nothing_and_a_later_attempt_is_said(collect, downl
     assert collect() == 0 and tree(collect.out) == after
 
 
+@pytest.mark.parametrize("step", ["_copy", "_add", "put_submissions", "remove_obsolete"])
+def test_an_interrupted_call_is_completed_by_the_same_call(collect, download, monkeypatch, step):
+    path = download([(at(f"a_2024007_{i}.zip", (2026, 11, i, 8, 0, 0)), packed(str(i))) for i in (1, 2, 3)])
+    assert collect(path) == 0
+    whole, collect.out = tree(collect.out), collect.out.with_name("interrupted")
+    calls, real = [], getattr(keeping.Keeper, step)
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2 or not step.startswith("_"):
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(keeping.Keeper, step, interrupted)
+    assert collect(path) == 130 and "the same command collects again" in collect.complaint
+    monkeypatch.undo()
+    assert collect(path) == 0 and tree(collect.out) == whole
+
+
+def test_a_file_that_is_no_archive_is_kept_in_a_zip_and_said(collect, download):
+    path = download({"s1.rar": b"Rar!\x1a\x07\x01\x00", "s6.zip": packed("s")})
+    assert collect(path) == 0
+    assert "A single file, s1.rar, was handed in" in collect.rows()["s1"]["note"]
+    with zipfile.ZipFile(collect.out / "submissions" / "s1.zip") as archive:
+        assert archive.read("s1.rar").startswith(b"Rar!")
+
+
 def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_path):
     path = download({"s1.zip": packed("a"), "s2.zip": packed("b")})
     (tmp_path / "notes.txt").write_text("x")

@@ -138,6 +138,8 @@ def _examined(upload: Upload, assignment: Assignment) -> Upload:
         return upload
     if not upload.files:
         return replace(upload, notes=(*upload.notes, "It holds no file."))
+    if list(upload.files) == [upload.name]:
+        return replace(upload, notes=(*upload.notes, f"A single file, {upload.name}, was handed in; it is kept in a .zip."))
     parts = {part.casefold() for part in assignment.parts}
     if any(folder.casefold() in parts for path in upload.files for folder in path.split("/")[:-1]):
         return upload

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -107,9 +108,13 @@ class Keeper:
             )
             read.append((attempt, waiting, upload))
         order = canvas_order([upload.key for _, _, upload in read])
+        waits = Counter(waiting for _, waiting, _ in read)
         read.sort(key=lambda entry: (order[entry[2].key][1], self._seconds(entry[0]), entry[2].name))
         for attempt, waiting, upload in read:
             self._add(attempt, waiting, upload.name if upload.is_packed or is_archive(upload.name) else f"{upload.name}.zip")
+            waits.subtract([waiting])
+            if not waits[waiting]:
+                waiting.unlink(missing_ok=True)  # a class may be as large as the room on the disk
 
     def _seconds(self, attempt: Attempt) -> float:
         return self.due.local(attempt.when).timestamp() if attempt.when else 0.0
