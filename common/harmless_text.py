@@ -1,4 +1,4 @@
-"""Make untrusted text safe to print on a terminal or to write into a CSV cell.
+"""Make untrusted text safe to print on a terminal, to write into a CSV cell, or to name a file after.
 
 File and archive names, program output and the names on a roster all come from students.
 """
@@ -9,6 +9,7 @@ from decimal import Decimal
 
 # Characters at which a spreadsheet starts a formula, including their full-width forms (OWASP, "CSV Injection").
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+FILE_NAME_PUNCTUATION = "-_.()+, "
 
 
 def on_screen(text: str, keep: str = "") -> str:
@@ -33,3 +34,14 @@ def csv_cell(value: object) -> str:
 def from_csv_cell(cell: str) -> str:
     """Return the text of a cell that `csv_cell` wrote: without the apostrophe before text that a spreadsheet would evaluate."""
     return cell[1:] if cell.startswith("'") and cell[1:].lstrip().startswith(FORMULA) else cell
+
+
+def file_name(text: str, most: int) -> str:
+    """Return text as the name of a file, without a leading dot and without characters that are special to a shell, browser
+    or file system; the result may be empty.
+
+    Args:
+        most: number of characters kept.
+    """
+    clean = "".join(c if c.isalnum() or c in FILE_NAME_PUNCTUATION else "_" for c in text)
+    return clean[:most].strip(" .").lstrip("-")

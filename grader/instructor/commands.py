@@ -9,6 +9,7 @@ from typing import Any
 from grader.arguments import at_least_one
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust
+from grader.instructor.collecting import commands as collecting
 from grader.instructor.marking import commands as marking
 from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.rehearsal import commands as rehearsal
@@ -75,6 +76,7 @@ def add_commands(commands: Any) -> None:
         help="folder of the nbgrader course (default: instructor/course)",
     )
     _add_generators(commands, course)
+    collecting.add_commands(commands)
     _add_commands_on_results(commands, course)
     marking.add_commands(commands, course)
     _add_commands_on_submissions(commands)

@@ -20,11 +20,20 @@ NOTHING_TO_SAY = "As expected."  # the message of most checks that passed; a com
 
 @dataclass(frozen=True)
 class Student:
-    """A line of the roster; `submission` is the name of the archive or folder without its suffix."""
+    """A line of the roster.
+
+    Attributes:
+        submission: the name of the archive or folder without its suffix.
+        names: first_name, last_name and email, as far as the roster gives them.
+        canvas_id: the number of the user in Canvas; empty if not known.
+        moodle_id: the number of the participant in Moodle; empty if not known.
+    """
 
     id: str
     submission: str
     names: dict[str, str]
+    canvas_id: str = ""
+    moodle_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,37 +145,42 @@ def as_comment(text: str) -> str:
 
 def read_roster(path: Path) -> tuple[Student, ...]:
     """Read the roster: a CSV file with the column `id` and optionally `submission` (default: the id), `first_name`,
-    `last_name` and `email`.
+    `last_name`, `email`, `canvas_id` and `moodle_id`.
 
     Raises:
-        UsageError: the file cannot be read, lacks the column, lists a student or submission twice, or has an unusable id or
-            name.
+        UsageError: the file cannot be read, lacks the column, lists a student, submission or number twice, or has an
+            unusable id or name.
     """
     students: list[Student] = []
+    listed: set[tuple[str, str]] = set()
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             rows = csv.DictReader(file)
             if "id" not in (rows.fieldnames or []):
                 raise UsageError(f"{path}: expected a column id in the first line; got {', '.join(rows.fieldnames or [])!r}")
             for row in rows:
+                where = f"{path}, line {rows.line_num}"
                 fields = {key: (value or "").strip() for key, value in row.items() if isinstance(key, str)}
-                names = {key: fields[key] for key in ("first_name", "last_name", "email") if fields.get(key)}
-                student = Student(fields["id"], fields.get("submission") or fields["id"], names)
-                require_student_id(student.id, f"{path}, line {rows.line_num}")
-                if strange := [name for key, name in names.items() if key != "email" and ("<" in name or ">" in name)]:
-                    raise UsageError(
-                        f"{path}, line {rows.line_num}: expected names without < and >, which formgrader shows as HTML; "
-                        f"got {strange[0]!r}"
-                    )
-                for known in students:
-                    if student.id == known.id:
-                        raise UsageError(f"{path}, line {rows.line_num}: the id {student.id} is listed twice")
-                    if student.submission == known.submission:
-                        raise UsageError(f"{path}, line {rows.line_num}: the submission {student.submission} is listed twice")
+                student = _student(fields, where)
+                for column in ("id", "submission", "canvas_id", "moodle_id"):
+                    value = getattr(student, column)
+                    if value and (column, value) in listed:
+                        raise UsageError(f"{where}: the {column} {value} is listed twice")
+                    listed.add((column, value))
                 students.append(student)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"expected a roster (CSV, UTF-8) at {path}: {error}") from error
     return tuple(students)
+
+
+def _student(fields: dict[str, str], where: str) -> Student:
+    """Return the student of a line of the roster."""
+    require_student_id(fields["id"], where)
+    names = {key: fields[key] for key in ("first_name", "last_name", "email") if fields.get(key)}
+    if strange := [name for key, name in names.items() if key != "email" and ("<" in name or ">" in name)]:
+        raise UsageError(f"{where}: expected names without < and >, which formgrader shows as HTML; got {strange[0]!r}")
+    numbers = {key: fields.get(key, "") for key in ("canvas_id", "moodle_id")}
+    return Student(fields["id"], fields.get("submission") or fields["id"], names, **numbers)
 
 
 def require_student_id(student_id: str, where: str) -> None:

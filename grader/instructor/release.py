@@ -27,7 +27,7 @@ from grader.assignment import ROOT, Assignment, load_assignment, matches
 from grader.instructor.bank import CASES, make_bank
 from grader.instructor.stubs import BEGIN, END, RESEMBLING, make_stub
 from grader.judge.support.oracle import BANK
-from grader.pipeline.archive import IGNORED_FOLDERS
+from grader.pipeline.archive_names import IGNORED_FOLDERS
 from grader.pipeline.handed_out import LEAST, answers_below, sources_below, stub_fingerprints
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 

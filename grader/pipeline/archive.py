@@ -13,35 +13,34 @@ import io
 import lzma
 import os
 import stat
+import struct
 import tarfile
 import tempfile
-import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 from common.errors import UsageError
+from grader.pipeline.archive_names import ARCHIVE_SUFFIXES, decoded, is_archive, plain_path
 
 MAX_ENTRIES = 50_000
 MAX_UNPACKED_BYTES = 1 << 30  # limit for a whole tar
 MAX_HEADER_BYTES = 1 << 16  # limit for a long name or the attributes in a tar
 MAX_DIRECTORY_BYTES = 32 << 20  # limit for a zip's list of entries
 MAX_INNER_BYTES = 128 << 20  # limit for an archive inside an archive
-# Paths within these limits can be written on any file system, below any folder.
-MAX_NAME_BYTES = 255
-MAX_PATH_BYTES = 1000
-MAX_DEPTH = 16
-SHOWN_CHARACTERS = 80  # shown of a name that is too long
-IGNORED_FOLDERS = {"__pycache__", ".git", ".venv", "venv", "node_modules", "__MACOSX", ".idea", ".vscode", "build"}
-ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+BLOCK_BYTES = 1 << 20  # read at once
 DIRECTORY_ENTRY = b"PK\1\2"  # the first bytes of each entry in a zip's list
 UTF8_NAME, ENCRYPTED = 0x800, 0x1  # bits in a zip entry's flags (APPNOTE.TXT, section 4.4.4)
 OTHER_COMPRESSIONS = {9: "Deflate64", 12: "bzip2", 14: "LZMA", 93: "Zstandard", 95: "xz", 98: "PPMd"}  # section 4.4.5
+EXTENDED_TIMESTAMP = 0x5455  # in a zip entry's extra field (section 4.6.1)
+NO_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # what packers write that know no time
+MAX_TIME_S = 1 << 33  # of a tar's entry, which may claim any number
 AES = 99  # the compression method of an entry encrypted with AES
 # The first bytes of archives of other kinds.
 FOREIGN = {b"Rar!\x1a\x07": "a RAR archive", b"7z\xbc\xaf\x27\x1c": "a 7z archive"}
@@ -64,6 +63,26 @@ FILE, FOLDER, OTHER = "file", "folder", "link or special file"
 
 
 @dataclass(frozen=True)
+class Limits:
+    """How much of a folder or archive is read.
+
+    Attributes:
+        entries: files and folders.
+        unpacked_bytes: of a whole tar.
+        directory_bytes: of a zip's list of entries.
+    """
+
+    entries: int
+    unpacked_bytes: int
+    directory_bytes: int
+
+
+def submission_limits() -> Limits:
+    """Return the limits for what one student hands in."""
+    return Limits(MAX_ENTRIES, MAX_UNPACKED_BYTES, MAX_DIRECTORY_BYTES)
+
+
+@dataclass(frozen=True)
 class Member:
     """A file, folder, link or special file of a submission.
 
@@ -73,6 +92,7 @@ class Member:
         kind: FILE, FOLDER or OTHER.
         place: what the source needs to read the member.
         source: the folder or archive that holds the member.
+        modified: when the file was last changed, if the source says so; without a time zone if the source has none.
     """
 
     name: str
@@ -80,6 +100,7 @@ class Member:
     kind: str
     place: Any
     source: Source
+    modified: datetime | None = None
 
 
 @dataclass
@@ -98,19 +119,6 @@ class Entries:
     refused: dict[str, str]
 
 
-def is_archive(name: str) -> bool:
-    """Return whether a file's name is that of an archive that can be read here."""
-    return name.lower().endswith(ARCHIVE_SUFFIXES)
-
-
-def without_suffix(name: str) -> str:
-    """Return an archive's name without its archive suffix."""
-    for suffix in sorted(ARCHIVE_SUFFIXES, key=len, reverse=True):
-        if name.lower().endswith(suffix) and name[: -len(suffix)].strip("."):
-            return name[: -len(suffix)]
-    return name
-
-
 def write_archive(files: Mapping[str, bytes], path: Path) -> None:
     """Write files (relative path -> content) to a .zip that can be read here."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
@@ -118,18 +126,21 @@ def write_archive(files: Mapping[str, bytes], path: Path) -> None:
             target.writestr(name, files[name])
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path, limits: Limits | None = None) -> Source:
     """Open a folder or archive; the caller closes it.
+
+    Args:
+        limits: how much is read at most; by default what one student may hand in.
 
     Raises:
         UsageError: the path is missing, damaged, or neither a folder nor a known archive.
     """
     if path.is_dir():
-        return Folder(path)
+        return Folder(path, limits)
     if path.is_file() and is_archive(path.name):
         with in_one_sentence(f"{path} cannot be read"):
             file = path.open("rb")
-        return open_archive(file, str(path))
+        return open_archive(file, str(path), limits)
     if path.exists():
         raise UsageError(
             f"expected a folder or one of {', '.join(ARCHIVE_SUFFIXES)}; got {path}: if it is an archive, unpack it by hand "
@@ -138,7 +149,7 @@ def open_source(path: Path) -> Source:
     raise UsageError(f"expected a submission at {path}; nothing is there")
 
 
-def open_archive(file: IO[bytes], name: str) -> Source:
+def open_archive(file: IO[bytes], name: str, limits: Limits | None = None) -> Source:
     """Open the archive in a seekable file.
 
     Closing the archive closes the file; after an error the file is closed at once.
@@ -161,7 +172,7 @@ def open_archive(file: IO[bytes], name: str) -> Source:
                 raise zipfile.BadZipFile("the end of the zip is missing, as after an interrupted upload; ask for it again")
             packed = begin.startswith(tuple(TAR_READERS))
             zipped = begin.startswith(b"PK") or (name.lower().endswith(".zip") and not packed)
-            return Zip(file, name) if zipped else Tar(file)
+            return Zip(file, name, limits) if zipped else Tar(file, limits)
     except BaseException:
         file.close()
         raise
@@ -191,13 +202,24 @@ def read_member(member: Member, name: str) -> bytes:
     Raises:
         UsageError: the file is damaged or encrypted.
     """
+    return b"".join(read_blocks(member, name))
+
+
+def read_blocks(member: Member, name: str) -> Iterator[bytes]:
+    """Yield a file's content in blocks, so that a large file need not be in memory at once.
+
+    Raises:
+        UsageError: the file is damaged or encrypted.
+    """
+    size = 0
     with in_one_sentence(f"{name} cannot be read"):
-        content = member.source.read(member)
-    if len(content) != member.size:
+        for block in member.source.blocks(member):
+            size += len(block)
+            yield block
+    if size != member.size:
         raise UsageError(
             f"{name} should have {member.size} bytes but has a different length: it is damaged, or changed while it was read"
         )
-    return content
 
 
 @contextmanager
@@ -213,13 +235,13 @@ def take_in(source: Source, name: str) -> Entries:
     """List the entries of a folder or archive.
 
     Raises:
-        UsageError: the source cannot be read to the end, or has more than MAX_ENTRIES entries.
+        UsageError: the source cannot be read to the end, or has more entries than its limits allow.
     """
     found = Entries({}, [], {})
     with in_one_sentence(f"{name} {source.failure}"):
         for number, member in enumerate(source.members(), 1):
-            if number > MAX_ENTRIES:
-                raise _too_many(name)
+            if number > source.limits.entries:
+                raise _too_many(name, source.limits)
             path, reason = plain_path(member.name, member.kind == FOLDER)
             if not reason and member.kind == OTHER:
                 reason = "a link or special file"
@@ -233,60 +255,14 @@ def take_in(source: Source, name: str) -> Entries:
     return found
 
 
-def _too_many(name: str) -> UsageError:
-    return UsageError(f"expected at most {MAX_ENTRIES} files and folders in {name}; it holds more")
+def _too_many(name: str, limits: Limits) -> UsageError:
+    return UsageError(f"expected at most {limits.entries} files and folders in {name}; it holds more")
 
 
-def plain_path(name: str, folder: bool = False) -> tuple[str, str]:
-    """Convert a member's name to a plain relative path.
-
-    Returns:
-        The path and an empty string; for a refused member, the text under which it is listed and the reason. A cache is
-        listed by its folder, so that thousands of files take up one line.
-    """
-    name = readable(name)
-    path = name.replace("\\", "/")
-    parts = [part for part in path.split("/") if part not in ("", ".")] or ["."]
-    # Line breaks and other characters that a terminal would act on.
-    control = any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in path)
-    if path.startswith("/") or ".." in parts or ":" in parts[0] or control:
-        return _shortened(repr(name)), "a name that leads out of the archive's folder or is not a plain path"
-    for i, part in enumerate(parts if folder else parts[:-1], 1):
-        if part in IGNORED_FOLDERS:
-            return _shortened("/".join(parts[:i])) + "/", "cache or tool folder"
-    path = "/".join(parts)
-    longest = max(len(part.encode()) for part in parts)
-    if len(parts) > MAX_DEPTH or len(path.encode()) > MAX_PATH_BYTES or longest > MAX_NAME_BYTES:
-        return _shortened(path), "the name is too long or the folders are nested too deep"
-    return path, "a resource fork of macOS" if parts[-1].startswith("._") else ""
-
-
-def readable(name: str) -> str:
-    """Return a name as valid text. Bytes that are not UTF-8 (lone surrogates in `name`) are decoded as GBK or else replaced."""
-    raw = name.encode("utf-8", "surrogateescape")
-    return _decoded(raw, "utf-8", errors="replace")
-
-
-def _decoded(raw: bytes, otherwise: str, errors: str = "strict") -> str:
-    """Decode the bytes of a file's name: as UTF-8, as GBK (used by Chinese editions of Windows), or else as `otherwise`.
-
-    Almost any bytes are valid GBK. A name counts as GBK only if it holds a character of the older GB 2312. Both bytes of
-    such a character lie above 0xA0, which two accented letters side by side seldom do.
-    """
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    try:
-        name = raw.decode("gbk")
-    except UnicodeDecodeError:
-        return raw.decode(otherwise, errors)
-    chinese = any(ord(character) > 0x2E7F and character.encode("gb2312", "ignore") for character in name)
-    return name if chinese else raw.decode(otherwise, errors)
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= MAX_PATH_BYTES else f"{name[:SHOWN_CHARACTERS]}..."
+def _up_to(file: IO[bytes], size: int) -> Iterator[bytes]:
+    while size > 0 and (block := file.read(min(size, BLOCK_BYTES))):
+        size -= len(block)
+        yield block
 
 
 class Source:
@@ -294,12 +270,15 @@ class Source:
 
     failure = "is not an archive of the kind that its name says, or is damaged"
 
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or submission_limits()
+
     def members(self) -> Iterator[Member]:
         """Yield everything in the source, including folders, links and special files."""
         raise NotImplementedError
 
-    def read(self, member: Member) -> bytes:
-        """Return a file's content, reading at most one byte more than its listed size."""
+    def blocks(self, member: Member) -> Iterator[bytes]:
+        """Yield a file's content in blocks, reading at most one byte more than its listed size."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -311,7 +290,8 @@ class Folder(Source):
 
     failure = "cannot be read to the end"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+        super().__init__(limits)
         self.root = path
 
     def members(self) -> Iterator[Member]:
@@ -319,44 +299,45 @@ class Folder(Source):
         while folders:
             folder = folders.pop()
             with os.scandir(self.root / folder) as found:
-                entries = sorted(islice(found, MAX_ENTRIES + 1), key=lambda entry: entry.name)
+                entries = sorted(islice(found, self.limits.entries + 1), key=lambda entry: entry.name)
             for entry in entries:
                 inside = f"{folder}{entry.name}"
                 status = entry.stat(follow_symlinks=False)
                 kind = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER}.get(stat.S_IFMT(status.st_mode), OTHER)
-                yield Member(inside, status.st_size, kind, inside, self)
+                yield Member(inside, status.st_size, kind, inside, self, _time(int(status.st_mtime)))
                 if kind == FOLDER and not plain_path(inside, folder=True)[1]:
                     folders.append(f"{inside}/")
 
-    def read(self, member: Member) -> bytes:
+    def blocks(self, member: Member) -> Iterator[bytes]:
         # O_NOFOLLOW, and one byte more than listed: the folder may change between listing and reading.
         descriptor = os.open(self.root / member.place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
-            return file.read(member.size + 1)
+            yield from _up_to(file, member.size + 1)
 
 
 class _Counted(io.BufferedReader):
     """A file that counts the entries of a zip before zipfile reads their whole list at once and makes an object for each."""
 
-    def __init__(self, raw: io.FileIO, name: str) -> None:
+    def __init__(self, raw: io.FileIO, name: str, limits: Limits) -> None:
         super().__init__(raw)
-        self.name_shown = name
+        self.name_shown, self.limits = name, limits
         self.listing = True
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if self.listing and size is not None and size > MAX_DIRECTORY_BYTES:
-            raise _too_many(self.name_shown)
+        if self.listing and size is not None and size > self.limits.directory_bytes:
+            raise _too_many(self.name_shown, self.limits)
         data = super().read(size)
-        if self.listing and data.count(DIRECTORY_ENTRY) > MAX_ENTRIES:
-            raise _too_many(self.name_shown)
+        if self.listing and data.count(DIRECTORY_ENTRY) > self.limits.entries:
+            raise _too_many(self.name_shown, self.limits)
         return data
 
 
 class Zip(Source):
     """A .zip of stored or deflated files."""
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
-        self.file = _Counted(io.FileIO(os.dup(file.fileno()), "rb"), name)
+    def __init__(self, file: IO[bytes], name: str, limits: Limits | None = None) -> None:
+        super().__init__(limits)
+        self.file = _Counted(io.FileIO(os.dup(file.fileno()), "rb"), name, self.limits)
         file.close()
         try:
             self.archive = zipfile.ZipFile(self.file)
@@ -372,10 +353,10 @@ class Zip(Source):
             name = info.filename
             if not info.flag_bits & UTF8_NAME and not name.isascii():
                 # zipfile decodes every name without the flag as code page 437, in which any bytes are valid.
-                name = _decoded(name.encode("cp437"), "cp437")
-            yield Member(name, info.file_size, kind, info, self)
+                name = decoded(name.encode("cp437"), "cp437")
+            yield Member(name, info.file_size, kind, info, self, _zip_time(info))
 
-    def read(self, member: Member) -> bytes:
+    def blocks(self, member: Member) -> Iterator[bytes]:
         info: zipfile.ZipInfo = member.place
         if info.flag_bits & ENCRYPTED:
             way = " with AES" if info.compress_type == AES else ""
@@ -386,7 +367,7 @@ class Zip(Source):
             raise NotImplementedError(f"expected the usual compression (deflate); this is {way}, so pack it again")
         try:
             with self.archive.open(info) as file:
-                return file.read(member.size)
+                yield from _up_to(file, member.size)
         except (zipfile.BadZipFile, zlib.error) as error:
             raise zipfile.BadZipFile(f"it is damaged ({error}); ask for the archive again") from error
 
@@ -407,7 +388,8 @@ class Tar(Source):
     OF_THE_NEXT = (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE)
     UNUSED = (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK)
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], limits: Limits | None = None) -> None:
+        super().__init__(limits)
         begin = file.read(6)
         file.seek(0)
         reader = next((TAR_READERS[magic] for magic in TAR_READERS if begin.startswith(magic)), None)
@@ -429,7 +411,7 @@ class Tar(Source):
                 name = records.get(b"path", b"").split(b"\0")[0].decode("utf-8", "surrogateescape") or header.name
                 sparse = any(key.startswith(b"GNU.sparse.") for key in records)
                 kind = FOLDER if header.isdir() else FILE if header.type in self.PLAIN and not sparse else OTHER
-                yield Member(name, size, kind, start, self)
+                yield Member(name, size, kind, start, self, _time(int(header.mtime)))
                 records = {}
             self._go_to(start, 0 if header.type in self.NO_DATA else size)
         while rest := self.stream.read(1 << 16):
@@ -440,17 +422,36 @@ class Tar(Source):
     def _go_to(self, start: int, size: int) -> None:
         """Skip `size` bytes of data that begin at `start` and are padded to whole blocks."""
         end = start + -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
-        if size < 0 or end > MAX_UNPACKED_BYTES:
-            raise tarfile.ReadError(f"a size of {size} bytes; at most {MAX_UNPACKED_BYTES >> 20} MiB are unpacked")
+        if size < 0 or end > self.limits.unpacked_bytes:
+            limit = self.limits.unpacked_bytes >> 20
+            raise tarfile.ReadError(f"a size of {size} bytes; at most {limit} MiB are unpacked")
         self.stream.seek(end)
 
-    def read(self, member: Member) -> bytes:
+    def blocks(self, member: Member) -> Iterator[bytes]:
         self.stream.seek(member.place)
-        return self.stream.read(member.size)
+        yield from _up_to(self.stream, member.size)
 
     def close(self) -> None:
         self.stream.close()
         self.file.close()
+
+
+def _time(seconds: int) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if 0 < seconds < MAX_TIME_S else None
+
+
+def _zip_time(info: zipfile.ZipInfo) -> datetime | None:
+    """Return when an entry of a zip was last changed: with a time zone if the packer added an extended timestamp."""
+    extra = info.extra
+    while len(extra) >= 4:
+        kind, size = struct.unpack_from("<HH", extra)
+        if kind == EXTENDED_TIMESTAMP and size >= 5 and len(extra) >= 9 and extra[4] & 1:
+            return _time(struct.unpack_from("<I", extra, 5)[0])
+        extra = extra[4 + size :]
+    try:
+        return datetime(*info.date_time) if info.date_time > NO_ZIP_TIME else None
+    except ValueError:
+        return None
 
 
 def _pax_records(content: bytes) -> dict[bytes, bytes]:

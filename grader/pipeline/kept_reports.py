@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from common.files import remove
+from common.harmless_text import file_name
 
 REPORTS = "reports"
 # Files of these kinds open in a viewer, or as text.
 PASSIVE = {".pdf", ".md", ".docx", ".doc", ".odt", ".txt", ".csv", ".tex", ".png", ".jpg", ".jpeg", ".gif", ".webp"}
 MAX_CHARACTERS = 80  # in the name of a folder or file
-ALLOWED_PUNCTUATION = "-_.()+, "
 
 
 def kept_names(names: Iterable[str]) -> dict[str, str]:
@@ -27,10 +27,11 @@ def kept_names(names: Iterable[str]) -> dict[str, str]:
     for name in sorted(names):
         *parents, file = name.split("/")
         stem, _, suffix = file.rpartition(".")
-        stem, suffix = (_clean(stem), f".{_clean(suffix)}") if stem else (_clean(file), "")
+        suffix = f".{file_name(suffix, MAX_CHARACTERS)}" if stem else ""
+        stem = file_name(stem or file, MAX_CHARACTERS)
         if suffix.lower() not in PASSIVE:
             suffix += ".txt"
-        places = [_clean(parent) or "_" for parent in parents]
+        places = [file_name(parent, MAX_CHARACTERS) or "_" for parent in parents]
         above = {"/".join(places[: i + 1]).casefold() for i in range(len(places))}
         if above & files:
             places, above = [f"{'_'.join(places)} (2)"], set()
@@ -43,12 +44,6 @@ def kept_names(names: Iterable[str]) -> dict[str, str]:
         folders |= above
         kept[name] = path
     return kept
-
-
-def _clean(name: str) -> str:
-    """Return a name without a leading dot and without characters that are special to a shell, browser or file system."""
-    clean = "".join(c if c.isalnum() or c in ALLOWED_PUNCTUATION else "_" for c in name)
-    return clean[:MAX_CHARACTERS].strip(" .").lstrip("-")
 
 
 def write_reports(files: Mapping[str, bytes], folder: Path) -> None:

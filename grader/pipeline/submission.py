@@ -17,18 +17,8 @@ from pathlib import Path, PurePosixPath
 
 from common.errors import UsageError
 from grader.assignment import Assignment, matches
-from grader.pipeline.archive import (
-    Entries,
-    Member,
-    is_archive,
-    open_archive,
-    open_source,
-    read_member,
-    readable,
-    take_in,
-    unpacked,
-    without_suffix,
-)
+from grader.pipeline.archive import Entries, Member, open_archive, open_source, read_member, take_in, unpacked
+from grader.pipeline.archive_names import is_archive, readable, without_suffix
 from grader.pipeline.placing import Places, find_places
 
 MAX_FILE_BYTES = 2 << 20

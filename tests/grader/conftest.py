@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from class_downloads import collect, download  # noqa: F401  fixtures
 from course_tools import api, course, graded_as, opened  # noqa: F401  fixtures
 from marks_tools import school, write  # noqa: F401  fixtures
 from odd_workers import worker  # noqa: F401  fixture

@@ -83,7 +83,7 @@ def canvas_table(lines: Sequence[Line], items: Items, assignment: str) -> str:
     for line in lines:
         names = line.student.names
         name = ", ".join(filter(None, (names.get("last_name"), names.get("first_name")))) or line.student.id
-        rows.append((name, "", line.student.id, names.get("email"), "", _grade(line, items)))
+        rows.append((name, line.student.canvas_id, line.student.id, names.get("email"), "", _grade(line, items)))
     return _csv(rows)
 
 

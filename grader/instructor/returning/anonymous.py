@@ -13,7 +13,7 @@ from pathlib import Path
 
 from common.harmless_text import on_screen
 from grader.assignment import ROOT, Assignment
-from grader.pipeline.order import judging_files
+from grader.pipeline.judging import judging_files
 
 GAP = "…"
 WORD = re.compile(r"[^\W\d_]+")

@@ -32,6 +32,7 @@ from grader.pipeline.listeners import Lines
 from grader.pipeline.order import Order
 from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, PASSED, Verdict
 from grader.pipeline.run import decided_so_far
+from grader.pipeline.run_folder import TakenOver
 from grader.pipeline.submission import read_submission, submission_name
 
 CONFIG = "config.toml"
@@ -194,9 +195,8 @@ def run(root: Path, settings: Settings) -> Outcome:
         require_strong(sandbox, [path], assignment, settings.allow_weak_sandbox)
         order = Order(assignment, settings.profile, root / RUNS, sandbox)
         submission = read_submission(path, assignment)
-        decided = absent_verdicts(submission, assignment)
-        listener = Lines(_to_the_instructor)
-        results = grade_submission(submission, order, decided=decided, listener=listener, stopping=stopping)
+        absent, listener = TakenOver(absent_verdicts(submission, assignment)), Lines(_to_the_instructor)
+        results = grade_submission(submission, order, taken_over=absent, listener=listener, stopping=stopping)
         _to_the_instructor(f"{sandbox.sentence} Seed {results.seed}, grader {results.grader}.")
         sentences += results.notes
         verdicts = results.program

@@ -21,8 +21,8 @@ from grader.confinement.sandbox import LEVELS
 from grader.instructor.returning.autograde import CONFIG, Settings
 from grader.instructor.returning.folders import FIXED_TIME
 from grader.pipeline.handed_out import answers_below, kit_sources
+from grader.pipeline.judging import judging_files
 from grader.pipeline.listeners import Announce
-from grader.pipeline.order import judging_files
 
 SCRIPTS = Path(__file__).with_name("autograder")
 PROGRAM = Path(__file__).with_name("autograde.py")

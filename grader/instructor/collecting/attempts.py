@@ -1,0 +1,192 @@
+"""The attempts of each student: which of them are the same, their order, and which one counts.
+
+The last one counts. If the order of two different attempts is not known, nothing is guessed: none of them counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from math import ceil
+
+from grader.instructor.collecting.people import CANVAS, MOODLE, Person
+from grader.instructor.gradebook_entries import Student
+from grader.pipeline.archive_names import without_suffix
+
+COLLECTED, MISSING, UNKNOWN, UNCLEAR = "collected", "missing", "unknown", "unclear"
+RESUBMISSION = re.compile(r"(?P<base>.+)-(?P<number>\d+)")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Something that was handed in, as it is kept.
+
+    Attributes:
+        owner: the student's id, or the name of a folder of `unknown/`.
+        known: whether the owner is a student.
+        number: counts the owner's attempts from 1 in the order in which they were collected.
+        file: name of the kept file; empty if the content could not be read.
+        digest: sha256 of the kept file.
+        person: who handed it in, by the download.
+        by_name: whether only a name says that this is the owner.
+        key, when, late, problem, notes: see `Upload`.
+        source: name of the download.
+    """
+
+    owner: str
+    known: bool
+    number: int
+    file: str
+    digest: str
+    person: Person
+    by_name: bool
+    key: str
+    when: datetime | None
+    late: bool | None
+    problem: str
+    notes: tuple[str, ...]
+    source: str
+
+    @property
+    def path(self) -> str:
+        """Where it is kept, relative to the folder of the collection."""
+        return f"{'attempts' if self.known else 'unknown'}/{self.owner}/{self.file}"
+
+
+@dataclass(frozen=True)
+class Due:
+    """When the assignment is due.
+
+    Attributes:
+        at: the date; None if there is none.
+        grace_minutes: how much later than that still counts as on time.
+        zone: the time zone of times that have none.
+    """
+
+    at: datetime | None
+    grace_minutes: int
+    zone: tzinfo | None
+
+    def local(self, when: datetime) -> datetime:
+        """Return a time with a time zone; None stands for that of this machine."""
+        if when.tzinfo is None:
+            return when.replace(tzinfo=self.zone) if self.zone else when.astimezone()
+        return when
+
+    def late_minutes(self, attempt: Attempt) -> int | None:
+        """Return the minutes after the due date, 0 within the grace, or None if that is not known."""
+        if self.at is None:
+            return None
+        if attempt.when is None:
+            return 0 if attempt.late is False else None
+        over = self.local(attempt.when) - self.at
+        return ceil(over / timedelta(minutes=1)) if over > timedelta(minutes=self.grace_minutes) else 0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Which attempt of a student counts.
+
+    Attributes:
+        counted: None if there is none, or nobody can tell.
+        reason: why nobody can tell; empty if it is clear.
+    """
+
+    counted: Attempt | None
+    reason: str = ""
+
+
+def are_same(old: Attempt, new: Attempt, between: bool) -> bool:
+    """Return whether a new attempt is an old one that was downloaded again.
+
+    Args:
+        between: whether an attempt with another content lies between the two.
+    """
+    if old.digest != new.digest or old.person.platform != new.person.platform:
+        return False
+    if old.key or new.key:
+        return old.key == new.key and old.person.handle == new.person.handle
+    return not between or old.when is None or new.when is None or old.when == new.when
+
+
+def is_known_already(new: Attempt, attempts: Sequence[Attempt], due: Due) -> bool:
+    """Return whether an owner has this attempt already; the same content once more directly after itself is the same."""
+
+    def between(old: Attempt) -> bool:
+        if old.when is None or new.when is None:
+            return False
+        first, last = sorted((due.local(old.when), due.local(new.when)))
+        return any(a.digest != new.digest and a.when and first < due.local(a.when) < last for a in attempts)
+
+    return any(are_same(old, new, between(old)) for old in attempts)
+
+
+def canvas_order(names: Sequence[str]) -> dict[str, tuple[str, int]]:
+    """Return name -> (name of the first attempt, number of the resubmission) for the files of one user of Canvas."""
+    stems = {name: without_suffix(name) if without_suffix(name) != name else name.rpartition(".")[0] or name for name in names}
+    found = {}
+    for name, stem in stems.items():
+        part = RESUBMISSION.fullmatch(stem)
+        begins_others = any(re.fullmatch(rf"{re.escape(stem)}-\d+", other) for other in stems.values())
+        is_next = part and (part["base"] in stems.values() or not begins_others)
+        found[name] = (part["base"], int(part["number"])) if part and is_next else (stem, 0)
+    return found
+
+
+def decide(student: Student, attempts: Sequence[Attempt], due: Due, chosen: int | None = None) -> Decision:
+    """Return which of a student's attempts counts.
+
+    Args:
+        chosen: the number of the attempt that a person chose.
+    """
+    for attempt in attempts:
+        if attempt.number == chosen and attempt.file:
+            return Decision(attempt)
+    if not attempts:
+        return Decision(None)
+    if reason := _two_people(student, attempts):
+        return Decision(None, reason)
+    last, reason = _last(attempts, due)
+    if last is None:
+        return Decision(None, reason)
+    if last.problem:
+        return Decision(None, f"attempt {last.number}: {last.problem}")
+    return Decision(last)
+
+
+def _two_people(student: Student, attempts: Sequence[Attempt]) -> str:
+    """Say whether the attempts stem from two people of the same name, or from another person than the roster says."""
+    numbers = {CANVAS: student.canvas_id, MOODLE: student.moodle_id}
+    for platform in (CANVAS, MOODLE):
+        handles = sorted({a.person.handle for a in attempts if a.person.platform == platform})
+        if numbers[platform] and set(handles) - {numbers[platform]}:
+            return f"attempts of the {platform} number {', '.join(handles)}, but the roster says {numbers[platform]}"
+        if len(handles) > 1:
+            return (
+                f"attempts of two people on {platform}, {' and '.join(handles)}: add the column {platform.lower()}_id to the "
+                "roster, or choose one with --counts"
+            )
+    return ""
+
+
+def _last(attempts: Sequence[Attempt], due: Due) -> tuple[Attempt | None, str]:
+    """Return the last attempt, or None and the reason why the order is not known."""
+    if len({attempt.digest for attempt in attempts}) == 1:
+        return attempts[0], ""
+    if all(attempt.person.platform == CANVAS for attempt in attempts):
+        order = canvas_order([attempt.key for attempt in attempts])
+        if len(bases := sorted({base for base, _ in order.values()})) > 1:
+            return None, f"files of different names, {' and '.join(bases)}: Canvas does not say which one came last"
+        places = [order[attempt.key][1] for attempt in attempts]
+    elif unknown := [attempt for attempt in attempts if attempt.when is None]:
+        return None, f"the time of attempt {unknown[0].number} is not known, so it cannot be ordered"
+    else:
+        first = min(due.local(a.when) for a in attempts if a.when)
+        places = [ceil((due.local(a.when) - first).total_seconds() * 1000) for a in attempts if a.when]
+    last = [attempt for attempt, place in zip(attempts, places, strict=True) if place == max(places)]
+    if len({attempt.digest for attempt in last}) > 1:
+        numbers = " and ".join(str(attempt.number) for attempt in last)
+        return None, f"attempts {numbers} differ and were handed in at the same time"
+    return last[0], ""

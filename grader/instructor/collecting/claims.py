@@ -1,0 +1,153 @@
+"""Who each upload belongs to, and which uploads are one attempt: a report beside an archive belongs to that archive."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import PurePosixPath
+
+from common.harmless_text import file_name
+from grader.assignment import Assignment
+from grader.instructor.collecting.attempts import Due, canvas_order
+from grader.instructor.collecting.downloads import Upload
+from grader.instructor.collecting.people import CANVAS, FILES, Match, Person, Roster
+from grader.pipeline.archive_names import is_archive, without_suffix
+
+FEW_S = 60  # a download whose files all lie within this span was packed or copied then
+OWNER_CHARACTERS = 60
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An upload with one of the people who handed it in.
+
+    Attributes:
+        owner: the student's id, or the name of a folder for a stranger.
+        match: the students that the person may be.
+    """
+
+    upload: Upload
+    person: Person
+    owner: str
+    match: Match
+
+    @property
+    def known(self) -> bool:
+        return self.match.student is not None
+
+    @property
+    def is_extra(self) -> bool:
+        """Whether it is a single file that is no archive, such as a report."""
+        return not self.upload.is_packed and list(self.upload.files) == [self.upload.name]
+
+
+def claims_of(uploads: Sequence[Upload], roster: Roster) -> list[Claim]:
+    """Return a claim for each person of each upload."""
+    found = []
+    for upload in uploads:
+        for person in upload.people:
+            match = roster.match(person)
+            owner = match.student.id if match.student else stranger(person)
+            found.append(Claim(upload, person, owner, match))
+    return found
+
+
+def stranger(person: Person) -> str:
+    """Return the name of the folder for a person whom the roster does not name."""
+    clean = file_name(person.handle, OWNER_CHARACTERS)
+    if clean != person.handle:
+        clean = f"{clean}-{hashlib.sha256(person.handle.encode(errors='replace')).hexdigest()[:8]}"
+    return f"{person.platform.lower()}-{clean}"
+
+
+def with_true_times(uploads: Sequence[Upload], due: Due) -> tuple[list[Upload], list[str]]:
+    """Drop the times of a download if they only say when it was packed; also return a sentence for each such download."""
+    by_batch: dict[str, list[Upload]] = {}
+    for upload in uploads:
+        if upload.when is not None and not upload.key:
+            by_batch.setdefault(upload.batch, []).append(upload)
+    useless, zones = {}, []
+    for batch, several in by_batch.items():
+        if naive := [upload.when for upload in several if upload.when and upload.when.tzinfo is None]:
+            zone = due.local(naive[0]).strftime("%z")
+            whose = "the due date" if due.zone else "this machine"
+            zones.append(f"{batch}: its times have no time zone; that of {whose} is assumed, UTC{zone[:3]}:{zone[3:5]}.")
+        times = [due.local(upload.when) for upload in several if upload.when]
+        if len(times) > 2 and max(times) - min(times) <= timedelta(seconds=FEW_S):
+            useless[batch] = (
+                f"{batch or 'The files of the command line'}: all {len(times)} times lie within a minute, so they say when the "
+                "files were packed or copied, and not when they were handed in; they are not used."
+            )
+    kept = [replace(upload, when=None) if upload.batch in useless and not upload.key else upload for upload in uploads]
+    return kept, [*useless.values(), *(line for line in zones if line.partition(": its")[0] not in useless)]
+
+
+def joined(claims: Sequence[Claim], assignment: Assignment, due: Due) -> list[Claim]:
+    """Put the single files of an owner into the attempt that they belong to, and say where nobody can tell what counts."""
+    groups: dict[tuple[str, bool, str, str], list[Claim]] = {}
+    for claim in claims:
+        person = claim.person
+        groups.setdefault((claim.upload.batch, claim.known, claim.owner, person.platform), []).append(claim)
+    found: list[Claim] = []
+    for (_, _, _, platform), several in groups.items():
+        extras = [claim for claim in several if claim.is_extra]
+        mains = [claim for claim in several if not claim.is_extra]
+        if platform not in (CANVAS, FILES) or not extras or len(several) == 1:
+            found += several
+        elif mains:
+            last = mains.pop(_last(mains, due))
+            found += [*mains, _with_extras(last, extras)]
+        else:
+            found += _attempts_of_files(extras)
+    return [replace(claim, upload=_examined(claim.upload, assignment)) for claim in found]
+
+
+def _last(claims: Sequence[Claim], due: Due) -> int:
+    order = canvas_order([claim.upload.key for claim in claims])
+    times = [due.local(c.upload.when).timestamp() if c.upload.when else 0.0 for c in claims]
+    return max(range(len(claims)), key=lambda i: (order[claims[i].upload.key][1], times[i]))
+
+
+def _with_extras(main: Claim, extras: Sequence[Claim]) -> Claim:
+    files = dict(main.upload.files)
+    for extra in extras:
+        name = extra.upload.name
+        files[name if name not in files else f"beside/{name}"] = extra.upload.files[name]
+    names = ", ".join(extra.upload.name for extra in extras)
+    note = f"{names} was handed in as well and is kept in the same .zip."
+    name = f"{without_suffix(main.upload.name)}.zip"
+    return replace(main, upload=replace(main.upload, name=name, files=files, notes=(*main.upload.notes, note)))
+
+
+def _attempts_of_files(extras: Sequence[Claim]) -> list[Claim]:
+    """Return an attempt for the files of each number of resubmission."""
+    order = canvas_order([extra.upload.key for extra in extras])
+    numbers = sorted({number for _, number in order.values()})
+    found = []
+    for number in numbers:
+        first, *rest = [extra for extra in extras if order[extra.upload.key][1] == number]
+        found.append(_with_extras(first, rest) if rest else first)
+    return found
+
+
+def _examined(upload: Upload, assignment: Assignment) -> Upload:
+    """Return the upload, with a problem if it holds several things that could be the submission."""
+    if upload.is_packed or upload.problem:
+        return upload
+    if not upload.files:
+        return replace(upload, notes=(*upload.notes, "It holds no file."))
+    if list(upload.files) == [upload.name]:
+        return replace(upload, notes=(*upload.notes, f"A single file, {upload.name}, was handed in; it is kept in a .zip."))
+    parts = {part.casefold() for part in assignment.parts}
+    if any(folder.casefold() in parts for path in upload.files for folder in path.split("/")[:-1]):
+        return upload
+    suffixes = {PurePosixPath(pattern).suffix for pattern in assignment.collected}
+    archives = [path for path in upload.files if is_archive(path)]
+    sources = [path for path in upload.files if PurePosixPath(path).suffix in suffixes]
+    if len(archives) > 1:
+        return replace(upload, problem=f"it holds {len(archives)} archives, {archives[0]} and {archives[1]}")
+    if archives and sources:
+        return replace(upload, problem=f"it holds an archive, {archives[0]}, and sources beside it, such as {sources[0]}")
+    return upload

@@ -1,0 +1,176 @@
+"""Collect the submissions of a class: keep every attempt, decide which one counts, and list every student.
+
+A collection is a folder that only grows: attempts are added and never deleted. It holds
+
+    submissions/ID.zip      the attempt that counts, ready for `grade`
+    attempts/ID/N-NAME      every attempt, byte for byte; loose files as a .zip
+    unknown/WHO/N-NAME      what nobody on the roster handed in
+    collected.csv           a line for each student and each stranger
+    collection.json         what a later call needs to know
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from common.errors import UsageError
+from common.files import write_whole
+from grader.assignment import load_assignment
+from grader.instructor.collecting.attempts import Due
+from grader.instructor.collecting.claims import claims_of, joined, with_true_times
+from grader.instructor.collecting.downloads import Download, Reader
+from grader.instructor.collecting.keeping import Keeper
+from grader.instructor.collecting.outcomes import Row, rows_of, table
+from grader.instructor.collecting.people import Pattern, Roster
+from grader.instructor.collecting.record import RECORD, Record, read_record
+from grader.instructor.gradebook_entries import read_roster
+from grader.pipeline.listeners import Announce
+
+TABLE = "collected.csv"
+
+
+@dataclass(frozen=True)
+class CollectOrder:
+    """What to collect.
+
+    Attributes:
+        archives: class downloads and single submissions.
+        out: the folder of the collection.
+        roster: None to take every id as a student.
+        due: the due date; None for that of the earlier collection, or none.
+        grace_minutes: None for that of the earlier collection, or 0.
+        pattern: for the names of files; None for the usual ones.
+        counts: student -> number of the attempt that a person chose.
+    """
+
+    archives: tuple[Path, ...]
+    out: Path
+    roster: Path | None
+    due: datetime | None
+    grace_minutes: int | None
+    pattern: str | None
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The result.
+
+    Attributes:
+        rows: one for each student and each stranger.
+        left_out: sentences about entries of downloads that belong to nobody and are not kept.
+    """
+
+    rows: list[Row]
+    left_out: list[str]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every submission has its place, 1 if a person has to look."""
+        return int(bool(self.left_out) or any(row.needs_a_look for row in self.rows))
+
+
+def collect(order: CollectOrder, announce: Announce) -> Collected:
+    """Collect; nothing is written if an archive cannot be read or the call is wrong.
+
+    Args:
+        announce: receives the lines that say what was recognised and what has changed.
+
+    Raises:
+        UsageError: an archive, the roster or the folder cannot be used.
+    """
+    roster = Roster(read_roster(order.roster) if order.roster else None)
+    pattern = Pattern(order.pattern) if order.pattern else None
+    assignment = load_assignment()
+    with ExitStack() as opened:
+        downloads = [Reader(roster, assignment, opened, pattern).read(path) for path in order.archives]
+        opened.enter_context(held(order.out))
+        record = read_record(order.out)
+        if record is None and not downloads:
+            raise UsageError(
+                f"expected archives or folders to collect from, or an earlier collection at {order.out}; got neither"
+            )
+        record = record or Record(with_roster=roster.students is not None)
+        due = _due(order, record, announce)
+        for line in _recognised(downloads, roster):
+            announce(line)
+        uploads, remarks = with_true_times([upload for download in downloads for upload in download.uploads], due)
+        for remark in remarks:
+            announce(remark)
+        keeper = Keeper(order.out, record, due, announce)
+        keeper.choose(order.counts)
+        if not (order.out / RECORD).exists():
+            _write(order.out / RECORD, record.to_text().encode())  # a call that is interrupted can be given again
+        with keeper:
+            keeper.find_owners(roster)
+            keeper.take(joined(claims_of(uploads, roster), assignment, due))
+            keeper.drop_old_choices()
+        rows = rows_of(record, roster, due)
+        keeper.put_submissions({row.id: row.counted for row in rows if row.counted})
+        _write(order.out / TABLE, table(rows))
+        _write(order.out / RECORD, record.to_text().encode())
+        keeper.remove_obsolete()
+    left_out = [f"{d.name}: {path} is not collected: {reason}." for d in downloads for path, reason in d.left_out]
+    return Collected(rows, left_out)
+
+
+def _due(order: CollectOrder, record: Record, announce: Announce) -> Due:
+    """Return the due date of the call, or else of the earlier collection, and keep it."""
+    if order.roster is None and record.with_roster:
+        raise UsageError(f"expected --roster, because the earlier collection in {order.out} was made with a roster; got none")
+    if order.roster and not record.with_roster:
+        raise UsageError(f"expected no --roster, because the collection in {order.out} was begun without one: use a new folder")
+    if order.grace_minutes and not (order.due or record.due):
+        raise UsageError("expected --due with --grace; got no due date")
+    if order.due is None and record.due:
+        announce(f"Due date as in the earlier collection: {record.due}, grace {record.grace_minutes} minutes.")
+    if order.due is not None:
+        record.due, record.grace_minutes = order.due.isoformat(), order.grace_minutes or 0
+    elif order.grace_minutes is not None:
+        record.grace_minutes = order.grace_minutes
+    at = datetime.fromisoformat(record.due) if record.due else None
+    return Due(at, record.grace_minutes, at.tzinfo if at else None)
+
+
+def _recognised(downloads: list[Download], roster: Roster) -> Iterator[str]:
+    if roster.students is None:
+        yield "No roster: every id that is found is taken for a student."
+    if any(student.submission != student.id for student in roster.students or ()):
+        yield (
+            "The roster has a column submission. Collected archives are named after the id, so leave that column empty in the "
+            "roster that you give to gradebook."
+        )
+    for download in downloads:
+        yield f"{download.name}: taken for {download.kind}."
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Make a folder and lock it against another collection, without a file of its own.
+
+    Raises:
+        UsageError: the folder cannot be used, or another collection is at work in it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise UsageError(f"expected a folder for the collection at {folder}, which cannot be used: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise UsageError(f"another collection is writing to {folder}: wait until it ends") from error
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: Path, content: bytes) -> None:
+    if not path.exists() or path.read_bytes() != content:
+        write_whole(path, content)

@@ -1,0 +1,86 @@
+"""The command `collect`."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from common.errors import UsageError
+from grader.instructor.collecting.collect import TABLE, CollectOrder, collect
+from grader.instructor.collecting.keeping import SUBMISSIONS
+from grader.instructor.collecting.outcomes import lines
+from grader.screen import Screen
+
+
+def collect_command(options: argparse.Namespace) -> int:
+    """Collect the submissions of a class and print a table."""
+    screen = Screen()
+    due = options.due
+    if due is not None and due.tzinfo is None:
+        due = due.astimezone()
+        screen(f"The due date has no time zone; that of this machine is assumed: {due.isoformat()}.")
+    counts = dict(options.counts)
+    order = CollectOrder(tuple(options.archives), options.out, options.roster, due, options.grace, options.pattern, counts)
+    try:
+        collected = collect(order, screen)
+    except OSError as error:
+        raise UsageError(f"the collection cannot be written: {error.filename or options.out}: {error.strerror}") from error
+    screen("")
+    for line in (*lines(collected.rows), *collected.left_out):
+        screen(line)
+    screen(f"Grade: python -m grader grade {options.out / SUBMISSIONS}/*; the list is {options.out / TABLE}.")
+    return collected.exit_code
+
+
+def _due_date(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a date such as 2026-12-01T23:59+01:00; got {text!r}") from None
+
+
+def _minutes(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 6:
+        raise argparse.ArgumentTypeError(f"expected a whole number of minutes, at least 0; got {text!r}")
+    return int(text)
+
+
+def _choice(text: str) -> tuple[str, int]:
+    student, _, number = text.rpartition("=")
+    if not student or not number.isascii() or not number.isdigit():
+        raise argparse.ArgumentTypeError(f"expected the id of a student and the number of an attempt, ID=N; got {text!r}")
+    return student, int(number)
+
+
+def add_commands(commands: Any) -> None:
+    """Add this command to the subparsers of `python -m grader`."""
+    collecting = commands.add_parser("collect", help="take the submissions of a class out of a platform's downloads")
+    collecting.add_argument(
+        "archives",
+        nargs="*",
+        type=Path,
+        metavar="ARCHIVE",
+        help="class download of Canvas, Moodle or Gradescope, folder of archives, or one student's archive",
+    )
+    collecting.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder, or an earlier collection")
+    collecting.add_argument(
+        "--roster",
+        type=Path,
+        metavar="CSV",
+        help="students of the course, with a column id, and optionally submission, first_name, last_name, email, canvas_id, "
+        "moodle_id (default: every id that is found is a student)",
+    )
+    collecting.add_argument("--due", type=_due_date, metavar="ISO", help="due date, such as 2026-12-01T23:59+01:00")
+    collecting.add_argument("--grace", type=_minutes, metavar="MIN", help="minutes after the due date that are not late")
+    collecting.add_argument("--pattern", help="how files are named, such as '{name}_{id}_{file}', with {id}, {name} or {email}")
+    collecting.add_argument(
+        "--counts",
+        action="append",
+        default=[],
+        type=_choice,
+        metavar="ID=N",
+        help="count attempt N of a student, until a new attempt comes; may be repeated",
+    )
+    collecting.set_defaults(run=collect_command, interrupted="Interrupted; the same command collects again.")

@@ -1,0 +1,194 @@
+"""Find the student of the roster who handed something in, by what a download says about the person.
+
+Numbers and e-mail addresses come first, names last. Nothing is guessed: if two students fit, both are named.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from common.errors import UsageError
+from grader.instructor.gradebook_entries import Student, require_student_id
+from grader.pipeline.archive_names import repaired
+
+CANVAS, MOODLE, GRADESCOPE, FILES = "Canvas", "Moodle", "Gradescope", "file"
+LEAST_ID = 4  # characters of an id that counts wherever it stands in a name; "1" occurs in too many names
+NAME_ID_FILE = re.compile(r"[^_]*_(?P<id>[^_]*\d[^_]*)_.+")
+FIELDS = {"name": r"[^/]*?", "id": r"[^/_]+?", "email": r"[^/_]+@[^/]+?", "file": r"[^/]+"}
+
+
+@dataclass(frozen=True)
+class Person:
+    """What a download says about who handed something in.
+
+    Attributes:
+        platform: CANVAS, MOODLE, GRADESCOPE, or FILES for a plain name of a file or folder.
+        handle: what tells people of one platform apart: a number, or the name of the file or folder without its suffix.
+        name: the full name as the platform writes it.
+        student_id: the id that the platform or the pattern names.
+        email: the address, if the download has it.
+    """
+
+    platform: str
+    handle: str
+    name: str = ""
+    student_id: str = ""
+    email: str = ""
+
+    @property
+    def words(self) -> str:
+        """The person in the words of a message."""
+        if self.platform == FILES:
+            return f"the name {self.handle!r}"
+        named = f" ({self.name})" if self.name and self.name != self.handle else ""
+        return f"{self.platform} {self.handle}{named}"
+
+
+@dataclass(frozen=True)
+class Match:
+    """The students that a person may be.
+
+    Attributes:
+        students: one if the person is known; several if nothing tells which one; none for a stranger.
+        by_name: whether only a name decided.
+        contradicted: whether the roster has another number for the student of this name.
+    """
+
+    students: tuple[Student, ...]
+    by_name: bool = False
+    contradicted: bool = False
+
+    @property
+    def student(self) -> Student | None:
+        """The student, if it is clear who it is."""
+        return self.students[0] if len(self.students) == 1 and not self.contradicted else None
+
+
+class Pattern:
+    """A pattern for names of files, such as `{name}_{id}_{file}`."""
+
+    def __init__(self, text: str) -> None:
+        parts = re.split(r"\{(\w+)\}", text)
+        fields = parts[1::2]
+        if not {"id", "name", "email"} & set(fields) or set(fields) - set(FIELDS) or len(fields) != len(set(fields)):
+            raise UsageError(
+                f"expected a pattern with {{id}}, {{name}} or {{email}}, and perhaps {{file}}, each at most once, such as "
+                f"'{{name}}_{{id}}_{{file}}'; got {text!r}"
+            )
+        pieces = [f"(?P<{part}>{FIELDS[part]})" if i % 2 else re.escape(part) for i, part in enumerate(parts)]
+        self.regex = re.compile("".join(pieces), re.IGNORECASE)
+
+    def person(self, stem: str) -> Person | None:
+        """Return the person that a file's name without its suffix describes; None if it does not fit the pattern."""
+        found = self.regex.fullmatch(stem)
+        if not found:
+            return None
+        fields = {key: value.strip() for key, value in found.groupdict().items()}
+        handle = fields.get("id") or fields.get("email") or fields["name"]
+        return Person(FILES, handle, fields.get("name", ""), fields.get("id", ""), fields.get("email", ""))
+
+
+def letters(name: str, *, plain: bool = False) -> str:
+    """Return the letters and digits of a name without regard to case; `plain` removes accents as well."""
+    text = unicodedata.normalize("NFKD" if plain else "NFKC", name).casefold()
+    return "".join(c for c in unicodedata.normalize("NFKC" if not plain else "NFKD", text) if c.isalnum())
+
+
+class Roster:
+    """The students of the course, or of nobody: then every person with an id is taken as a student.
+
+    Args:
+        students: the lines of the roster; None if there is no roster.
+    """
+
+    def __init__(self, students: Sequence[Student] | None) -> None:
+        self.students = students
+
+    def match(self, person: Person) -> Match:
+        """Return the students that a person may be."""
+        if self.students is None:
+            return _without_roster(person)
+        if person.platform == CANVAS:
+            return self._by_number(person, "canvas_id")
+        if person.platform == MOODLE:
+            return self._by_number(person, "moodle_id")
+        if person.student_id or person.email:
+            return self._by_id(person)
+        if person.platform == GRADESCOPE or person.name:
+            return self._by_name(person.name, self.students)
+        return self._by_stem(person.handle)
+
+    def _by_number(self, person: Person, column: str) -> Match:
+        students = self.students or ()
+        if found := [student for student in students if getattr(student, column) == person.handle]:
+            return Match(tuple(found))
+        open_students = [student for student in students if not getattr(student, column)]
+        if "@" in person.name and (found := _with_email(open_students, person.name)):
+            return Match(tuple(found))
+        # A roster may have the platform's own numbers as ids; a name must not contradict them.
+        for student in open_students:
+            if student.id == person.handle and (not _full_names(student) or self._by_name(person.name, [student]).students):
+                return Match((student,))
+        found_by_name = self._by_name(person.name, open_students)
+        return found_by_name if found_by_name.students else replace(self._by_name(person.name, students), contradicted=True)
+
+    def _by_id(self, person: Person) -> Match:
+        students = self.students or ()
+        by_id = [student for student in students if person.student_id and _same(student.id, person.student_id)]
+        by_email = _with_email(students, person.email)
+        found = tuple(student for student in students if student in by_id or student in by_email)
+        if found or person.platform == FILES:
+            return Match(found)
+        return self._by_name(person.name, students)
+
+    def _by_stem(self, stem: str) -> Match:
+        students = self.students or ()
+        names = {stem, repaired(stem)}
+        if found := [s for s in students if any(_same(name, known) for name in names for known in (s.id, s.submission))]:
+            return Match(tuple(found))
+        if found := [s for s in students if any(_holds_id(name, s.id) for name in names)]:
+            return Match(tuple(found))
+        return self._by_name(stem, students)
+
+    def _by_name(self, name: str, students: Iterable[Student]) -> Match:
+        students = list(students)
+        for plain in (False, True):
+            wanted = {letters(text, plain=plain) for text in (name, repaired(name))} - {""}
+            found = [s for s in students if wanted & {letters(full, plain=plain) for full in _full_names(s)}]
+            if found:
+                return Match(tuple(found), by_name=True)
+        return Match(())
+
+
+def _without_roster(person: Person) -> Match:
+    found = NAME_ID_FILE.fullmatch(person.handle) if person.platform == FILES and not person.student_id else None
+    student_id = person.student_id or (found["id"] if found else "") or person.email or person.handle
+    try:
+        require_student_id(student_id, "")
+    except UsageError:
+        return Match(())
+    return Match((Student(student_id, student_id, {}),))
+
+
+def _full_names(student: Student) -> set[str]:
+    first, last = student.names.get("first_name", ""), student.names.get("last_name", "")
+    return {f"{last}{first}", f"{first}{last}"} - {""}
+
+
+def _with_email(students: Iterable[Student], email: str) -> list[Student]:
+    return [student for student in students if email and _same(student.names.get("email", ""), email)]
+
+
+def _same(first: str, second: str) -> bool:
+    return unicodedata.normalize("NFKC", first).casefold() == unicodedata.normalize("NFKC", second).casefold()
+
+
+def _holds_id(stem: str, student_id: str) -> bool:
+    """Return whether an id stands between the underscores of a name."""
+    escaped = re.escape(student_id)
+    if re.fullmatch(rf"[^_]*_{escaped}_.+", stem, re.IGNORECASE):
+        return True
+    return len(student_id) >= LEAST_ID and bool(re.search(rf"(?:^|_){escaped}(?:_|$)", stem, re.IGNORECASE))

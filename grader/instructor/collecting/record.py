@@ -1,0 +1,100 @@
+"""`collection.json`: what a collection holds, so that a later call adds to it and a repeated call changes nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from common.errors import UsageError
+from grader.instructor.collecting.attempts import Attempt
+from grader.instructor.collecting.people import Person
+
+RECORD, VERSION = "collection.json", 1
+
+
+@dataclass
+class Record:
+    """What a collection holds.
+
+    Attributes:
+        attempts: all attempts, also those of unknown people.
+        counted: student -> number of the attempt in `submissions/`.
+        chosen: student -> (attempt that a person chose, number of attempts at that time).
+        due: the due date as an ISO text; empty if there is none.
+        grace_minutes: the grace that belongs to it.
+        with_roster: whether a roster said who the students are.
+    """
+
+    attempts: list[Attempt] = field(default_factory=list)
+    counted: dict[str, int] = field(default_factory=dict)
+    chosen: dict[str, tuple[int, int]] = field(default_factory=dict)
+    due: str = ""
+    grace_minutes: int = 0
+    with_roster: bool = True
+
+    def of(self, owner: str, known: bool) -> list[Attempt]:
+        """Return the attempts of a student or of an unknown person."""
+        return [attempt for attempt in self.attempts if attempt.owner == owner and attempt.known == known]
+
+    def next_number(self, owner: str, known: bool) -> int:
+        """Return the number of this owner's next attempt."""
+        return 1 + max((attempt.number for attempt in self.of(owner, known)), default=0)
+
+    def to_text(self) -> str:
+        """Return the content of the file."""
+        order = sorted(self.attempts, key=lambda attempt: (not attempt.known, attempt.owner, attempt.number))
+        data = {
+            "version": VERSION,
+            "due": self.due,
+            "grace_minutes": self.grace_minutes,
+            "with_roster": self.with_roster,
+            "counted": dict(sorted(self.counted.items())),
+            "chosen": {student: list(chosen) for student, chosen in sorted(self.chosen.items())},
+            "attempts": [_to_json(attempt) for attempt in order],
+        }
+        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def _to_json(attempt: Attempt) -> dict[str, Any]:
+    data = {item.name: getattr(attempt, item.name) for item in fields(attempt)}
+    data["person"] = {item.name: getattr(attempt.person, item.name) for item in fields(attempt.person)}
+    data["when"] = attempt.when.isoformat() if attempt.when else None
+    return data
+
+
+def read_record(folder: Path) -> Record | None:
+    """Read the record of a collection; None if the folder is new or empty.
+
+    Raises:
+        UsageError: the folder holds something else, or the record is damaged.
+    """
+    path = folder / RECORD
+    if not path.exists():
+        if folder.exists() and any(folder.iterdir()):
+            raise UsageError(f"expected a new or empty folder or an earlier collection at {folder}; it holds other files")
+        return None
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["version"] != VERSION:
+            raise ValueError(f"version {data['version']} instead of {VERSION}")
+        return Record(
+            [_from_json(entry) for entry in data["attempts"]],
+            {str(student): int(number) for student, number in data["counted"].items()},
+            {str(student): (int(number), int(of)) for student, (number, of) in data["chosen"].items()},
+            str(data["due"]),
+            int(data["grace_minutes"]),
+            bool(data["with_roster"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"expected the record of an earlier collection in {path}; it is damaged ({error}): collect into a new folder"
+        ) from error
+
+
+def _from_json(data: dict[str, Any]) -> Attempt:
+    when = datetime.fromisoformat(data["when"]) if data["when"] else None
+    values = {**data, "person": Person(**data["person"]), "when": when, "notes": tuple(data["notes"])}
+    return Attempt(**values)

@@ -1,0 +1,276 @@
+"""`python -m grader collect` on plain names, single archives, hostile downloads, and a second time."""
+
+import csv
+import os
+import tarfile
+import zipfile
+from datetime import datetime
+
+import pytest
+from class_downloads import at, packed, tree
+from hypothesis import given
+from hypothesis import strategies as st
+from packing import WORK, tar_entry, write_packed
+
+from common.errors import UsageError
+from grader.instructor.collecting import keeping
+from grader.instructor.collecting.people import Pattern
+from grader.instructor.gradebook_entries import read_roster
+
+# ------------------------------------------------------------------------------------------------------- plain names
+
+
+def test_plain_names_match_by_id_and_the_last_in_time_counts(collect, download):
+    path = download(
+        [
+            (at("wrap/zoe_2024007_gomoku.zip", (2026, 11, 1, 8, 0, 0)), packed("old")),
+            (at("wrap/zoe_2024007_better.zip", (2026, 11, 9, 8, 0, 0)), packed("new")),
+            (at("wrap/s1.tar.gz", (2026, 11, 2, 8, 0, 0)), packed("alice", ".tar.gz")),
+            (at("wrap/josé núñez.zip", (2026, 11, 2, 8, 0, 0)), packed("jose")),
+            (at("wrap/gomoku_3.zip", (2026, 11, 2, 8, 0, 0)), packed("who")),
+            (at("wrap/desktop.ini", (2026, 11, 2, 8, 0, 0)), b"x"),
+        ]
+    )
+    assert collect(path) == 1
+    rows, kept = collect.rows(), tree(collect.out)
+    assert rows["2024007"]["counted"] == "2-zoe_2024007_better.zip" and kept["submissions/2024007.zip"] == packed("new")
+    assert rows["s1"]["outcome"] == rows["s2"]["outcome"] == "collected"
+    assert rows["file-gomoku_3"]["outcome"] == "unknown"
+
+
+def test_different_attempts_of_one_time_are_unclear_and_equal_ones_are_one(collect, download):
+    path = download([(at("a_2024007_x.zip"), packed("x")), (at("a_2024007_y.zip"), packed("y")), (at("s1.zip"), b"1")])
+    path2 = download([(at("b_s1_x.zip"), b"1"), (at("a_2024007_z.zip"), packed("x"))], name="again")
+    # Three files of one moment say when the download was packed.
+    assert collect(path, path2) == 1
+    rows = collect.rows()
+    assert (rows["2024007"]["outcome"], rows["2024007"]["attempts"], rows["2024007"]["counted"]) == ("unknown", "2", "")
+    assert rows["s1"]["attempts"] == "1" and "unclear: " in rows["2024007"]["note"]
+    assert "2024007" not in str(sorted((collect.out / "submissions").iterdir()))
+
+
+def test_same_time_is_said(collect, download):
+    path = download([(at("a_2024007_x.zip"), packed("x")), (at("a_2024007_y.zip"), packed("y"))])
+    assert collect(path) == 1
+    assert "attempts 1 and 2 differ and were handed in at the same time" in collect.rows()["2024007"]["note"]
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "cp437"])
+def test_wrongly_encoded_names_find_their_student(collect, tmp_path, encoding):
+    """GBK as Chinese Windows packs it, or the same bytes taken for code page 437 by an unpacker."""
+    right = "李小明.zip".encode("gbk")
+    if encoding == "gbk":
+        path = tmp_path / "windows.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(at("X" * len(right)), packed("m"))
+            archive.writestr(at("s1.zip"), packed("a"))
+        path.write_bytes(path.read_bytes().replace(b"X" * len(right), right))
+    else:
+        path = tmp_path / "unpacked"
+        path.mkdir()
+        (path / right.decode("cp437")).write_bytes(packed("m"))
+        (path / "s1.zip").write_bytes(packed("a"))
+    assert collect(path) == 0
+    assert tree(collect.out)["submissions/s3.zip"] == packed("m")
+
+
+def test_a_pattern_says_where_the_id_is(collect, download):
+    path = download({"hw1-2024007-zoe.zip": packed("z"), "hw1-s1-alice.zip": packed("a"), "hw1-s9-x.zip": packed("x")})
+    assert collect(path, "--pattern", "{file}-{id}-{name}") == 1
+    rows = collect.rows()
+    assert rows["2024007"]["outcome"] == rows["s1"]["outcome"] == "collected" and rows["file-s9"]["outcome"] == "unknown"
+    for wrong in ("{file}", "{id}_{id}", "{id}_{email}_{word}", "plain"):
+        with pytest.raises(UsageError, match="expected a pattern"):
+            Pattern(wrong)
+
+
+def test_without_a_roster_every_id_is_a_student(collect, download):
+    path = download({"bob_2024001_gomoku.zip": packed("b"), "carol.zip": packed("c")})
+    assert collect(path, roster=None) == 0
+    assert sorted(os.listdir(collect.out / "submissions")) == ["2024001.zip", "carol.zip"]
+    assert "No roster: every id that is found is taken for a student." in collect.said
+    assert collect(path) == 2 and "begun without one" in collect.complaint
+
+
+# --------------------------------------------------------------------------------------- one student's, and hostile
+
+
+def test_single_archives_are_said_to_be_such_and_cannot_pose_as_a_class(collect, tmp_path):
+    fake = tmp_path / "mallory_2024007_gomoku.zip"
+    with zipfile.ZipFile(fake, "w") as archive:
+        archive.writestr("submission_metadata.yml", "submission_11:\n  :submitters:\n  - :sid: s1\n")
+        archive.writestr("submission_11/Minimax/engine.cpp", "int worse;")
+    folder = tmp_path / "s1"
+    write_packed(folder, "folder", WORK)
+    other = write_packed(tmp_path / "gomoku.zip", ".zip", WORK)
+    assert collect(fake, folder, other) == 1
+    rows = collect.rows()
+    assert rows["2024007"]["outcome"] == "collected" and rows["s1"]["counted"] == "1-s1.zip"
+    assert rows["file-gomoku"]["outcome"] == "unknown"
+    assert "mallory_2024007_gomoku.zip: taken for one submission, of the name 'mallory_2024007_gomoku'." in collect.said
+
+
+def test_links_and_names_that_lead_out_are_reported_and_touch_nothing(collect, download, tmp_path):
+    path = download(
+        [
+            (tar_entry("../../s1.zip"), packed("out")),
+            (tar_entry("/etc/s2.zip"), packed("out")),
+            (tar_entry("s3.zip", tarfile.SYMTYPE, "/etc/passwd"), b""),
+            (tar_entry("a\x1b[2J_2024007_\x07x.zip"), packed("z")),
+            (tar_entry("2024007.zip"), packed("z")),
+            (tar_entry("s6.zip"), packed("s")),
+        ],
+        ".tar",
+    )
+    before = sorted(tmp_path.rglob("*"))
+    assert collect(path) == 1
+    assert "s3.zip is not collected: a link or special file." in collect.said
+    assert collect.said.count("leads out of the archive's folder") == 3 and "\x1b" not in collect.said
+    assert collect.rows()["s3"]["outcome"] == "missing" and collect.rows()["2024007"]["outcome"] == "collected"
+    assert [p for p in sorted(tmp_path.rglob("*")) if p not in before and collect.out not in (p, *p.parents)] == []
+
+
+def test_formulas_commas_and_commands_in_names_stay_text(collect, download):
+    path = download({"=cmd|' _C calc'!A0.zip": packed("f"), '@SUM(1),"x".zip': packed("g"), "-rf ~; $(id).zip": packed("h")})
+    assert collect(path) == 1
+    with open(collect.out / "collected.csv", encoding="utf-8-sig", newline="") as file:
+        cells = [cell for row in csv.reader(file, strict=True) for cell in row]
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    assert len([name for name in tree(collect.out) if name.startswith("unknown/")]) == 3
+
+
+def test_an_archive_that_cannot_be_read_leaves_its_student_unclear_until_it_comes_whole(collect, download):
+    content = [(at("s1.zip"), packed("alice" * 50)), (at("s6.zip"), packed("fine"))]
+    good = download(content, name="good")
+    bad = good.with_name("bad.zip")
+    data = bytearray(good.read_bytes())
+    data[data.index(b"alice")] ^= 1
+    bad.write_bytes(data)
+    assert collect(bad) == 1
+    assert "could not be read out of bad.zip" in collect.rows()["s1"]["note"] and collect.rows()["s6"]["outcome"] == "collected"
+    before = tree(collect.out)
+    assert collect(bad) == 1 and tree(collect.out) == before
+    assert collect(good) == 0 and collect.rows()["s1"]["outcome"] == "collected"
+    cut = good.with_name("cut.zip")
+    cut.write_bytes(good.read_bytes()[:300])
+    assert collect(cut) == 2 and "the end of the zip is missing" in collect.complaint
+
+
+def test_empty_and_too_large_attempts_are_named(collect, download, monkeypatch):
+    monkeypatch.setattr(keeping, "MAX_ATTEMPT_BYTES", 5000)
+    path = download({"s1.zip": b"", "s6.zip": bytes(5001), "2024007/": b"", "s2/Minimax/engine.cpp": b"x"})
+    assert collect(path) == 1
+    rows = collect.rows()
+    assert rows["s1"]["outcome"] == "collected" and (collect.out / "submissions" / "s1.zip").read_bytes() == b""
+    assert rows["s6"]["outcome"] == "unknown" and "larger than" in rows["s6"]["note"]
+
+
+def test_two_entries_of_one_name_with_different_bytes_are_unclear(collect, download):
+    path = download([(at("s1.zip"), packed("a")), (at("s1.zip"), packed("b")), (at("s6.zip"), b"x"), (at("s6.zip"), b"x")])
+    assert collect(path) == 1
+    rows = collect.rows()
+    assert (rows["s1"]["outcome"], rows["s1"]["attempts"], rows["s6"]["outcome"]) == ("unknown", "2", "collected")
+
+
+# -------------------------------------------------------------------------------------------------- a second command
+
+
+def test_a_second_run_changes_nothing_and_a_later_attempt_is_said(collect, download):
+    first = download([(at("a_2024007_x.zip", (2026, 11, 1, 8, 0, 0)), packed("1")), (at("s1.zip"), packed("a"))])
+    later = download([(at("a_2024007_x.zip", (2026, 11, 3, 8, 0, 0)), packed("2", ".tar.gz"))], name="later")
+    earlier = download([(at("a_2024007_w.zip", (2026, 10, 1, 8, 0, 0)), packed("0"))], name="earlier")
+    assert collect(first) == 0
+    before = tree(collect.out)
+    assert collect(first) == 0 and tree(collect.out) == before
+    assert collect(earlier) == 0
+    assert "counts now" not in collect.said and collect.rows()["2024007"]["counted"] == "1-a_2024007_x.zip"
+    assert collect(later) == 0
+    assert "2024007: attempt 3 counts now; before, attempt 1 did." in collect.said
+    after = tree(collect.out)
+    assert {name: after[name] for name in before if name.startswith("attempts/")} == {
+        name: content for name, content in before.items() if name.startswith("attempts/")
+    }
+    assert collect(first, earlier, later) == 0 and tree(collect.out) == after
+    assert collect() == 0 and tree(collect.out) == after
+
+
+@pytest.mark.parametrize("step", ["_copy", "_add", "put_submissions", "remove_obsolete"])
+def test_an_interrupted_call_is_completed_by_the_same_call(collect, download, monkeypatch, step):
+    path = download([(at(f"a_2024007_{i}.zip", (2026, 11, i, 8, 0, 0)), packed(str(i))) for i in (1, 2, 3)])
+    assert collect(path) == 0
+    whole, collect.out = tree(collect.out), collect.out.with_name("interrupted")
+    calls, real = [], getattr(keeping.Keeper, step)
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2 or not step.startswith("_"):
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(keeping.Keeper, step, interrupted)
+    assert collect(path) == 130 and "the same command collects again" in collect.complaint
+    monkeypatch.undo()
+    assert collect(path) == 0 and tree(collect.out) == whole
+
+
+def test_a_file_that_is_no_archive_is_kept_in_a_zip_and_said(collect, download):
+    path = download({"s1.rar": b"Rar!\x1a\x07\x01\x00", "s6.zip": packed("s")})
+    assert collect(path) == 0
+    assert "A single file, s1.rar, was handed in" in collect.rows()["s1"]["note"]
+    with zipfile.ZipFile(collect.out / "submissions" / "s1.zip") as archive:
+        assert archive.read("s1.rar").startswith(b"Rar!")
+
+
+def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_path):
+    path = download({"s1.zip": packed("a"), "s2.zip": packed("b")})
+    (tmp_path / "notes.txt").write_text("x")
+    for arguments, words in (
+        ((tmp_path / "nothing.zip",), "nothing is there"),
+        ((tmp_path / "notes.txt",), "expected a folder or an archive"),
+        ((), "got neither"),
+        ((path, "--grace", "5"), "expected --due with --grace"),
+        ((path, "--counts", "s1=4"), "expected the number of an attempt of s1 (none)"),
+    ):
+        assert collect(*arguments) == 2, words
+        assert words in collect.complaint and collect.complaint.count("\n") == 1
+    for wrong in (("--due", "tomorrow"), ("--grace", "-1"), ("--counts", "s1")):
+        with pytest.raises(SystemExit) as ended:
+            collect(path, *wrong)
+        assert ended.value.code == 2
+    collect.out = tmp_path / "mine"
+    collect.out.mkdir()
+    (collect.out / "thesis.tex").write_text("x")
+    assert collect(path) == 2 and "it holds other files" in collect.complaint
+    collect.out = tmp_path / "class"
+    assert collect(path) == 0
+    (collect.out / "attempts" / "s1" / "1-s1.zip").unlink()
+    assert collect(path) == 2 and "it is missing" in collect.complaint
+    (collect.out / "collection.json").write_text("{}")
+    assert collect(path) == 2 and "damaged" in collect.complaint
+    assert collect(path, roster=None) == 2
+
+
+def test_a_due_date_without_a_zone_is_taken_for_this_machine_and_said(collect, download):
+    assert collect(download({"s1.zip": b"1", "s2.zip": b"2"}), "--due", "2026-12-01 23:59") == 0
+    assert f"assumed: {datetime(2026, 12, 1, 23, 59).astimezone().isoformat()}" in collect.said
+
+
+def test_the_roster_has_numbers_of_the_platforms_that_differ(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("id,canvas_id,moodle_id\na,1,\nb,,1\n")
+    assert [(s.canvas_id, s.moodle_id) for s in read_roster(path)] == [("1", ""), ("", "1")]
+    path.write_text("id,canvas_id\na,1\nb,1\n")
+    with pytest.raises(UsageError, match="line 3: the canvas_id 1 is listed twice"):
+        read_roster(path)
+
+
+@given(st.dictionaries(st.text("ab/.é李", min_size=1, max_size=6), st.binary(max_size=20), max_size=4), st.randoms())
+def test_loose_files_make_the_same_zip_in_any_order(tmp_path_factory, contents, rng):
+    folder = tmp_path_factory.mktemp("loose")
+    keeping.write_loose(contents, folder / "one")
+    items = list(contents.items())
+    rng.shuffle(items)
+    keeping.write_loose(dict(items), folder / "two")
+    assert (folder / "one").read_bytes() == (folder / "two").read_bytes()
+    with zipfile.ZipFile(folder / "one") as archive:
+        assert {info.filename: archive.read(info) for info in archive.infolist()} == contents

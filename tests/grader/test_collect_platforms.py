@@ -1,0 +1,266 @@
+"""`python -m grader collect` on the class downloads of Canvas, Moodle and Gradescope."""
+
+import os
+
+import pytest
+from class_downloads import at, packed, tree
+from packing import WORK
+
+from grader.instructor.collecting.attempts import canvas_order
+from grader.instructor.collecting.gradescope import read_metadata
+from grader.pipeline.submission import read_submission
+
+# ------------------------------------------------------------------------------------------------------------ Canvas
+
+
+def test_canvas_gives_each_student_the_last_resubmission_and_keeps_all(collect, download):
+    first, second, third = (packed(text) for text in ("first", "second", "third"))
+    jose = packed("jose", ".tar.gz")
+    path = download(
+        {
+            "adajralice_101_9001_gomoku.zip": first,
+            "adajralice_LATE_101_9005_gomoku-2.zip": third,
+            "adajralice_101_9003_gomoku-1.zip": second,
+            "núñezjosé_102_9002_my work, final.tar.gz": jose,
+            "李小明_103_9004_五子棋.zip": packed("ming"),
+            "zhangwei_104_9006_gomoku.zip": packed("wei"),
+            "__MACOSX/._x": b"x",
+            ".DS_Store": b"x",
+            "Thumbs.db": b"x",
+        }
+    )
+    assert collect(path, "--due", "2026-12-01T23:59+01:00") == 0
+    rows = collect.rows()
+    assert rows["s1"]["outcome"] == "collected" and rows["s1"]["attempts"] == "3"
+    assert rows["s1"]["counted"] == "3-gomoku-2.zip" and rows["s1"]["late_minutes"] == "" and "late" in rows["s1"]["note"]
+    assert rows["s2"]["late_minutes"] == "0" and rows["s4"]["outcome"] == "collected"
+    assert rows["s5"]["outcome"] == rows["2024007"]["outcome"] == "missing"
+    kept = tree(collect.out)
+    assert kept["submissions/s1.zip"] == kept["attempts/s1/3-gomoku-2.zip"] == third
+    assert (kept["attempts/s1/1-gomoku.zip"], kept["attempts/s1/2-gomoku-1.zip"]) == (first, second)
+    assert kept["submissions/s2.tar.gz"] == jose
+    assert sorted(name for name in kept if name.startswith("submissions/")) == [
+        "submissions/s1.zip",
+        "submissions/s2.tar.gz",
+        "submissions/s3.zip",
+        "submissions/s4.zip",
+    ]
+    assert "download.zip: taken for a class download (Canvas) with 6 hand-ins." in collect.said
+    assert "4 collected, 3 missing" in collect.said
+
+
+def test_two_students_of_one_name_are_told_apart_by_number_or_not_at_all(collect, download, tmp_path):
+    path = download({"zhangwei_104_1_a.zip": packed("one"), "zhangwei_105_2_a.zip": packed("two")})
+    assert collect(path) == 0
+    assert collect.rows()["s5"]["outcome"] == "collected" and tree(collect.out)["submissions/s5.zip"] == packed("two")
+    roster = tmp_path / "without.csv"
+    roster.write_text("id,first_name,last_name\ns4,Wei,Zhang\ns5,Wei,Zhang\ns1,A,B\n")
+    collect.out = tmp_path / "other"
+    assert collect(path, roster=roster) == 1
+    rows = collect.rows()
+    assert rows["s4"]["outcome"] == rows["s5"]["outcome"] == rows["canvas-104"]["outcome"] == "unknown"
+    assert rows["s1"]["outcome"] == "missing"  # only those to whom it may belong are in doubt
+    assert not any(name.startswith("submissions/") for name in tree(collect.out))
+    # With the numbers in the roster, the next call gives the files to their owners.
+    roster.write_text("id,first_name,last_name,canvas_id\ns4,Wei,Zhang,104\ns5,Wei,Zhang,105\ns1,A,B,\n")
+    assert collect(path, roster=roster) == 0
+    kept = tree(collect.out)
+    assert kept["attempts/s4/1-a.zip"] == packed("one") and kept["submissions/s5.zip"] == packed("two")
+    assert not any(name.startswith("unknown/") for name in kept) and "belongs to s4 by the roster" in collect.said
+
+
+def test_two_users_with_the_name_of_one_student_are_not_guessed(collect, download):
+    path = download({"núñezjosé_21_1_a.zip": packed("one"), "nunezjose_22_2_a.zip": packed("two")})
+    assert collect(path) == 1
+    row = collect.rows()["s2"]
+    assert (row["outcome"], row["counted"], row["attempts"]) == ("unknown", "", "2")
+    assert "attempts of two people on Canvas, 21 and 22" in row["note"]
+    assert collect(path, "--counts", "s2=2") == 0
+    assert collect.rows()["s2"]["outcome"] == "collected" and "chosen by --counts" in collect.rows()["s2"]["note"]
+    assert collect(path) == 0  # the choice holds until a new attempt comes
+    more = download({"núñezjosé_21_3_a-1.zip": packed("three")}, name="more")
+    assert collect(more) == 1
+    assert collect.rows()["s2"]["outcome"] == "unknown" and "no longer holds" in collect.said
+
+
+def test_a_report_beside_the_archive_is_kept_with_it_and_two_archives_are_unclear(collect, download, assignment):
+    path = download(
+        {
+            "adajralice_101_1_gomoku.zip": packed("x"),
+            "adajralice_101_2_report.pdf": b"%PDF",
+            "núñezjosé_102_3_part1.zip": packed("a"),
+            "núñezjosé_102_4_part2.zip": packed("b"),
+            "zhangwei_104_5_gomoku.zip": packed("w"),
+            "zhangwei_104_6_engine.cpp": b"int x;",
+        }
+    )
+    assert collect(path) == 1
+    rows = collect.rows()
+    seen = read_submission(collect.out / "submissions" / "s1.zip", assignment)
+    assert "Minimax/engine.cpp" in seen.files and seen.reports == ("report.pdf",)
+    assert rows["s2"]["outcome"] == rows["s4"]["outcome"] == "unknown"
+    assert "part1 and part2" in rows["s2"]["note"] and "sources beside it" in rows["s4"]["note"]
+    assert len([name for name in tree(collect.out) if name.startswith("attempts/s2/")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "order"),
+    [
+        (["gomoku.zip", "gomoku-1.zip", "gomoku-10.zip", "gomoku-9.zip"], [0, 1, 10, 9]),
+        (["lab-3.zip", "lab-3-1.zip"], [0, 1]),
+        (["gomoku-1.zip", "gomoku-2.zip"], [1, 2]),
+    ],
+)
+def test_canvas_numbers_resubmissions(names, order):
+    found = canvas_order(names)
+    assert [found[name][1] for name in names] == order and len({base for base, _ in found.values()}) == 1
+
+
+# ------------------------------------------------------------------------------------------------------------ Moodle
+
+
+def moodle(name, number, file, kind="file"):
+    return f"{name}_{number}_assignsubmission_{kind}_/{file}"
+
+
+@pytest.mark.parametrize("kind", [".zip", "folder", ".tar.gz"])
+def test_moodle_folders_with_one_archive_each_keep_its_bytes(collect, download, kind):
+    members = {
+        moodle("Alice Ada, Jr.", 7001, "gomoku.zip"): packed("a"),
+        moodle("Someone Else", 7002, "gomoku.zip"): packed("j"),  # by its number, whatever the name
+        moodle("zoe@example.org", 7003, "gomoku.zip"): packed("z"),
+        moodle("李小明", 7004, "五子棋.zip"): packed("m"),
+        moodle("李小明", 7004, "onlinetext.html", "onlinetext"): b"<p>",
+        moodle("=cmd O'Hara", 7005, "only text.html", "onlinetext"): b"<p>text",
+        moodle("Nobody Known", 7009, "gomoku.zip"): packed("n"),
+    }
+    assert collect(download(members, kind)) == 1
+    rows, kept = collect.rows(), tree(collect.out)
+    assert [key for key, row in rows.items() if row["outcome"] == "collected"] == ["s1", "s2", "s3", "s6", "2024007"]
+    assert kept["submissions/s1.zip"] == packed("a") and kept["submissions/s2.zip"] == packed("j")
+    assert "online text" in rows["s3"]["note"] and kept["submissions/s3.zip"] == packed("m")
+    assert rows["s6"]["first_name"] == "'=cmd"
+    assert rows["moodle-7009"]["outcome"] == "unknown" and kept["unknown/moodle-7009/1-gomoku.zip"] == packed("n")
+
+
+def test_flat_moodle_files_with_times_are_late_beyond_the_grace(collect, download):
+    def name(number, student):
+        return f"{student}_{number}_assignsubmission_file_gomoku.zip"
+
+    path = download(
+        [
+            (at(name(1, "Alice Ada Jr"), (2026, 12, 1, 23, 59, 0)), packed("a")),
+            (at(name(7002, "José Núñez"), (2026, 12, 2, 0, 14, 0)), packed("b")),
+            (at(name(3, "李小明"), (2026, 12, 2, 0, 14, 2)), packed("c")),
+            (at(name(4, "Zoe Muller Weiss"), (1980, 1, 1, 0, 0, 0)), packed("d")),
+        ]
+    )
+    assert collect(path, "--due", "2026-12-01T23:59+08:00", "--grace", "15") == 0
+    rows = collect.rows()
+    assert [rows[key]["late_minutes"] for key in ("s1", "s2", "s3", "2024007")] == ["0", "0", "16", ""]
+    assert rows["s3"]["submitted_at"] == "2026-12-02T00:14:02+08:00" and rows["2024007"]["submitted_at"] == ""
+    assert "that of the due date is assumed, UTC+08:00" in collect.said
+    assert collect(path) == 0
+    assert "Due date as in the earlier collection: 2026-12-01T23:59:00+08:00, grace 15 minutes." in collect.said
+    assert collect.rows() == rows
+
+
+def test_times_that_only_say_when_a_download_was_packed_are_not_used(collect, download):
+    path = download(
+        {moodle(name, i, "a.zip"): packed(name) for i, name in enumerate(["Alice Ada Jr", "zoe@example.org", "李小明"])}
+    )
+    assert collect(path, "--due", "2020-01-01T00:00Z") == 0
+    assert {row["late_minutes"] for row in collect.rows().values()} == {""} and "lie within a minute" in collect.said
+
+
+def test_a_moodle_folder_with_two_archives_is_unclear_and_loose_files_become_one_zip(collect, download, assignment):
+    members = {moodle("Alice Ada Jr", 1, "a.zip"): packed("a"), moodle("Alice Ada Jr", 1, "b.zip"): packed("b")}
+    members |= {moodle("José Núñez", 7002, f"gomoku/{path}"): content for path, content in WORK.items()}
+    assert collect(download(members)) == 1
+    assert "it holds 2 archives" in collect.rows()["s1"]["note"]
+    assert read_submission(collect.out / "submissions" / "s2.zip", assignment).files == WORK
+
+
+def test_a_student_whose_number_contradicts_the_roster_is_in_doubt_and_not_missing(collect, download):
+    path = download({moodle("José Núñez", 7999, "a.zip"): packed("a"), moodle("李小明", 7, "a.zip"): packed("m")})
+    assert collect(path) == 1
+    rows = collect.rows()
+    assert rows["s2"]["outcome"] == rows["moodle-7999"]["outcome"] == "unknown" and rows["s3"]["outcome"] == "collected"
+    assert "has the name of s2, but the roster has another number" in rows["moodle-7999"]["note"]
+
+
+# -------------------------------------------------------------------------------------------------------- Gradescope
+
+METADATA = """---
+submission_11:
+  :submitters:
+  - :name: Alice Ada
+    :sid: s1
+    :email: alice@example.org
+  :created_at: 2026-12-02 00:10:00.123456000 Z
+  :score: 3.0
+  :history:
+  - :id: 10
+    :created_at: 2026-12-01 10:00:00 Z
+  - :id: 9
+    :created_at: 2026-12-01 09:00:00 Z
+submission_12:
+  :submitters:
+  - :name: José Núñez
+    :sid:
+    :email: jose@example.org
+  - :name: 李 小明
+    :sid: ''
+    :email:
+  :created_at: !ruby/object:ActiveSupport::TimeWithZone
+    utc: 2026-12-01 08:00:00 Z
+  :history: []
+submission_13:
+  :submitters:
+  - :name: Zoë
+    :sid: 2024007
+  :created_at: 2026-12-01 08:00:00.0 Z
+submission_14:
+  :submitters:
+  - :name: Stranger
+    :sid: 0999
+"""
+
+
+@pytest.mark.parametrize("kind", [".zip", "folder"])
+def test_gradescope_folders_become_the_same_zip_each_time(collect, download, assignment, kind):
+    root = "assignment_1_export"
+    members = {f"{root}/submission_metadata.yml": METADATA.encode()}
+    members |= {f"{root}/submission_11/{path}": content for path, content in WORK.items()}
+    members |= {f"{root}/submission_10/Minimax/engine.cpp": b"old"}
+    members |= {f"{root}/submission_12/Minimax/engine.cpp": b"group", f"{root}/submission_12/.DS_Store": b"x"}
+    members |= {f"{root}/submission_14/a.py": b"", f"{root}/submission_99/a.py": b"", f"{root}/notes.txt": b""}
+    path = download(members, kind)
+    assert collect(path, "--due", "2026-12-01T23:59Z") == 1
+    rows = collect.rows()
+    assert (rows["s1"]["attempts"], rows["s1"]["late_minutes"]) == ("2", "12")  # a begun minute counts
+    assert rows["s1"]["submitted_at"].startswith("2026-12-02T00:10:00") and "2 earlier attempts" in rows["s1"]["note"]
+    assert "together with Gradescope jose@example.org (José Núñez)" in rows["s3"]["note"]
+    assert rows["2024007"]["outcome"] == "collected" and "It holds no file" in rows["2024007"]["note"]
+    assert rows["gradescope-0999"]["outcome"] == rows["gradescope-submission_99"]["outcome"] == "unknown"
+    assert "notes.txt is not collected" in collect.said
+    assert read_submission(collect.out / "submissions" / "s1.zip", assignment).files == WORK
+    before = tree(collect.out)
+    os.utime(path)
+    assert collect(path) == 1 and tree(collect.out) == before
+
+
+def test_hostile_metadata_ends_in_one_sentence(collect, download):
+    for content in (
+        b"[" * 100_000,
+        b"a: !!python/object/apply:os.system [ls]",
+        b"- 1",
+        b"a: 3",
+        b"a: 2021-99-99",
+        b"\xff\xfe\x00",
+    ):
+        path = download({"submission_metadata.yml": content, "submission_1/a.py": b""}, name="bad")
+        assert collect(path) == 2 and "submission_metadata.yml" in collect.complaint and collect.complaint.count("\n") == 1
+        assert not collect.out.exists()
+    found = read_metadata(b"s:\n  :submitters:\n  - :sid: 0123\n    :name: yes\n", "x")
+    assert (found["s"].people[0].student_id, found["s"].people[0].name) == ("0123", "yes")
