@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -45,6 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
         return options.run(options)
     except (UsageError, CouldNotGrade) as error:
         complain(f"grader: {error}")
+    except BrokenPipeError:
+        # Nobody reads any more, as in `... | head`. Python would write what is left when it exits, and fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         complain(f"grader: expected a place that this command can use; {error.filename}: {error.strerror}")
     except KeyboardInterrupt:

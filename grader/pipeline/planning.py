@@ -139,7 +139,8 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
         checks.append([check.id for check in work.order.assignment.checks if check.id not in decided])
     cores = min(available_cores(), jobs or available_cores())
     left_out = [f"{count} {words}" for count, words in ((finished, "finished"), (refused, "not readable")) if count]
-    yield f"{len(paths)} submissions{''.join(f', {words}' for words in left_out)}, {cores} cores:"
+    submissions = "1 submission" if len(paths) == 1 else f"{len(paths)} submissions"
+    yield f"{submissions}{''.join(f', {words}' for words in left_out)}, {cores} {'core' if cores == 1 else 'cores'}:"
     known = _results_of(paths, order)
     costs = recorded_costs(assignment)
     if len(known) >= ENOUGH:

@@ -7,9 +7,10 @@ from course_tools import make_results
 
 from arena.statistics.estimates import wilson_95
 from common.harmless_text import csv_cell
+from grader.instructor.marking.schemes import OUTCOME
 from grader.pipeline.results import FAILED, PARTIAL, PASSED
 
-HEADER = ("late_minutes", "penalty", "overrides", "total", "grade", "note")
+PARTS = ("part_1", "part_2", "written")
 
 
 def match_of(wins, draws, losses, name):
@@ -67,7 +68,7 @@ def write_result(folder, assignment, name, changes=None, **fields):
 def write_marks(path, assignment, rows):
     """A marks.csv; each row is (id, first name, last name, {column: value})."""
     items = [item.id for item in (*assignment.checks, *assignment.marks)]
-    header = ["id", "first_name", "last_name", *items, "part_1", *HEADER]
+    header = ["id", "first_name", "last_name", *items, *PARTS, *OUTCOME]
     with open(path, "w", encoding="utf-8-sig", newline="") as file:
         lines = csv.writer(file)
         lines.writerow(header)

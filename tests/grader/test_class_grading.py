@@ -332,3 +332,10 @@ def test_a_wrong_number_of_jobs_is_a_sentence(pack, jobs, tmp_path, capsys):
         main(["grade", str(pack(".zip", WORK, "ada")), "--out", str(tmp_path / "out"), "--jobs", jobs])
     assert ended.value.code == 2
     assert f"expected a whole number of at least 1; got '{jobs}'" in capsys.readouterr().err
+
+
+def test_a_reader_that_ends_early_ends_the_command_without_a_traceback(pack, tmp_path):
+    absent = [str(pack(".zip", WORK, f"student{number}")) for number in range(3)]
+    plan = f"{sys.executable} -m grader grade {' '.join(absent)} --profile smoke --out {tmp_path / 'out'} --plan | head -1"
+    done = subprocess.run(plan, shell=True, cwd=ROOT, capture_output=True, text=True)
+    assert "Programs ran" in done.stdout and done.stderr == ""

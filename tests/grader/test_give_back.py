@@ -7,6 +7,7 @@ import zipfile
 from html.parser import HTMLParser
 
 import pytest
+from course_tools import COURSE
 from returned_class import win_rate, write_marks, write_result
 
 from grader.__main__ import main
@@ -63,6 +64,8 @@ def a_class(tmp_path, assignment):
         return main([str(word) for word in command])
 
     run.results, run.out, run.course = results, tmp_path / "back", tmp_path / "course"
+    shutil.copytree(COURSE / "schemes", run.course / "schemes")
+    shutil.copy(COURSE / "rubric.toml", run.course)
     run.marks, run.rows = write_marks(tmp_path / "marks.csv", assignment, rows), rows
     return run
 
@@ -90,7 +93,7 @@ def test_the_pages_of_a_student_name_points_corrections_and_the_engine_of_the_cl
     source = (a_class.out / "s4714" / "marks.html").read_text()
     page = Page(source)
     assert "61.5 total" in page.text and "Win rate against the baseline 22 of 30" in page.text
-    assert "report: 12 -> 15 (counted twice)" in page.text and "90 minutes" in page.text and "Code review –" in page.text
+    assert "report: 12 -> 15 (counted twice)" in page.text and "Minutes late 90" in page.text and "Code review –" in page.text
     assert "your engine is engine 1" in page.text  # the highest score rate
     assert "script" not in page.tags and "<script>alert(1)</script>" in page.text
     assert set(page.links) == {"report.html"}
@@ -259,3 +262,17 @@ def test_partial_points_count_in_the_difficulty_of_an_item(a_class, assignment):
     page = Page((a_class.out / "class/index.html").read_text()).text
     assert "The same outputs as the reference for the same weights 50 % 3 points · 0 full, 4 in part, 0 zero" in page
     assert "The median is 68.5 of 70 points" in page and "Report 75 % 20 points" in page
+
+
+def test_marks_are_shown_by_part_with_the_titles_of_the_scheme_that_totalled_them(a_class, capsys):
+    assert a_class() == 0
+    student = next(iter(PEOPLE))
+    page = (a_class.out / student / "marks.html").read_text(encoding="utf-8")
+    assert page.index("Parts of the total") < page.index("<td>Minimax</td>") < page.index("The engine compiles")
+    assert "part_1" not in page and "written" not in page and "submitted_at" not in page
+    shutil.copy(a_class.course / "schemes/capped.toml", a_class.course / "schemes/own.toml")
+    own = (a_class.course / "schemes/own.toml").read_text(encoding="utf-8").replace('id = "part_1"', 'id = "engine"')
+    (a_class.course / "schemes/own.toml").write_text(own, encoding="utf-8")
+    capsys.readouterr()
+    assert a_class("--scheme", "own") == 2
+    assert "expected the parts of the scheme own in" in (err := capsys.readouterr().err) and "engine is missing" in err

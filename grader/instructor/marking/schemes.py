@@ -150,8 +150,10 @@ def load_scheme(name: str, course: Path, assignment: Assignment) -> Scheme:
     folder = course / SCHEMES
     path = folder / f"{name}.toml"
     known = sorted(file.stem for file in folder.glob("*.toml"))
+    if not known:
+        raise UsageError(f"expected schemes of marks (*.toml) in {folder}; there are none: copy instructor/course/{SCHEMES}")
     if name not in known:
-        raise UsageError(f"expected a scheme among {', '.join(known) or 'none'}, the files in {folder}; got {name!r}")
+        raise UsageError(f"expected a scheme among {', '.join(known)}, the files in {folder}; got {name!r}")
     try:
         described = converted(read_toml(path, "a scheme"), Description, "")
     except Mistake as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.arguments import at_least_one
+from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.returning import give_back, gradescope
 from grader.instructor.returning.autograde import VISIBILITIES, Settings
 from grader.screen import Screen
@@ -19,6 +20,7 @@ def give_back_command(options: argparse.Namespace) -> int:
         marks=options.marks,
         out=options.out,
         course=options.course,
+        scheme=options.scheme,
         roster=options.students,
         with_zips=options.zip,
         ladder=options.ladder,
@@ -55,6 +57,9 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
         "--marks", type=Path, required=True, metavar="CSV", help="marks.csv, which python -m grader marks writes"
     )
     returning.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the students' folders")
+    returning.add_argument(
+        "--scheme", default=DEFAULT, metavar="NAME", help=f"scheme by which the marks were totalled (default: {DEFAULT})"
+    )
     returning.add_argument(
         "--students", type=Path, metavar="CSV", help="roster, if submissions are not named by the students' ids"
     )

@@ -18,6 +18,8 @@ from pathlib import Path
 from common.errors import UsageError
 from common.files import write_whole
 from grader.assignment import ROOT, Assignment
+from grader.instructor.marking.schemes import Scheme
+from grader.instructor.notebook import RubricItem
 from grader.instructor.returning.class_results import StudentResults
 from grader.instructor.returning.marks_table import MarksRow, as_number
 from grader.pipeline.report import format_points, render_report, template_environment
@@ -52,12 +54,28 @@ class StudentFolder:
 
 @dataclass(frozen=True)
 class MarksLine:
-    """A line of the table on marks.html; `points` are full points, or None if the assignment does not know the item."""
+    """A line of a table on marks.html; `points` are full points, or None if nobody knows the column."""
 
     title: str
     value: str
     points: float | None
     is_missing: bool
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of marks.csv mean: id -> (title, full points), for items and for the parts of the total."""
+
+    items: dict[str, tuple[str, float]]
+    parts: dict[str, tuple[str, float]]
+
+    @classmethod
+    def of(cls, assignment: Assignment, rubric: Sequence[RubricItem], scheme: Scheme) -> Columns:
+        """Return the columns that python -m grader marks writes under a scheme."""
+        items = {item.id: (item.title, item.points) for item in (*assignment.checks, *assignment.marks)}
+        items |= {f"{item.mark}.{item.id}": (item.title, item.points) for item in rubric}
+        items |= {item.id: (item.title, float(item.points)) for item in (*scheme.by_hand, *scheme.extra)}
+        return cls(items, {part.id: (part.title, float(part.points)) for part in scheme.parts})
 
 
 def require_usable_ids(rows: Sequence[MarksRow], path: Path) -> None:
@@ -72,9 +90,9 @@ def require_usable_ids(rows: Sequence[MarksRow], path: Path) -> None:
         seen[folded] = row.id
 
 
-def folder_content(student: StudentFolder, assignment: Assignment) -> dict[str, bytes]:
+def folder_content(student: StudentFolder, assignment: Assignment, columns: Columns) -> dict[str, bytes]:
     """Return file name -> content of a student's folder."""
-    files = {MARKS: render_marks(student, assignment).encode()}
+    files = {MARKS: render_marks(student, assignment, columns).encode()}
     if student.found is not None:
         results = student.found.results
         page = render_report(results, made=results.environment.get("date", "")[:10], with_seed=False)
@@ -92,15 +110,16 @@ def _without_places(page: str, places: Sequence[Path]) -> str:
     return page
 
 
-def render_marks(student: StudentFolder, assignment: Assignment) -> str:
+def render_marks(student: StudentFolder, assignment: Assignment, columns: Columns) -> str:
     """Return the page with a student's marks as text."""
-    known = {item.id: item for item in (*assignment.checks, *assignment.marks)}
-    lines = []
+    lines: list[MarksLine] = []
+    parts: list[MarksLine] = []
     for column, value in student.row.items:
-        item = known.get(column)
+        title, most = columns.items.get(column) or columns.parts.get(column) or (column, None)
         points = as_number(value)
         shown = value if points is None else format_points(points)
-        lines.append(MarksLine(item.title if item else column, shown, item.points if item else None, points is None))
+        table = parts if column in columns.parts else lines
+        table.append(MarksLine(title, shown, most, points is None))
     return (
         template_environment(TEMPLATES)
         .get_template("marks.html.j2")
@@ -109,6 +128,7 @@ def render_marks(student: StudentFolder, assignment: Assignment) -> str:
             id=student.row.id,
             name=" ".join(filter(None, student.row.names)),
             lines=lines,
+            parts=parts,
             remarks=student.row.remarks,
             is_final=student.row.is_final,
             has_report=student.found is not None,

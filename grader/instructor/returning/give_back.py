@@ -9,6 +9,8 @@ from pathlib import Path
 from common.errors import UsageError
 from grader.assignment import Assignment, load_assignment
 from grader.confinement.sandbox import find_sandbox
+from grader.instructor.marking.schemes import load_scheme
+from grader.instructor.notebook import load_rubric
 from grader.instructor.returning.anonymous import Anonymiser
 from grader.instructor.returning.class_page import render_class_page
 from grader.instructor.returning.class_results import ClassResults, read_class
@@ -16,6 +18,7 @@ from grader.instructor.returning.class_summary import engine_labels, summarise
 from grader.instructor.returning.folders import (
     CLASS,
     LADDER,
+    Columns,
     StudentFolder,
     as_zip,
     feedback_page,
@@ -41,7 +44,8 @@ class GiveBackOrder:
     Attributes:
         results: results.json, their folders, or folders of such folders.
         marks: the marks.csv.
-        course: the folder of the nbgrader course, in which the feedback is.
+        course: the folder of the nbgrader course, in which the feedback and the schemes are.
+        scheme: name of the scheme by which the marks were totalled.
         roster: says which submission belongs to which student; None if submissions are named by the ids.
         with_zips: whether each folder is also packed as a .zip.
         ladder: number of games for each pair of engines; None for no round robin.
@@ -51,6 +55,7 @@ class GiveBackOrder:
     marks: Path
     out: Path
     course: Path
+    scheme: str
     roster: Path | None = None
     with_zips: bool = False
     ladder: int | None = None
@@ -69,6 +74,9 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     assignment = load_assignment()
     rows = read_marks(order.marks)
     require_usable_ids(rows, order.marks)
+    scheme = load_scheme(order.scheme, order.course, assignment)
+    columns = Columns.of(assignment, load_rubric(assignment, order.course), scheme)
+    _require_parts(rows, columns, order)
     found = read_class(order.results, order.roster, assignment)
     ids = [row.id for row in rows]
     _require_other_folders(order, ids, found)
@@ -77,7 +85,17 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
         complain(f"{sentence}; it is left out")
     files: dict[Path, bytes] = {}
     for row in rows:
-        files |= _student_files(row, found, labels, order, assignment)
+        student = StudentFolder(
+            row=row,
+            found=found.by_student.get(row.id),
+            refusal=found.refused.get(row.id, ""),
+            feedback=feedback_page(order.course, row.id, assignment),
+            label=labels.get(row.id, ""),
+        )
+        content = folder_content(student, assignment, columns)
+        files |= {order.out / row.id / name: data for name, data in content.items()}
+        if order.with_zips:
+            files[order.out / f"{row.id}.zip"] = as_zip(row.id, content)
     written = write_changed(files)  # before the ladder, which may take hours
     ladder = _ladder(found, labels, order, assignment, announce) if order.ladder else None
     private = [text for row in rows for text in (row.id, *row.names)] + [*found.by_student, *found.refused]
@@ -103,21 +121,14 @@ def _require_other_folders(order: GiveBackOrder, ids: Sequence[str], found: Clas
         )
 
 
-def _student_files(
-    row: MarksRow, found: ClassResults, labels: Mapping[str, str], order: GiveBackOrder, assignment: Assignment
-) -> dict[Path, bytes]:
-    student = StudentFolder(
-        row=row,
-        found=found.by_student.get(row.id),
-        refusal=found.refused.get(row.id, ""),
-        feedback=feedback_page(order.course, row.id, assignment),
-        label=labels.get(row.id, ""),
-    )
-    content = folder_content(student, assignment)
-    files = {order.out / row.id / name: data for name, data in content.items()}
-    if order.with_zips:
-        files[order.out / f"{row.id}.zip"] = as_zip(row.id, content)
-    return files
+def _require_parts(rows: Sequence[MarksRow], columns: Columns, order: GiveBackOrder) -> None:
+    """Raise a UsageError if the marks were totalled by another scheme."""
+    found = {column for row in rows for column, _ in row.items}
+    if rows and (missing := sorted(set(columns.parts) - found)):
+        raise UsageError(
+            f"expected the parts of the scheme {order.scheme} in {order.marks}; {', '.join(missing)} is missing: name the "
+            "scheme that the marks were totalled by with --scheme"
+        )
 
 
 def _ladder(

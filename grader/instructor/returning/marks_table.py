@@ -9,11 +9,10 @@ from pathlib import Path
 from common.errors import UsageError
 from common.harmless_text import from_csv_cell, on_screen
 from grader.instructor.gradebook_entries import require_student_id
+from grader.instructor.marking.schemes import OUTCOME
 
 ID = "id"
 NAMES = ("first_name", "last_name")
-REMARKS = ("late_minutes", "penalty", "overrides", "total", "grade", "note")
-"""The columns that are not items."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class MarksRow:
     Attributes:
         names: first and last name.
         items: (column, value) for each item and part, in the order of the file.
-        remarks: column -> value, for each of REMARKS.
+        remarks: column -> value, for each of OUTCOME.
     """
 
     id: str
@@ -74,6 +73,6 @@ def read_marks(path: Path) -> tuple[MarksRow, ...]:
 
 
 def _row(cells: dict[str, str]) -> MarksRow:
-    items = tuple((column, value) for column, value in cells.items() if column not in (ID, *NAMES, *REMARKS))
+    items = tuple((column, value) for column, value in cells.items() if column not in (ID, *NAMES, *OUTCOME))
     names = tuple(cells.get(column, "") for column in NAMES)
-    return MarksRow(cells[ID], names, items, {column: cells.get(column, "") for column in REMARKS})
+    return MarksRow(cells[ID], names, items, {column: cells.get(column, "") for column in OUTCOME})
