@@ -1,4 +1,4 @@
-"""Runs of self-play: they learn, go on after a kill and after Ctrl-C, repeat nothing, refuse in sentences.
+"""Runs of self-play learn, continue after a kill or Ctrl-C without repeating work, and refuse bad input with one sentence.
 
 With TRUST=all in the environment a run is killed five times, and a table is printed.
 """
