@@ -35,6 +35,19 @@ def pbrain(tmp_path_factory):
     return program
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    """Start a cluster of two nodes with one CPU each on this machine."""
+    from ray.cluster_utils import Cluster
+
+    quick = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 2000}
+    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}  # so that the death of a node is noticed soon
+    nodes = Cluster(initialize_head=True, head_node_args=head)
+    nodes.add_node(num_cpus=1)
+    yield nodes
+    nodes.shutdown()
+
+
 def left_behind():
     """Process ids of the engines whose match is over, or is this process's; an engine's mark begins with that of its match."""
     found = []

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -17,9 +18,10 @@ from common.files import write_whole
 from grader.assignment import Assignment
 from grader.pipeline.class_progress import ClassListener, ClassProgress
 from grader.pipeline.engine_build import build_opponent, require_compiler
-from grader.pipeline.grading import grade_submission
+from grader.pipeline.grading import RunChecks, grade_submission
 from grader.pipeline.listeners import Announce, Lines, Listener
 from grader.pipeline.order import Order
+from grader.pipeline.ray_grading import RayChecks
 from grader.pipeline.regrading import work_for
 from grader.pipeline.results import Results
 from grader.pipeline.run import decided_so_far
@@ -35,10 +37,12 @@ class ClassOrder:
     Attributes:
         order: how each submission is graded.
         jobs: how many are graded at once; None for one on each core.
+        ray_address: the Ray cluster on which they are graded; None for this machine.
     """
 
     order: Order
     jobs: int | None = None
+    ray_address: str | None = None
 
     def slots(self, submissions: int) -> list[set[int]]:
         """Return the cores of each submission that is graded at the same time as others.
@@ -71,14 +75,18 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         )
     if absent := [str(path) for path in paths if not os.path.lexists(path)]:
         raise UsageError(f"expected a folder or an archive at {' and '.join(absent)}; nothing is there")
-    slots = class_order.slots(len(paths))
-    whole = names[0] if len(names) == 1 else f"{len(names)} submissions, {len(slots)} at a time"
-    announce(f"{whole}, profile {order.profile}")
-    with held(order.out):
+    with held(order.out), ExitStack() as stack:
         require_compiler(order.assignment)
         for opponent in order.assignment.opponents:
             build_opponent(opponent, order.assignment)
-        grading = _ClassGrading(order, ClassProgress(announce, len(paths), len(slots)), complain)
+        cluster, slots = None, class_order.slots(len(paths))
+        if class_order.ray_address is not None:
+            cluster = stack.enter_context(closing(RayChecks(class_order.ray_address, order.assignment, order.sandbox)))
+            announce(f"Ray cluster: {', '.join(machine.name for machine in cluster.machines.values())}, {cluster.cpus} cores")
+            slots = [set(os.sched_getaffinity(0))] * max(1, min(len(paths), class_order.jobs or cluster.cpus))
+        whole = names[0] if len(names) == 1 else f"{len(names)} submissions, {len(slots)} at a time"
+        announce(f"{whole}, profile {order.profile}")
+        grading = _ClassGrading(order, ClassProgress(announce, len(paths), len(slots)), complain, run_checks=cluster)
         free: SimpleQueue[set[int]] = SimpleQueue()
         for cores in slots:
             free.put(cores)
@@ -100,12 +108,14 @@ class _ClassGrading:
     """A class that is being graded; several threads call `grade`.
 
     Attributes:
+        run_checks: runs the checks somewhere else; None for this machine.
         stopping: when set, the submissions at work end as by Ctrl-C.
     """
 
     order: Order
     progress: ClassProgress
     complain: Announce
+    run_checks: RunChecks | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def grade(self, path: Path) -> SummaryRow:
@@ -144,6 +154,7 @@ class _ClassGrading:
             keeps_earlier=True,
             listener=self._listener(name),
             stopping=self.stopping,
+            run_checks=self.run_checks,
         )
         if results.could_not_grade:
             say(f"{name}: could not be graded, so a person has to look: {', '.join(results.could_not_grade)}.")

@@ -44,7 +44,8 @@ def grade_command(options: argparse.Namespace) -> int:
         for line in plan_class(options.paths, order, options.jobs):
             screen(line)
         return 0
-    rows = grade_class(options.paths, ClassOrder(order, options.jobs), screen, screen.complain)
+    class_order = ClassOrder(order, options.jobs, options.ray_address)
+    rows = grade_class(options.paths, class_order, screen, screen.complain)
     screen("")
     for line in summary_lines(rows):
         screen(line)
@@ -96,6 +97,9 @@ def add_commands(commands: Any) -> None:
         "--whole-match",
         action="store_true",
         help="play every game of the match; by default it ends when the points are known with 95 %% confidence",
+    )
+    grading.add_argument(
+        "--ray-address", metavar="HOST:PORT", help="grade on the machines of this Ray cluster (auto: the one of this machine)"
     )
     grading.add_argument("--plan", action="store_true", help="only say how long the grading will take")
     interrupted = "Interrupted; every verdict so far is kept, and the same command without --again continues."

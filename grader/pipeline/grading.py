@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -41,6 +41,25 @@ POLL_S = 0.2
 NOTED_S = 5.0  # a killed run forgets at most this much of what it had used of its budget
 SILENT = Listener()
 NOTHING = TakenOver()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of the checks of a run.
+
+    Attributes:
+        code: the exit code of pytest.
+        log: the end of what pytest wrote.
+        environment: what `environment` returned where the checks ran.
+    """
+
+    code: int
+    log: str
+    environment: dict[str, str]
+
+
+RunChecks = Callable[[Run, Listener, threading.Event], Ended]
+"""Runs the checks of a run whose folder is laid out; each verdict is in the folder as soon as it is decided."""
 
 
 def require_strong(sandbox: Sandbox, paths: Sequence[Path], assignment: Assignment, allow_weak: bool) -> None:
@@ -91,14 +110,17 @@ def grade_submission(
     keeps_earlier: bool = False,
     listener: Listener = SILENT,
     stopping: threading.Event | None = None,
+    run_checks: RunChecks | None = None,
 ) -> Results:
     """Like `grade`, for a submission that has already been read.
 
     Args:
         keeps_earlier: whether the files of an earlier run in the folder are kept beside the new one.
         stopping: when set, grading ends as by Ctrl-C, with a KeyboardInterrupt.
+        run_checks: runs the checks somewhere else; None for this machine.
     """
     assignment = order.assignment
+    run_checks = run_checks or run_checks_here
     require_compiler(assignment)
     folder = (order.out / submission.name).resolve()
     with held(folder):
@@ -108,9 +130,9 @@ def grade_submission(
             build_opponent(opponent, assignment)
         run = Run(folder, assignment, order.sandbox)
         started = time.monotonic()
-        code, log = _run_checks(run, listener, stopping or threading.Event())
-        verdicts = _add_up(run, basis, code, log)
-        results = _results(run, submission, verdicts, time.monotonic() - started)
+        ended = run_checks(run, listener, stopping or threading.Event())
+        verdicts = _add_up(run, basis, ended)
+        results = _results(run, submission, verdicts, ended.environment, time.monotonic() - started)
         write_report(results, folder / REPORT)
         for name in (WORKSPACE, SCRATCH, USED):
             remove(folder / name)
@@ -118,21 +140,21 @@ def grade_submission(
     return results
 
 
-def _run_checks(run: Run, listener: Listener, stopping: threading.Event) -> tuple[int, str]:
-    """Run pytest over the checks.
+def run_checks_here(run: Run, listener: Listener, stopping: threading.Event) -> Ended:
+    """Run pytest over the checks, on this machine.
 
     A check that takes too long is killed with every process that it started, and pytest goes on with the next one.
 
-    Returns:
-        The exit code of pytest and the end of its log.
+    Raises:
+        KeyboardInterrupt: `stopping` was set, or Ctrl-C was pressed.
     """
     command = [sys.executable, "-m", "pytest", str(CHECKS), "-q", "-p", "no:cacheprovider", "--no-header"]
     command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={CHECKS}", "--import-mode=importlib"]
-    environment = {**os.environ, FOLDER_VARIABLE: str(run.folder), GRADER_VARIABLE: str(os.getpid())}
-    environment |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    variables = {**os.environ, FOLDER_VARIABLE: str(run.folder), GRADER_VARIABLE: str(os.getpid())}
+    variables |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     # Files that killed checks leave behind are removed with this folder when the run ends, or when it next starts.
-    environment["TMPDIR"] = str(run.folder / SCRATCH)
-    environment.pop("PYTEST_ADDOPTS", None)
+    variables["TMPDIR"] = str(run.folder / SCRATCH)
+    variables.pop("PYTEST_ADDOPTS", None)
     budget = Budget(60 * run.profile.budget_minutes, run.assignment.deadlines_s(run.profile), run.used_s)
     log_path, said = run.folder / LOG, set[str]()
     while True:
@@ -140,18 +162,19 @@ def _run_checks(run: Run, listener: Listener, stopping: threading.Event) -> tupl
             process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                env=environment,
+                env=variables,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        overrun = _wait(process, run, budget, stopping, lambda: _tell(run, said, listener))
+        overrun = _wait(process, run, budget, stopping, lambda: tell(run, said, listener))
         if overrun:
             _set_aside(run, budget, overrun)
-            _tell(run, said, listener)
+            tell(run, said, listener)
         if not overrun or budget.spent:
-            return process.returncode, log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
+            log_end = log_path.read_text(encoding="utf-8", errors="replace")[-4000:]
+            return Ended(process.returncode, log_end, environment(run.assignment))
 
 
 def _wait(
@@ -192,7 +215,7 @@ def _set_aside(run: Run, budget: Budget, overrun: str) -> None:
         run.record(Verdict.of(check, COULD_NOT_GRADE, message, evidence={OVERRUN: round(budget.used_s, 1)}))
 
 
-def _tell(run: Run, said: set[str], listener: Listener) -> None:
+def tell(run: Run, said: set[str], listener: Listener) -> None:
     """Tell the listener what is new: verdicts, each of them once, and how far a long check is."""
     for check_id, verdict in run.verdicts.items():
         if check_id not in said:
@@ -206,13 +229,13 @@ def _tell(run: Run, said: set[str], listener: Listener) -> None:
         listener.progress(progress)
 
 
-def _add_up(run: Run, basis: Mapping[str, str], code: int, log: str) -> list[Verdict]:
+def _add_up(run: Run, basis: Mapping[str, str], ended: Ended) -> list[Verdict]:
     """Return a verdict for each check and each mark of a run whose checks have ended."""
     assignment, decided = run.assignment, run.verdicts
-    message = f"The checks ended (exit code {code}) before this one was decided; a person has to look."
+    message = f"The checks ended (exit code {ended.code}) before this one was decided; a person has to look."
     verdicts = []
     for check in assignment.checks:
-        lost = Verdict.of(check, COULD_NOT_GRADE, message, evidence={"log": log})
+        lost = Verdict.of(check, COULD_NOT_GRADE, message, evidence={"log": ended.log})
         # Points and titles come from the current assignment, even if the run began under an older one.
         verdict = decided.get(check.id, lost)
         basis_of = verdict.basis or basis[check.id]  # a verdict that was taken over keeps its basis
@@ -220,7 +243,7 @@ def _add_up(run: Run, basis: Mapping[str, str], code: int, log: str) -> list[Ver
     return verdicts + [Verdict.of(mark, AWAITING_MARKS, "Marked by a person.") for mark in assignment.marks]
 
 
-def _results(run: Run, submission: Submission, verdicts: Sequence[Verdict], seconds: float) -> Results:
+def _results(run: Run, submission: Submission, verdicts: Sequence[Verdict], around: dict[str, str], seconds: float) -> Results:
     assignment = run.assignment
     results = Results(
         assignment=assignment.id,
@@ -233,7 +256,7 @@ def _results(run: Run, submission: Submission, verdicts: Sequence[Verdict], seco
         whole_match=run.identity.whole_match,
         grader=run.identity.grader,
         sandbox={**run.sandbox.properties, "sentence": run.sandbox.sentence},
-        environment=environment(assignment),
+        environment=around,
         seconds=round(seconds, 1),
         collected=tuple(submission.files),
         reports=tuple(submission.reports),

@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from grader.assignment import ROOT, Assignment, Check
+from grader.pipeline.handed_out import answers_below, kit_sources
 from grader.pipeline.workspace import framework_files
 
 CONFTEST = "grader/judge/conftest.py"
@@ -38,6 +39,14 @@ def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
     grader = {path.relative_to(root).as_posix() for path in (root / "grader").rglob("*.py")}
     grader = {path for path in grader if not path.startswith(("grader/instructor/", "grader/student/"))}
     return sorted({"assignment.toml", *grader, *framework_files(assignment, root), *_engine_files(assignment)})
+
+
+def grading_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
+    """Return the relative paths of all files that another machine needs to run the checks.
+
+    Besides the files that judge, these are the sources that every submission is compared with.
+    """
+    return sorted({*judging_files(assignment, root), *kit_sources(root, assignment), *answers_below(root, assignment)})
 
 
 def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:

@@ -69,19 +69,6 @@ def essence(result):
     return [(g.index, g.black, g.moves, g.winner, g.termination, g.names, g.seed) for g in result.games]
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """Start a cluster of two nodes with one CPU each on this machine."""
-    from ray.cluster_utils import Cluster
-
-    quick = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 2000}
-    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}  # so that the death of a node is noticed soon
-    nodes = Cluster(initialize_head=True, head_node_args=head)
-    nodes.add_node(num_cpus=1)
-    yield nodes
-    nodes.shutdown()
-
-
 def nothing_is_left(folder):
     until(lambda: not engines_of(folder))
 

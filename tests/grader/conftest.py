@@ -107,10 +107,10 @@ def runs(monkeypatch):
         for check in run.assignment.checks:
             if check.id in run.requested:
                 run.record(Verdict.of(check, PASSED, "As expected.", check.points))
-        return 0, ""
+        return grading.Ended(0, "", grading.environment(run.assignment))
 
     monkeypatch.setattr(grading, "build_opponent", lambda *_: None)
-    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    monkeypatch.setattr(grading, "run_checks_here", run_checks)
     return found
 
 

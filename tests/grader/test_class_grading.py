@@ -252,9 +252,9 @@ def test_submissions_are_graded_at_the_same_time_each_on_cores_of_its_own(pack, 
     def run_checks(run, listener, stopping):
         together.wait()  # fails unless the other submission is being graded now
         cores.append(os.sched_getaffinity(0))
-        return 0, ""
+        return grading.Ended(0, "", grading.environment(run.assignment))
 
-    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    monkeypatch.setattr(grading, "run_checks_here", run_checks)
     before = os.sched_getaffinity(0)
     code, out, _ = grade(pack(".zip", WORK, "ada"), pack(".zip", WORK, "bob"), "--jobs", "2")
     assert code == 1 and "2 submissions, 2 at a time, profile smoke" in out
@@ -273,7 +273,7 @@ def test_an_interruption_ends_every_submission_at_work_and_starts_no_other(pack,
         ended.append(run.folder.name)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    monkeypatch.setattr(grading, "run_checks_here", run_checks)
     paths = [pack(".zip", WORK, name) for name in ("ada", "bob", "cem", "dan")]
     code, out, err = grade(*paths, "--jobs", "2")
     assert code == 130 and "Interrupted" in err

@@ -66,9 +66,9 @@ def test_results_of_the_class_are_a_better_basis_than_the_reference(pack, runs, 
         for check in run.assignment.checks:
             match = {"match": {"games": [{"seconds": 4.0}, {"seconds": 6.0}]}} if check.id in MATCH else {}
             run.record(Verdict.of(check, PASSED, "As expected.", check.points, seconds=2.0, evidence=match))
-        return 0, ""
+        return grading.Ended(0, "", grading.environment(run.assignment))
 
-    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    monkeypatch.setattr(grading, "run_checks_here", run_checks)
     monkeypatch.setattr(grading, "write_report", lambda *_: None)
     class_ = [pack(".zip", WORK, name) for name in ("ada", "bob", "cem")]
     grade(*class_)

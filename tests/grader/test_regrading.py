@@ -35,9 +35,9 @@ def ran(runs, monkeypatch):
                 games.write_text("the games\n", encoding="utf-8")
             bad = check.id in found.failing
             run.record(Verdict.of(check, FAILED if bad else PASSED, "As it is.", 0 if bad else check.points))
-        return 0, ""
+        return grading.Ended(0, "", grading.environment(run.assignment))
 
-    monkeypatch.setattr(grading, "_run_checks", run_checks)
+    monkeypatch.setattr(grading, "run_checks_here", run_checks)
     return found
 
 

@@ -20,8 +20,7 @@ from grader.assignment import ROOT, Assignment, load_assignment
 from grader.confinement.sandbox import LEVELS
 from grader.instructor.returning.autograde import CONFIG, Settings
 from grader.instructor.returning.folders import FIXED_TIME
-from grader.pipeline.handed_out import answers_below, kit_sources
-from grader.pipeline.judging import judging_files
+from grader.pipeline.judging import grading_files
 from grader.pipeline.listeners import Announce
 
 SCRIPTS = Path(__file__).with_name("autograder")
@@ -34,12 +33,8 @@ WITHHELD = ("instructor/", "grader/instructor/", "tests/", "bench/")
 
 
 def autograder_files(settings: Settings, assignment: Assignment, root: Path = ROOT) -> dict[str, bytes]:
-    """Return path in the archive -> content.
-
-    Besides the files that can change a verdict, the archive holds the handed-out sources and those that answer a part, because
-    the grader compares each submission with them.
-    """
-    names = {*judging_files(assignment, root), *kit_sources(root, assignment), *answers_below(root, assignment), TEMPLATE}
+    """Return path in the archive -> content."""
+    names = {*grading_files(assignment, root), TEMPLATE}
     if withheld := sorted(name for name in names if name.startswith(WITHHELD)):
         raise UsageError(
             f"expected no file of the instructor in the autograder; assignment.toml names {', '.join(withheld[:3])}"

@@ -1,0 +1,283 @@
+"""Run the checks of submissions on the machines of a Ray cluster: `python -m grader grade ... --ray-address HOST:PORT`.
+
+The unit is a submission, as on one machine. The folder of its run stays on the machine that gives the command: it is laid out
+there, results are added up and reported there, and every verdict and game is written there as soon as the node sends it. Ray
+brings the grader's own files to the nodes, by content (its `working_dir`), and chooses the node. If a node is lost, the run is
+sent to another one with all verdicts and games so far, so nothing that was finished is repeated.
+
+A node must have the same versions of what verdicts depend on, the same confinement, and enough speed. All nodes are examined
+before the first submission, and a node that joins later before it grades.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arena.engine.cores import one_core
+from arena.engine.engine_process import EngineSpec
+from arena.match.calibrate import measure
+from arena.match.ray_runner import RETRIES, check_address, load_ray
+from common.errors import UsageError
+from common.processes import kill_group
+from grader.assignment import ROOT, Assignment, load_assignment
+from grader.confinement.confine import die_with_parent
+from grader.confinement.sandbox import Sandbox, find_sandbox
+from grader.pipeline.engine_build import build_opponent
+from grader.pipeline.grading import Ended, environment, run_checks_here, tell
+from grader.pipeline.judging import grading_files
+from grader.pipeline.listeners import Listener
+from grader.pipeline.results import GAMES, RUN, SUBMISSION, VERDICTS
+from grader.pipeline.run import LOG, PROGRESS, SCRATCH, USED, Run
+from grader.pipeline.workspace import build_workspace
+
+POLL_S = 0.5
+SLOWEST = 0.5  # a node must have at least this share of the speed of the machine that gives the command
+SAME = ("python", "numpy", "torch", "compiler")
+"""The entries of `grader.pipeline.grading.environment` that must be the same on every node."""
+SENT = (RUN, SUBMISSION, VERDICTS, GAMES, USED)
+GROWING = (VERDICTS, GAMES, LOG)  # a node sends what was appended
+REPLACED = (PROGRESS, USED)  # a node sends the whole content
+ENDED = "ended.json"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What verdicts depend on outside this repository, on one machine.
+
+    Attributes:
+        name: host name and, on a node, its address.
+        versions: the entries SAME.
+        level: level of confinement.
+        speed: see `arena.match.calibrate.Speed.factor`.
+    """
+
+    name: str
+    versions: dict[str, str]
+    level: str
+    speed: float
+
+    @classmethod
+    def here(cls, name: str, assignment: Assignment, level: str) -> Machine:
+        """Examine this machine; it takes some seconds."""
+        versions = environment(assignment)
+        baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
+        speed = measure(EngineSpec(path=baseline, command=(baseline,))).factor
+        return cls(name, {key: versions[key] for key in SAME}, find_sandbox(level).level, speed)
+
+    def faults(self, other: Machine) -> Iterator[str]:
+        """Yield how another machine falls short of this one."""
+        for key, version in self.versions.items():
+            if other.versions[key] != version:
+                yield f"{key} {other.versions[key]} instead of {version}"
+        if other.level != self.level:
+            yield f"the confinement {other.level} instead of {self.level}"
+        if other.speed < SLOWEST * self.speed:
+            yield f"{other.speed / self.speed:.0%} of the speed of this machine, where at least {SLOWEST:.0%} are needed"
+
+
+class RayChecks:
+    """A `grader.pipeline.grading.RunChecks` on a cluster.
+
+    Args:
+        address: HOST:PORT of the cluster's head, or "auto" for a cluster that was started on this machine.
+
+    Raises:
+        UsageError: ray is not installed, no cluster answers, or a node cannot be used; the message says why.
+    """
+
+    def __init__(self, address: str, assignment: Assignment, sandbox: Sandbox) -> None:
+        ray = self._ray = load_ray()
+        check_address(address)
+        self._tree = tempfile.TemporaryDirectory(prefix="gomoku-grader-")
+        lay_out_tree(Path(self._tree.name), assignment)
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        there = {"working_dir": self._tree.name, "env_vars": {"RAY_kill_child_processes_on_worker_exit": "0"}}
+        try:
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR, runtime_env=there)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise UsageError(f"expected a Ray cluster at {address}; {str(error).strip().splitlines()[0]}") from error
+        try:
+            self.machines = self._examined(Machine.here("this machine", assignment, sandbox.level))
+        except BaseException:
+            self.close()
+            raise
+        self.cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._checks = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(_run_checks_there)
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        self._ray.shutdown()
+        self._tree.cleanup()
+
+    def _examined(self, here: Machine) -> dict[str, Machine]:
+        """Return node -> machine; raise a UsageError that names every node that cannot be used."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        ray, waiting = self._ray, {}
+        for node in (node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")):
+            place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']}, node {node['NodeID'][:8]})"
+            examine = ray.remote(num_cpus=1, scheduling_strategy=place, max_retries=0)(_examine)
+            waiting[node["NodeID"]] = (name, examine.remote(name, here.level))
+        machines, refused = {}, []
+        for node_id, (name, reference) in waiting.items():
+            try:
+                machines[node_id] = ray.get(reference)
+            except ray.exceptions.RayTaskError as error:
+                refused.append(f"the node {name} cannot grade: {error.cause}")
+                continue
+            except ray.exceptions.RayError as error:
+                refused.append(f"the node {name} was lost: {type(error).__name__}")
+                continue
+            if faults := list(here.faults(machines[node_id])):
+                refused.append(f"the node {name} has {'; '.join(faults)}")
+        if refused:
+            raise UsageError(f"{'. '.join(refused)}. Mend it, or stop Ray there (ray stop), and give the command again")
+        return machines
+
+    def __call__(self, run: Run, listener: Listener, stopping: threading.Event) -> Ended:
+        """See `grader.pipeline.grading.RunChecks`."""
+        said = set[str]()
+        for _ in range(RETRIES + 1):
+            parts = self._checks.remote(_content(run.folder, SENT), run.sandbox.level)
+            try:
+                return self._followed(parts, run, said, listener, stopping)
+            except self._ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, UsageError):
+                    raise error.cause from None
+                raise
+            except self._ray.exceptions.RayError as error:
+                listener.say(f"{run.identity.submission}: a node was lost ({type(error).__name__}); another one goes on.")
+            finally:
+                with suppress(self._ray.exceptions.RayError):
+                    self._ray.cancel(parts, force=True)
+        raise UsageError(
+            f"{run.identity.submission} could not be graded: Ray lost every node that it was given to, {RETRIES + 1} in all; "
+            "check the memory of the nodes"
+        )
+
+    def _followed(self, parts: Any, run: Run, said: set[str], listener: Listener, stopping: threading.Event) -> Ended:
+        """Write what the node sends into the run's folder until the checks have ended there."""
+        while True:
+            ready, _ = self._ray.wait([parts], timeout=POLL_S)
+            if stopping.is_set():
+                raise KeyboardInterrupt
+            if not ready:
+                continue
+            part: dict[str, bytes] = self._ray.get(next(parts))
+            for name, content in part.items():
+                if name in GROWING:
+                    with open(run.folder / name, "ab") as file:
+                        file.write(content)
+                        file.flush()
+                        os.fsync(file.fileno())
+                elif name in REPLACED:
+                    (run.folder / name).write_bytes(content)
+            tell(run, said, listener)
+            if ENDED in part:
+                data = json.loads(part[ENDED])
+                machine = self.machines.get(data.pop("node"))
+                about = {"node": machine.name, "speed": f"{machine.speed:.2f}"} if machine else {}
+                return Ended(data["code"], data["log"], {**data["environment"], **about})
+
+
+def lay_out_tree(place: Path, assignment: Assignment, root: Path = ROOT) -> None:
+    """Copy what a node needs to run the checks."""
+    for name in grading_files(assignment, root):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / name, place / name)
+
+
+def _content(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in names if (folder / name).is_file()}
+
+
+# ------------------------------------------------------------------------------------------ sent to and run on a node
+
+
+def _examine(name: str, level: str) -> Machine:
+    return Machine.here(name, load_assignment(), level)
+
+
+def _run_checks_there(files: dict[str, bytes], level: str) -> Iterator[dict[str, bytes]]:
+    """Run the checks in a process of their own, and yield what they write: file -> content that is new."""
+    import ray
+
+    with tempfile.TemporaryDirectory(prefix="gomoku-grading-") as place, one_core():
+        folder = Path(place, "run")
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        sent = {name: len(files.get(name, b"")) for name in GROWING}
+        shown: dict[str, bytes] = {}
+        tree = os.getcwd()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "grader.pipeline.ray_grading", str(folder), level],
+            env={**os.environ, "PYTHONPATH": tree},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=die_with_parent,
+        )
+        try:
+            ended = False
+            while not ended:
+                time.sleep(POLL_S)
+                ended = process.poll() is not None
+                part = _new_content(folder, sent, shown)
+                if part and not ended:
+                    yield part
+            if not (folder / ENDED).exists():
+                said = process.communicate()[1].decode(errors="replace").strip()[-500:]
+                raise UsageError(f"the checks could not be run on {os.uname().nodename}: {said}")
+            data = json.loads((folder / ENDED).read_text(encoding="utf-8"))
+            data["node"] = ray.get_runtime_context().get_node_id()
+            yield {**part, ENDED: json.dumps(data).encode()}
+        finally:
+            kill_group(process)
+
+
+def _new_content(folder: Path, sent: dict[str, int], shown: dict[str, bytes]) -> dict[str, bytes]:
+    """Return what was written since the last call: whole lines of files that grow, and other files that changed."""
+    part = {}
+    for name in GROWING:
+        if (folder / name).exists():
+            new = (folder / name).read_bytes()[sent[name] :]
+            new = new[: new.rfind(b"\n") + 1]
+            sent[name] += len(new)
+            if new:
+                part[name] = new
+    for name, content in _content(folder, REPLACED).items():
+        if shown.get(name) != content:
+            part[name] = shown[name] = content
+    return part
+
+
+def main(folder: Path, level: str) -> None:
+    """Run the checks of a run that was sent to this node."""
+    assignment = load_assignment()
+    run = Run(folder, assignment, find_sandbox(level))
+    build_workspace(assignment, run.submission, run.workspace)
+    (folder / SCRATCH).mkdir()
+    for opponent in assignment.opponents:
+        build_opponent(opponent, assignment)
+    ended = run_checks_here(run, Listener(), threading.Event())
+    (folder / ENDED).write_text(json.dumps(ended.__dict__), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

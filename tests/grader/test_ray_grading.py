@@ -1,0 +1,92 @@
+"""A class graded on a Ray cluster has the marks of one machine, repeats nothing after a lost node, and refuses odd nodes."""
+
+import importlib.util
+import json
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from grader.__main__ import main
+from grader.pipeline import ray_grading
+from grader.pipeline.results import read_results
+
+needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
+CHECKS = ("mcts_pure", "network.load")
+
+
+def grade(out, *paths, cluster=None):
+    only = [word for check in CHECKS for word in ("--only", check)]
+    where = ["--ray-address", cluster.address] if cluster else []
+    return main(["grade", *map(str, paths), *only, "--profile", "smoke", "--seed", "3", "--out", str(out), *where])
+
+
+def outcomes(folder):
+    return {verdict.id: (verdict.status, verdict.points) for verdict in read_results(folder / "results.json").program}
+
+
+@needs_ray
+def test_a_class_has_the_verdicts_of_one_machine_and_each_names_its_node(cluster, submission, tmp_path):
+    class_ = [submission("ada"), submission("bob", {"AlphaZero/mcts_pure.py": "class MCTS: pass\n"})]
+    assert grade(tmp_path / "there", *class_, cluster=cluster) == grade(tmp_path / "here", *class_) == 0
+    for name in ("ada", "bob"):
+        there, here = tmp_path / "there" / name, tmp_path / "here" / name
+        assert outcomes(there) == outcomes(here)
+        about = read_results(there / "results.json").environment
+        assert "node " in about["node"] and float(about["speed"]) > 0
+    assert outcomes(tmp_path / "there/ada") != outcomes(tmp_path / "there/bob")
+
+
+@needs_ray
+def test_a_node_lost_in_the_middle_repeats_no_verdict(cluster, submission, tmp_path):
+    doomed = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    verdicts = {name: tmp_path / f"out/{name}/verdicts.jsonl" for name in ("ada", "bob", "cem", "dan")}
+    lost = []
+
+    def lose_two_nodes():
+        end = time.monotonic() + 120
+        while time.monotonic() < end and not lost:
+            if any(path.exists() and path.read_bytes().count(b"\n") >= 1 for path in verdicts.values()):
+                lost.extend(doomed)
+                for node in doomed:
+                    cluster.remove_node(node, allow_graceful=False)
+            time.sleep(0.1)
+
+    losing = threading.Thread(target=lose_two_nodes)
+    losing.start()
+    assert grade(tmp_path / "out", *(submission(name) for name in verdicts), cluster=cluster) == 0
+    losing.join()
+    assert lost == doomed
+    for name, path in verdicts.items():
+        decided = Counter(json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines())
+        assert set(decided.values()) == {1} and len(decided) == 5, name
+        assert read_results(path.with_name("results.json")).points == 7
+
+
+@needs_ray
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"versions": {"torch": "1.0", "python": "3", "numpy": "2", "compiler": "9"}}, "torch "),
+        ({"speed": 1e9}, "of the speed of this machine, where at least 50% are needed"),
+    ],
+)
+def test_a_node_with_other_versions_or_too_slow_is_refused_before_anything_is_graded(
+    cluster, submission, tmp_path, monkeypatch, capsys, change, words
+):
+    real = ray_grading.Machine.here
+    monkeypatch.setattr(ray_grading.Machine, "here", lambda *values: replace(real(*values), **change))
+    assert grade(tmp_path / "out", submission("ada"), cluster=cluster) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("grader: the node ") and words in err and "ray stop" in err and err.count("\n") == 1
+    assert not (tmp_path / "out/ada").exists()
+
+
+@needs_ray
+def test_an_address_where_nothing_answers_is_one_sentence(submission, tmp_path, capsys):
+    nowhere = type("Nowhere", (), {"address": "127.0.0.1:1"})
+    assert grade(tmp_path / "out", submission("ada"), cluster=nowhere) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("grader: expected a Ray cluster at 127.0.0.1:1; nothing answers there") and err.count("\n") == 1
