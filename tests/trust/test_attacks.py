@@ -169,8 +169,8 @@ def run_here(run, listener, stopping):
             code = pytest.main([str(checks), f"--confcutdir={checks}", *options])
     finally:
         del os.environ[FOLDER_VARIABLE]
-    grading._tell(run, set(), listener)
-    return int(code), log.getvalue()[-4000:]
+    grading.tell(run, set(), listener)
+    return grading.Ended(int(code), log.getvalue()[-4000:], grading.environment(run.assignment))
 
 
 def grade(path, checks, out, monkeypatch, seconds=None):
@@ -188,7 +188,7 @@ def grade(path, checks, out, monkeypatch, seconds=None):
         smoke = replace(smoke, check_minutes=minutes, budget_minutes=budget, match=replace(smoke.match, minutes=minutes))
         assignment = replace(assignment, profiles={**whole.profiles, "smoke": smoke})
     elif not ALL:
-        monkeypatch.setattr(grading, "_run_checks", run_here)
+        monkeypatch.setattr(grading, "run_checks_here", run_here)
     lines = []
     order = Order(assignment, "smoke", out, SANDBOX, seed=SEED)
     return grading.grade(path, order, listener=Lines(lines.append)).to_json(), lines

@@ -27,7 +27,7 @@ BOM = "\ufeff"
 
 
 @dataclass(frozen=True)
-class Line:
+class StudentMarks:
     """One student with everything that the tables show."""
 
     student: Student
@@ -45,7 +45,7 @@ class Line:
         return "; ".join(filter(None, (*self.total.reasons, self.standing.warning, *self.standing.remarks)))
 
 
-def marks_table(lines: Sequence[Line], items: Items) -> str:
+def marks_table(lines: Sequence[StudentMarks], items: Items) -> str:
     """Return marks.csv: points of each item and part, how the total follows from them, and what has to be known."""
     columns = _item_columns(lines, items)
     parts = list(items.parts)
@@ -70,7 +70,7 @@ def marks_table(lines: Sequence[Line], items: Items) -> str:
     return BOM + _csv(rows)
 
 
-def canvas_table(lines: Sequence[Line], items: Items, assignment: str) -> str:
+def canvas_table(lines: Sequence[StudentMarks], items: Items, assignment: str) -> str:
     """Return the table that Canvas imports; a student whose total is incomplete has an empty cell.
 
     Args:
@@ -87,7 +87,7 @@ def canvas_table(lines: Sequence[Line], items: Items, assignment: str) -> str:
     return _csv(rows)
 
 
-def moodle_table(lines: Sequence[Line], items: Items) -> str:
+def moodle_table(lines: Sequence[StudentMarks], items: Items) -> str:
     """Return the table that Moodle imports; a student whose total is incomplete has empty cells."""
     with_email = all(line.student.names.get("email") for line in lines)
     rows: list[Sequence[object]] = [("ID number", *(["Email address"] * with_email), "Grade", "Feedback comments")]
@@ -98,7 +98,7 @@ def moodle_table(lines: Sequence[Line], items: Items) -> str:
     return _csv(rows)
 
 
-def _item_columns(lines: Sequence[Line], items: Items) -> list[str]:
+def _item_columns(lines: Sequence[StudentMarks], items: Items) -> list[str]:
     """Return the items in the order of the scheme; a mark is there as a whole or by its items, as it was given."""
     given = {item for line in lines if line.standing.handed_in for item in line.standing.points}
     columns: list[str] = []
@@ -111,14 +111,14 @@ def _item_columns(lines: Sequence[Line], items: Items) -> list[str]:
     return columns + [item.id for item in items.scheme.extra]
 
 
-def _grade(line: Line, items: Items) -> str:
+def _grade(line: StudentMarks, items: Items) -> str:
     """Return the cell of a platform: the total, or full points and 0 for pass and fail."""
     if line.total.total is not None and line.total.grade:
         return _number(shown(items.scheme.cap if line.total.grade == PASS else Fraction(0)))
     return _number(line.total.total)
 
 
-def _feedback(line: Line, items: Items) -> str:
+def _feedback(line: StudentMarks, items: Items) -> str:
     total = line.total
     titled: tuple[Item, ...] = (*items.scheme.parts, *items.scheme.extra)
     titles = {item.id: item.title for item in titled}

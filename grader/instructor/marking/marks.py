@@ -13,7 +13,7 @@ from common.files import write_whole
 from common.harmless_text import on_screen
 from grader.assignment import Assignment, load_assignment
 from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
-from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, Line, canvas_table, marks_table, moodle_table
+from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
 from grader.instructor.marking.formgrader import read_gradebook_marks
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.journal import JOURNAL, read_journal, update_journal
@@ -86,7 +86,7 @@ def main(options: MarksOptions) -> int:
             overrides=overrides.get(i, {}),
         )
         standing = standing_of(sources, items, options.policy)
-        lines.append(Line(student, standing, total_of(standing, items)))
+        lines.append(StudentMarks(student, standing, total_of(standing, items)))
     strangers = [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
     _write(options, lines, items, assignment)
     for sentence in (*program.strangers, *strangers):
@@ -142,7 +142,7 @@ def _read_program(paths: Sequence[Path], roster: Sequence[Student], assignment: 
     return _Program(entries, unreadable, tuple(strangers))
 
 
-def _write(options: MarksOptions, lines: Sequence[Line], items: Items, assignment: Assignment) -> None:
+def _write(options: MarksOptions, lines: Sequence[StudentMarks], items: Items, assignment: Assignment) -> None:
     title = assignment.title
     if options.canvas_assignment is not None:
         title = f"{title} ({options.canvas_assignment})"
@@ -156,7 +156,7 @@ def _write(options: MarksOptions, lines: Sequence[Line], items: Items, assignmen
         print(on_screen(f"{options.out / JOURNAL}: {added} lines added"))
 
 
-def _report(lines: Sequence[Line], out: Path) -> int:
+def _report(lines: Sequence[StudentMarks], out: Path) -> int:
     """Print what a person has to do; return the number of totals that are not final."""
     waiting = [line for line in lines if not line.final]
     for line in waiting:

@@ -28,7 +28,7 @@ BANDS = 10
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A line of a source on a page; `group` is None if the line is not in a passage, `begins` if the passage begins there."""
 
     number: int
@@ -44,7 +44,7 @@ class Side:
     label: str
     share: float
     earlier: bool
-    files: tuple[tuple[str, tuple[Line, ...]], ...]
+    files: tuple[tuple[str, tuple[SourceLine, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _sides(study: Study, pair: Pair, works: Mapping[str, Work]) -> list[Side]:
     ]
 
 
-def _marked_files(files: Mapping[str, str], found: Sequence[Passage]) -> tuple[tuple[str, tuple[Line, ...]], ...]:
+def _marked_files(files: Mapping[str, str], found: Sequence[Passage]) -> tuple[tuple[str, tuple[SourceLine, ...]], ...]:
     """Return each file with its lines; a line that two passages touch belongs to the first one."""
     groups: dict[int, int] = {}
     begins: set[int] = set()
@@ -147,7 +147,9 @@ def _marked_files(files: Mapping[str, str], found: Sequence[Passage]) -> tuple[t
     for path, text in files.items():
         lines = text.rstrip("\n").split("\n")
         numbered = enumerate(lines, 1)
-        marked.append((path, tuple(Line(n, line, groups.get(start + n - 1), start + n - 1 in begins) for n, line in numbered)))
+        marked.append(
+            (path, tuple(SourceLine(n, line, groups.get(start + n - 1), start + n - 1 in begins) for n, line in numbered))
+        )
         start += text.count("\n") + 1  # the empty line between files
     return tuple(marked)
 
