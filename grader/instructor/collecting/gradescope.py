@@ -6,36 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import yaml
-
 from common.errors import UsageError
 from grader.instructor.collecting.people import GRADESCOPE, Person
+from grader.instructor.notebook import INSTALL
 
 METADATA = "submission_metadata.yml"
 MAX_BYTES = 64 << 20
-MAX_DEPTH = 64  # the constructor of PyYAML calls itself for each level
-KEPT_RESOLVERS = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:null")
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A safe loader that reads an id such as 0123 as text, and Ruby's own kinds of objects as plain mappings."""
-
-    # Only these scalars have a meaning here. Merge keys are left out: nested ones grow without limit.
-    yaml_implicit_resolvers = {  # noqa: RUF012  the name is PyYAML's
-        first: [(tag, regex) for tag, regex in resolvers if tag in KEPT_RESOLVERS]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-def _of_ruby(loader: Any, _: str, node: yaml.Node) -> Any:
-    if isinstance(node, yaml.MappingNode):
-        return loader.construct_mapping(node, deep=True)
-    if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
-    return loader.construct_scalar(node)
-
-
-_Loader.add_multi_constructor("!ruby/", _of_ruby)
 
 
 @dataclass(frozen=True)
@@ -62,13 +38,13 @@ def read_metadata(content: bytes, name: str) -> dict[str, HandIn]:
         UsageError: this is not the metadata of an export.
     """
     try:
-        depth = 0
-        for event in yaml.parse(content, Loader=_Loader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > MAX_DEPTH:
-                raise ValueError(f"more than {MAX_DEPTH} levels")
-        data = yaml.load(content, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError) as error:
+        # Imported here, because the other commands of the grader do without PyYAML.
+        from grader.instructor.collecting.ruby_yaml import load
+    except ImportError as error:
+        raise UsageError(f"{error.name} is needed for {name} and is not installed: {INSTALL}") from error
+    try:
+        data = load(content)
+    except ValueError as error:
         raise UsageError(f"{name} cannot be read: {' '.join(str(error).split())}; export the submissions again") from error
     if not isinstance(data, dict):
         raise UsageError(f"expected the submissions of a Gradescope export in {name}; got something else: export them again")
