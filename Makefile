@@ -6,13 +6,15 @@ CXXFLAGS := -std=c++17 -O2 -pthread -Wall -Wextra -Wpedantic -Werror -I Minimax
 VENV := .venv
 RUN := $(VENV)/bin/python
 ENGINES := build/engines
+AXE := axe-core@4.14.1
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
-CPP := Minimax Minimax/mcts_baselines instructor/suite instructor/reference/Minimax instructor/teacher tests/arena tests/minimax
+CPP := Minimax Minimax/mcts_baselines games/nogo/players instructor/suite instructor/reference/Minimax instructor/teacher tests/arena tests/minimax
 LAID_OUT := $(wildcard $(foreach folder,$(CPP),$(folder)/*.cpp $(folder)/*.h))
 RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 
-# The reference in a tree of its own, as a student's would be; and with all of training/, of which a student gets the least.
-LAY_OUT = $(RUN) -m grader workspace instructor/reference build/reference && cp -r training build/reference/
+# The reference in a tree of its own, as a student's would be, with the pages of arena/ and all of training/, of which a
+# student gets the least.
+LAY_OUT = $(RUN) -m grader workspace instructor/reference build/reference && cp -r arena training build/reference/
 
 .PHONY: grade test format trust suite engines stubs train play supervised export export_run matches alphago selfplay fit clean tools
 
@@ -25,7 +27,7 @@ test: $(VENV)/test.stamp engines
 	$(VENV)/bin/mypy
 	$(VENV)/bin/codespell
 	$(VENV)/bin/clang-format --dry-run -Werror $(LAID_OUT)
-	$(RUN) -m pytest -m 'not alone' -n auto --maxprocesses 4 --dist loadfile
+	$(RUN) -m pytest -m 'not alone' -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 	$(RUN) -m pytest -m alone
 
 format: $(VENV)/test.stamp
@@ -42,7 +44,7 @@ suite: $(VENV)/run.stamp build/suite/threats
 	$(RUN) instructor/suite/verify.py
 
 # A student's tree has no reference.
-engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES)/reference) $(RUNGS:%=$(ENGINES)/mcts_%)
+engines: tools $(ENGINES)/sample $(ENGINES)/baseline $(if $(REFERENCE),$(ENGINES)/reference) $(RUNGS:%=$(ENGINES)/mcts_%) $(ENGINES)/nogo
 
 stubs: $(VENV)/run.stamp
 	$(RUN) -m grader stubs
@@ -83,6 +85,11 @@ build/mcts.o: Minimax/mcts_baselines/mcts.cpp Minimax/mcts_baselines/position.h 
 	@mkdir -p $(ENGINES)
 	$(CXX) $(CXXFLAGS) -c $< -o $@
 
+# NoGo over GTP; --search, --simulations and --seed say which rung it is.
+$(ENGINES)/nogo: games/nogo/players/player.cpp games/nogo/players/search.h games/nogo/players/position.h
+	@mkdir -p $(ENGINES)
+	$(CXX) $(CXXFLAGS) $< -o $@
+
 build/suite/threats: instructor/suite/threats.cpp instructor/suite/fours.h
 	@mkdir -p build/suite
 	$(CXX) $(CXXFLAGS) $< -o $@
@@ -97,6 +104,11 @@ TAUGHT_BY := $(filter-out %/engine.cpp %/bench.cpp %/opening.cpp,$(REFERENCE))
 build/teacher/%: instructor/teacher/teacher.cpp $(TAUGHT_BY) $(wildcard instructor/reference/Minimax/*.h)
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -DBOARD_SIZE=$* -I instructor/reference/Minimax $< $(TAUGHT_BY) -o $@
+
+# The milestones of Part 1, for bench/milestones.py.
+build/milestones/step_%: instructor/teacher/milestones.cpp Minimax/AIController.h
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -DSTEP=$* $< -o $@
 
 # What fit_patterns.py fits the evaluation to.
 build/teacher/counts: instructor/teacher/counts.cpp $(TAUGHT_BY) $(wildcard instructor/reference/Minimax/*.h)
@@ -115,4 +127,5 @@ $(VENV)/run.stamp: requirements.txt
 
 $(VENV)/test.stamp: $(VENV)/run.stamp requirements-test.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	@! command -v npm >/dev/null || npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/node $(AXE) || echo "Without $(AXE), the audit of the pages is skipped." >&2
 	@touch $@

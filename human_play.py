@@ -1,54 +1,31 @@
-"""Play against your own AI: `python human_play.py` opens a window, `--terminal` plays in the terminal (handout section 5.5).
+"""Play against your own AI, or watch two players: `python human_play.py` opens a window, `--terminal` plays in the terminal.
 
-In the terminal, type a move as `h,w`: the row from the bottom, then the column from the left. The end of the input ends the
-program.
+Each side is `human`, `alphazero:FILE?playouts=N`, `mcts:playouts=N`, `minimax:PROGRAM` or `gomocup:PROGRAM` (handout sections
+4.4 and 5.5). With `--game nogo` or `--game go`, a side is `human`, `mcts:playouts=N`, `gtp:COMMAND`, `nogo:uct?simulations=N`
+(in NoGo), or a network of a run as `alphazero:FILE?playouts=N`, `gumbel:FILE?playouts=N` or `policy:FILE`. F1 shows the keys of
+the window, `?` the commands of the terminal.
 """
 
-import argparse
 import os
 import re
 import sys
+import threading
+from pathlib import Path
 
-from arena.engine.specs import engine_at
+from arena.engine.gtp_player import GtpPlayer
+from arena.engine.specs import engine_at, parse_agent, parse_player, parse_python_player
 from common.errors import UsageError
+from common.program_ends import Parser
 from common.unwritten import first_unwritten
 from common.weights import WeightsError, load_network, read_sizes, read_weights
 from Minimax.search_wrapper import EngineError, EnginePlayer
 
 DEFAULT_ENGINE = "build/engines/baseline"
 DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "3_3_3.model")
-
-
-class Human:
-    """A player whose moves a person types at the keyboard."""
-
-    def __init__(self):
-        self.player = None
-
-    def set_player_ind(self, p):
-        self.player = p
-
-    def reset_player(self):
-        """Do nothing: this player keeps no state between games."""
-
-    def get_action(self, board, is_selfplay=False, print_probs_value=0):
-        """Ask for a move until the person types an empty point.
-
-        Raises:
-            EOFError: the input has ended.
-        """
-        while True:
-            text = input("Your move (h,w): ")
-            if not sys.stdin.isatty():  # moves from a file: echo them, so that the output reads like a typed game
-                print(text.encode("ascii", "replace").decode())
-            try:
-                location = [int(part) for part in text.replace(",", " ").split()]
-            except ValueError:
-                location = []
-            move = board.location_to_move(location) if len(location) == 2 else -1
-            if move in board.availables:
-                return move, None
-            print(f'expected an empty point such as "{board.height // 2},{board.width // 2}"; got {text!r}')
+SIDES = "human, alphazero:FILE, mcts:playouts=N, minimax:PROGRAM or gomocup:PROGRAM"
+GAMES = ("gomoku", "nogo", "go")
+ENGINE_BOARD = (15, 15, 5)
+INTERRUPTED = 130
 
 
 def parse_board(text):
@@ -62,82 +39,305 @@ def parse_board(text):
     return width, height, n_in_row
 
 
-def make_ai(options, board_sizes):
-    """Return the AI that the options name, and the board (width, height, n_in_row) that it plays on."""
-    if options.player == "minimax":
-        if board_sizes not in (None, (15, 15, 5)):
-            raise UsageError(f"expected --board 15x15x5, or no --board, with --player minimax; got {options.board}")
-        return EnginePlayer(engine_at(options.engine)), (15, 15, 5)
-    if options.player == "mcts":
+def parse_moves(text, game):
+    """Read the moves of a game from the empty board, such as `4 0 8`; brackets and commas may stand between them."""
+    board = game.new_position()
+    last = game.pass_action or game.width * game.height - 1
+    words = re.sub(r"[\[\],]", " ", text).split()
+    try:
+        for word in words or [text]:
+            board.do_move(int(word))
+    except ValueError:
+        raise UsageError(
+            f'expected --position as moves from 0 to {last} on empty points, such as "4 0 8"; got {text!r}'
+        ) from None
+    return tuple(map(int, words))
+
+
+def board_of_weights(model):
+    """Return the board (width, height, n_in_row) that a network was trained for."""
+    width, height, _ = read_sizes(read_weights(model))
+    if width != height:
+        raise UsageError(f"expected --board, because the weights in {model} are not for a square board")
+    return width, height, 3 if width == 3 else min(5, width)
+
+
+def sides_of(options):
+    """Return what plays black and white, as `--black` and `--white` name it."""
+    if options.black is None and options.white is None:
+        playouts = f"playouts={options.playouts}" if options.playouts is not None else ""
+        ai = {
+            "minimax": f"minimax:{options.engine}",
+            "mcts": f"mcts:{playouts or 'playouts=1000'}",
+            "alpha_zero": f"alphazero:{options.model}{'?' if playouts else ''}{playouts}",
+        }[options.player or ("alpha_zero" if options.game == "gomoku" else "mcts")]
+        return ("human", ai) if options.start == "human" else (ai, "human")
+    if options.player is not None:
+        raise UsageError("expected either --player or --black and --white; got both")
+    return options.black or "human", options.white or "human"
+
+
+def kind_of(side):
+    """Return human, alphazero, mcts or engine.
+
+    Raises:
+        UsageError: the side is something else.
+    """
+    kind = side.partition(":")[0]
+    if kind in ("human", "alphazero", "mcts"):
+        return kind
+    if kind not in ("minimax", "gomocup") and not os.path.exists(side):
+        raise UsageError(f"expected {SIDES}; got {side!r}")
+    return "engine"
+
+
+def board_for(sides, text):
+    """Return the board (width, height, n_in_row) that these sides play on; `text` is the value of --board, or None."""
+    wanted = parse_board(text) if text else None
+    kinds = [kind_of(side) for side in sides]
+    if "engine" in kinds:
+        if wanted not in (None, ENGINE_BOARD) and any(side.startswith("minimax:") for side in sides):
+            raise UsageError(f"expected --board 15x15x5, or no --board, with an engine of the course; got {text}")
+        return wanted or ENGINE_BOARD
+    models = [weights_of(side) for side in sides if kind_of(side) == "alphazero"]
+    return wanted or (board_of_weights(models[0]) if models else (3, 3, 3))
+
+
+def weights_of(side):
+    """Return the file of weights that a side alphazero:FILE?playouts=N names."""
+    return side.partition(":")[2].partition("?")[0]
+
+
+def make_player(side, sizes):
+    """Return (name, player, adviser) of a side, as `Participant` has them; the player is None for a person."""
+    kind = kind_of(side)
+    if kind == "human":
+        return None, None, None
+    if kind == "engine":
+        program = side.partition(":")[2]
+        spec = engine_at(program) if side.startswith("minimax:") else parse_agent(side)
+        # A hint must not disturb the engine that plays the game.
+        return os.path.basename(program or side), EnginePlayer(spec), EnginePlayer(spec)
+    if kind == "alphazero":
+        read_weights(weights_of(side))  # this program has its own words for what is wrong with them
+    chosen = parse_python_player("mcts:" if side == "mcts" else side)
+    if kind == "mcts":
         from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
 
-        return PureMCTSPlayer(c_puct=5, n_playout=options.playouts or 1000), board_sizes or (3, 3, 3)
+        return f"MCTS {chosen.playouts}", PureMCTSPlayer(c_puct=5, n_playout=chosen.playouts), None
     from AlphaZero.mcts_alphaZero import MCTSPlayer
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
-    if board_sizes is None:
-        width, height, _ = read_sizes(read_weights(options.model))
-        if width != height:
-            raise UsageError(f"expected --board, because the weights in {options.model} are not for a square board")
-        board_sizes = (width, height, 3 if width == 3 else min(5, width))
-    net = load_network(PolicyValueNet, options.model, *board_sizes[:2])
+    net = load_network(PolicyValueNet, chosen.model, *sizes[:2])
     handles = net.action_fc_test, net.evaluation_fc2_test
-    return MCTSPlayer(net.policy_value_fn, *handles, c_puct=5, n_playout=options.playouts or 400), board_sizes
+    player = MCTSPlayer(policy_of(net, *sizes[:2]), *handles, c_puct=5, n_playout=chosen.playouts)
+    return f"AlphaZero {Path(chosen.model).stem}", player, None
 
 
-def play_in_window(game, ai, first):
+def policy_of(net, width, height):
+    """Return the network's policy_value_fn, computed faster where this tree and the network allow it; a kit does not."""
+    try:
+        from training.single_game import FoldedPolicy
+
+        return FoldedPolicy(net, width, height)
+    except (ModuleNotFoundError, ValueError):
+        return net.policy_value_fn
+
+
+def game_of(options):
+    """Return NoGo or Go as the options describe it, and what an engine hears about it.
+
+    Raises:
+        UsageError: there is no such board or komi, or this kit has no such game.
+    """
+    from arena.engine.gtp_engine import BoardOffer
+    from arena.match.board_game import USUAL_KOMI, BoardGame, parse_board
+
+    komi = USUAL_KOMI if options.komi is None and options.game == "go" else options.komi
+    asked = BoardGame(options.game, parse_board(options.board or "9x9"), komi)
+    try:
+        from games.for_people import game_for_people
+    except ModuleNotFoundError:
+        raise UsageError(f"expected the folder games/ for --game {options.game}; this kit does not hold it") from None
+    return game_for_people(asked.name, asked.size, asked.komi), BoardOffer(asked.size, asked.komi)
+
+
+def make_player_of(game, offer, side):
+    """Return (name, player, adviser) of a side of NoGo or Go; see `make_player`."""
+    kind = side.partition(":")[0]
+    if kind == "human":
+        return None, None, None
+    if kind == "mcts":
+        return make_player(side, None)
+    if kind in ("alphazero", "gumbel", "policy"):
+        return run_player(game, side)
+    spec = parse_player(side, game.name)
+    # A hint must not disturb the engine that plays the game.
+    return os.path.basename(spec.argv[0]), GtpPlayer(spec, game.rules, offer), GtpPlayer(spec, game.rules, offer)
+
+
+def run_player(game, side):
+    """Return (name, player, None) of a network of a run, with a search of training/."""
+    try:
+        import numpy as np
+
+        from training.matches import make_agent
+        from training.single_game import AgentPlayer
+    except ModuleNotFoundError:
+        raise UsageError(f"expected all of training/ for {side}; this kit does not hold it") from None
+    agent = make_agent(side, game.rules, 1, np.random.default_rng())
+    return f"{side.partition(':')[0]} {Path(weights_of(side)).stem}", AgentPlayer(agent, game.rules), None
+
+
+def make_session(options, language):
+    """Return the games that the options ask for."""
+    from Board.play.for_people import Gomoku
+    from Board.play.game_file import game_file, read_game
+    from Board.play.people import Participant, Refused, Rules
+    from Board.play.session import Session
+    from Board.play.words import say
+
+    sides = sides_of(options)
+    if options.game == "gomoku":
+        sizes = board_for(sides, options.board)
+        game = Gomoku(*sizes)
+        made = [make_player(side, sizes) for side in sides]
+        on_engine_board = sizes == ENGINE_BOARD
+        engines = any(kind_of(side) == "engine" for side in sides)
+        rules = Rules(may_swap=on_engine_board, central_opening=engines and on_engine_board)
+    else:
+        game, offer = game_of(options)
+        made = [make_player_of(game, offer, side) for side in sides]
+        rules = Rules()
+    alone = sum(side == "human" for side in sides) == 1
+    people = []
+    for number, (name, player, adviser) in enumerate(made, start=1):
+        own = say(language, "you") if alone else say(language, "person", number=number)
+        people.append(Participant(name or own, player, adviser))
+    black = 0
+    if sides[1] == "human" and alone:  # the person's row comes first in the window
+        people.reverse()
+        black = 1
+    session = Session(game.new_position(), (people[0], people[1]), black, rules, game=game)
+    if options.open is not None or options.position is not None:
+        if options.open is not None:
+            begun = read_game(Path(options.open), game)
+        else:
+            begun = game_file(game, parse_moves(options.position, game), "", "", "")
+        try:
+            session.load(begun)
+        except Refused as refused:
+            raise UsageError(say(language, refused.key, **refused.values)) from None
+    return session
+
+
+def play_in_window(session, language, font):
     """Open the window and play.
 
     Raises:
-        UsageError: the machine has no screen, or the AI failed.
-        NotImplementedError, EngineError: the AI is not written yet, or the engine broke the protocol.
+        UsageError: the machine has no screen, or the font cannot be used.
+        NotImplementedError: a player is not written yet.
     """
+    from Board.GUI_v1_4 import show_session
+
     try:
-        game.start_play_with_UI(ai, start_player=first)
+        show_session(session, language, font)
+    except NotImplementedError:
+        raise
     except RuntimeError as error:
-        if isinstance(error.__cause__, (NotImplementedError, EngineError)):
-            raise error.__cause__ from None
         raise UsageError(str(error)) from error
 
 
-def main():
-    """Parse the command line, then play one game in the terminal or open the window."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--player", choices=("alpha_zero", "mcts", "minimax"), default="alpha_zero", help="the AI")
+def language_and_font(options):
+    """Return the language of the window, and a font that can write it; English if no font can write Chinese."""
+    from Board.window.fonts import find_font
+
+    try:
+        return options.language, find_font(options.language, options.font)
+    except UsageError as error:
+        if options.language == "en" or options.font is not None:
+            raise
+        print(f"human_play.py: {error}.", file=sys.stderr)
+        return "en", find_font("en")
+
+
+def parse(arguments=None):
+    """Parse the command line."""
+    from Board.play.words import LANGUAGES, language_of_the_locale
+
+    parser = Parser(prog="human_play.py", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--game", choices=GAMES, default="gomoku", help="which game (default gomoku)")
+    parser.add_argument("--komi", type=float, metavar="POINTS", help="what white gets in Go (default 7.5)")
+    parser.add_argument("--black", metavar="SIDE", help=f"who moves first: {SIDES}")
+    parser.add_argument("--white", metavar="SIDE", help="who moves second (both default to human)")
+    parser.add_argument("--player", choices=("alpha_zero", "mcts", "minimax"), help="the AI (default alpha_zero)")
     parser.add_argument(
         "--engine", default=DEFAULT_ENGINE, metavar="PROGRAM", help=f"the engine, for minimax (default {DEFAULT_ENGINE})"
     )
     parser.add_argument("--model", default=DEFAULT_MODEL, metavar="FILE", help="weights for alpha_zero (default 3x3)")
-    parser.add_argument("--board", metavar="WxHxN", help="columns x rows x stones in a row (default: as in the weights)")
+    parser.add_argument(
+        "--board", metavar="WxHxN", help="columns x rows x stones in a row (default: as in the weights); 9x9 in NoGo and Go"
+    )
     parser.add_argument("--playouts", type=int, metavar="N", help="playouts for each move (default 400; mcts 1000)")
     parser.add_argument("--start", choices=("human", "ai"), default="human", help="the player who moves first (default human)")
+    begun = parser.add_mutually_exclusive_group()
+    begun.add_argument("--open", metavar="FILE", help="begin with this game (SGF)")
+    begun.add_argument("--position", metavar="MOVES", help='begin after these moves, as reports number them: "4 0 8"')
     parser.add_argument("--terminal", action="store_true", help="play in the terminal")
-    options = parser.parse_args()
+    parser.add_argument("--language", choices=LANGUAGES, help="of window and terminal (default: as the locale says)")
+    parser.add_argument("--font", metavar="FILE", help="a font for the window")
+    options = parser.parse_args(arguments)
     if options.playouts is not None and options.playouts < 2:
         parser.error(f"expected --playouts of at least 2; got {options.playouts}")
-    try:
-        from Board.game_board import Board, Game
+    if options.komi is not None and options.game != "go":
+        parser.error(f"expected --komi with --game go alone; got --game {options.game}")
+    options.language = options.language or language_of_the_locale()
+    return options
 
-        ai, (width, height, n_in_row) = make_ai(options, parse_board(options.board) if options.board else None)
-        game = Game(Board(width=width, height=height, n_in_row=n_in_row))
-        first = 0 if options.start == "human" else 1
+
+def play(options):
+    """Play in the terminal or in the window."""
+    if options.terminal:
+        from Board.play.terminal import Terminal
+
+        session = make_session(options, options.language)
         try:
-            if options.terminal:
-                game.start_play(Human(), ai, start_player=first, is_shown=1, print_prob=False)
-            else:
-                play_in_window(game, ai, first)
+            Terminal(session, options.language).run()
         finally:
-            ai.reset_player()
+            session.close()
+        return
+    language, font = language_and_font(options)
+    play_in_window(make_session(options, language), language, font)
+
+
+def main():
+    """Parse the command line, then play; return the exit code."""
+    try:
+        play(parse())
     except NotImplementedError as error:
         print(f"human_play.py: {first_unwritten(error)}.", file=sys.stderr)
         return 2
     except (UsageError, WeightsError, EngineError, ModuleNotFoundError) as error:
         print(f"human_play.py: {error}", file=sys.stderr)
         return 2
-    except (EOFError, KeyboardInterrupt):
+    except EOFError:
         print("\nThe game was left unfinished.")
+    except KeyboardInterrupt:
+        print("\nThe game was left unfinished.")
+        return INTERRUPTED
     return 0
 
 
+def leave(code):
+    """End the program, even if a search that cannot be cancelled is still running in another thread."""
+    from Board.play.thinking import SEARCH
+
+    if any(thread.name == SEARCH and not thread.daemon for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

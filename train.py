@@ -1,38 +1,38 @@
-"""Training by self-play: `python train.py` learns tic-tac-toe from nothing until it no longer loses (handout 5.5).
+"""Training by self-play: `python train.py` learns tic-tac-toe from scratch until it no longer loses (handout 5.5).
 
 This is the AlphaZero loop (Silver et al. 2017); read TrainPipeline from top to bottom. The network plays against itself, guided
 by the search. Every position of those games becomes a sample, and the network learns from random batches of the latest
 samples. A second network, whose weights are an average of the latest ones, is measured from time to time: against pure MCTS
 and, if the board is small enough, against every line of replies. Training ends when it loses no line. Values and results are
-seen by the side to move.
+for the side to move.
 
-The program writes tmp/current_policy.model, model/best_policy.model and the learning curves, tmp/training.csv. The best network
-of an earlier run is kept as model/best_policy.1.model, 2 and so on.
+The program writes tmp/current_policy.model, model/best_policy.model and the learning curves, tmp/training.csv and training.svg.
+After an interruption, `python train.py --resume` goes on. A better network of an earlier run stays where it is; the new one is
+then model/best_policy.1.model, 2 and so on. What is not part of the algorithm is in training/loop/.
 """
 
-import argparse
-import csv
+if __name__ == "__main__":
+    from common.program_ends import expect_packages, leave_on_ctrl_c
+
+    expect_packages("train.py", "numpy", "torch", "tqdm")
+    leave_on_ctrl_c("Interrupted before the first game.")  # torch takes seconds to import
+
 import os
 import random
-import secrets
 import sys
 from collections import deque
 from dataclasses import dataclass
-from functools import partial
-from importlib.util import find_spec
-from itertools import count
-from typing import NamedTuple
 
 import numpy as np
 
 from Board.symmetries import Symmetries
-from common.unwritten import first_unwritten
-from common.weights import WeightsError, read_weights_of_board
-from training.exact import play_all_games, remembered, searching_player_agent
+from training.exact import remembered
+from training.loop.command import train_by_command, what_next
+from training.loop.following import CURRENT, PICTURE, TABLE, AboutRun, Following
+from training.loop.kept_networks import BestNetwork, Strength
+from training.loop.verifying import Measurement, verify
 
-CURRENT = "tmp/current_policy.model"
 BEST = "model/best_policy.model"
-CURVES = "tmp/training.csv"
 
 
 @dataclass(kw_only=True)
@@ -169,33 +169,29 @@ class TrainPipeline(HyperParameters):
         self.games_played = 0
         self.verified = False
         self.best = ""
-        self.has_saved_best = False
         self.best_exact = (0, float("-inf"))
         self.best_win_ratio = 0.0
+        self.about = AboutRun(preset)
+        self.best_network = BestNetwork(BEST, self.about.run)
         self.show = lambda text: None
 
     def run(self):
         """Train for `game_batch_num` games or until a network is verified; Ctrl-C saves the network and stops."""
-        from tqdm import tqdm
-
         os.makedirs("tmp", exist_ok=True)
         os.makedirs("model", exist_ok=True)
-        curves = LearningCurves(CURVES)
-        with tqdm(total=self.game_batch_num, unit="game", disable=None) as bar:
-            self.show = bar.set_postfix_str
+        with Following(self) as following:
             try:
                 while not self.is_over():
                     opponent_playouts, measured = self.pure_mcts_playout_num, None
                     learnt = self.step()
+                    following.played()
                     if self.games_played % self.check_freq == 0:
                         self.policy_value_net.save_model(CURRENT)
                     if self.games_played % (2 * self.check_freq) == 0:
                         measured = self.check()
-                        self.show(str(measured))
-                    curves.add(self.games_played, learnt, opponent_playouts, measured)
-                    bar.update(self.play_batch_size)
+                    following.add(learnt, opponent_playouts, measured)
             except KeyboardInterrupt:
-                print(f"\nInterrupted after {self.games_played} games.", file=sys.stderr)
+                following.interrupted()
         self.policy_value_net.save_model(CURRENT)
         self.print_summary()
 
@@ -322,7 +318,7 @@ class TrainPipeline(HyperParameters):
         breaks ties.
         """
         win_ratio = self.policy_evaluate()
-        measured, exact = Measurement(win_ratio), self.best_exact
+        measured, exact, passed = Measurement(win_ratio), self.best_exact, 0
         if self.verify_playouts and self.games_played >= self.verify_from:
             passed, losing_lines, playouts = self.find_losing_lines()
             measured, exact = Measurement(win_ratio, losing_lines, playouts), (passed, -losing_lines)
@@ -331,168 +327,36 @@ class TrainPipeline(HyperParameters):
             self.best_exact, self.best_win_ratio = exact, win_ratio
             self.verified = measured.losing_lines == 0
             self.best = f"after {self.games_played} games: {measured}"
-            if not self.has_saved_best:
-                keep_earlier(BEST)
-                self.has_saved_best = True
-            self.average_net.save_model(BEST)
+            self.save_best(measured, passed)
         if win_ratio == 1.0 and self.pure_mcts_playout_num < 5000:
             self.pure_mcts_playout_num += 100
             self.best_win_ratio = 0.0
         return measured
 
+    def save_best(self, measured, passed):
+        """Save the averaged network as the best of this run."""
+        strength = Strength(
+            board=(self.board_width, self.board_height, self.n_in_row),
+            games=self.games_played,
+            passed=passed,
+            losing_lines=-1 if measured.losing_lines is None else measured.losing_lines,
+            verified=self.verified,
+            win_ratio=measured.win_ratio,
+            opponent_playouts=self.pure_mcts_playout_num,
+        )
+        self.best_network.save(self.average_net.save_model, strength)
+
     def print_summary(self):
-        """Print where the networks and the learning curves are, and how good the best network is."""
-        print(f"The latest network is in {CURRENT}, the learning curves are in {CURVES}.")
-        print(f"To train it further: python train.py --init-model {CURRENT}")
+        """Print where the networks and the learning curves are, how good the best network is, and how to go on."""
+        print(f"The latest network is in {CURRENT}, the learning curves are in {PICTURE} and {TABLE}.")
         if self.best:
-            print(f"The best network is in {BEST}, {self.best}.")
+            print(f"The best network is in {self.best_network.saved_in}, {self.best}.")
         if self.verified:
             playouts = ", ".join(map(str, self.verify_playouts))
             print(f"Verified: it loses no line of replies at {playouts} playouts, with either evaluation function.")
-
-
-def keep_earlier(path):
-    """Rename the file of an earlier run, so that nothing overwrites it: model/best_policy.1.model is the first one kept."""
-    if not os.path.exists(path):
-        return
-    stem, suffix = os.path.splitext(path)
-    number = next(number for number in count(1) if not os.path.exists(f"{stem}.{number}{suffix}"))
-    os.rename(path, f"{stem}.{number}{suffix}")
-    print(f"\nThe network of an earlier run is kept as {stem}.{number}{suffix}.")
-
-
-class Measurement(NamedTuple):
-    """How strong a network is: its win ratio against pure MCTS and, if every line was played, its number of losing lines."""
-
-    win_ratio: float
-    losing_lines: int | None = None
-    playouts: int | None = None
-
-    def __str__(self):
-        exact = "" if self.losing_lines is None else f", {self.losing_lines} losing lines at {self.playouts} playouts"
-        return f"win ratio {self.win_ratio:.2f}{exact}"
-
-
-class LearningCurves:
-    """A CSV file with a row for each round of updates; every row is written to disk as soon as it is added.
-
-    Args:
-        path: the file to write; an existing file is replaced.
-    """
-
-    COLUMNS = ("games", "loss", "entropy", "opponent_playouts", "win_ratio", "losing_lines", "exact_playouts")
-
-    def __init__(self, path):
-        self._path = path
-        self._write("w", self.COLUMNS)
-
-    def add(self, games, learnt, opponent_playouts, measured):
-        """Add a row, unless nothing was learnt.
-
-        Args:
-            games: the number of games played so far.
-            learnt: (loss, entropy), or None if there was no update.
-            opponent_playouts: the number of playouts of the pure MCTS opponent, whether or not there was an evaluation.
-            measured: a Measurement, or None if the network was not measured.
-        """
-        if learnt is not None:
-            loss, entropy = learnt
-            self._write("a", (games, f"{loss:.4f}", f"{entropy:.4f}", opponent_playouts, *(measured or ("", "", ""))))
-
-    def _write(self, mode, row):
-        with open(self._path, mode, newline="", encoding="utf-8") as file:
-            csv.writer(file).writerow(row)
-
-
-def verify(net, make_player, size, all_playouts, show):
-    """Play against every line of replies, at each number of playouts with both evaluation functions, until a line is lost.
-
-    policy_value_fn_random draws a symmetry for each position. The draw is kept for the whole count, so the agent always gives
-    the same answer in the same position. This function comes first because lines that are images of each other are then
-    played only once, so a network that loses is found sooner.
-
-    Args:
-        net: the network to verify.
-        make_player: a function (policy_value_fn, is_selfplay, playouts) -> player.
-        size: (width, height, n_in_row).
-        all_playouts: the numbers of playouts to try, in this order.
-        show: called with a line of text before each count.
-
-    Returns:
-        (number of counts without a losing line, losing lines in the last count, playouts in the last count)
-    """
-    functions = ((remembered(net.policy_value_fn_random), True), (remembered(net.policy_value_fn), False))
-    passed = 0
-    for playouts in all_playouts:
-        for policy_value_fn, alike in functions:
-            show(f"playing every line of replies at {playouts} playouts")
-            new_player = partial(make_player, policy_value_fn, 0, playouts)
-            losing_lines = play_all_games(searching_player_agent(new_player, size, alike), size).losing_lines
-            if losing_lines:
-                return passed, losing_lines, playouts
-            passed += 1
-    return passed, 0, playouts
-
-
-def seed_everything(seed):
-    """Seed the random generators of Python, numpy and torch."""
-    import torch
-
-    random.seed(seed)
-    np.random.seed(seed)
-    torch.manual_seed(seed)
-
-
-def main():
-    """Parse the command line and train."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--preset", choices=sorted(PRESETS), default="tictactoe")
-    parser.add_argument("--games", type=int, help="number of self-play games (default: as in the preset)")
-    parser.add_argument("--seed", type=int, help="random seed, to repeat a training run (default: drawn and printed)")
-    parser.add_argument("--init-model", metavar="FILE", help="file of weights to continue from")
-    parser.add_argument(
-        "--fast",
-        action="store_true",
-        help="use the self-play in training/ instead of your search, if this tree has training/fast.py",
-    )
-    options = parser.parse_args()
-    if options.games is not None and options.games < 1:
-        parser.error(f"expected --games of at least 1; got {options.games}")
-    if options.fast and find_spec("training.fast") is None:
-        parser.error("expected training/fast.py for --fast; this tree does not have it: leave --fast out")
-    seed = secrets.randbelow(2**31) if options.seed is None else options.seed
-    pipeline = None
-    try:
-        seed_everything(seed)
-        if options.init_model:
-            settings = PRESETS[options.preset]
-            read_weights_of_board(options.init_model, settings.board_width, settings.board_height)
-        pipeline = TrainPipeline(init_model=options.init_model, preset=options.preset)
-        if options.games is not None:
-            pipeline.game_batch_num = options.games
-        if options.fast:
-            pipeline.play_fast()
-        print(f"Seed {seed}, {pipeline.game_batch_num} games of {options.preset}")
-        pipeline.run()
-    except NotImplementedError as error:
-        print(f"train.py: {first_unwritten(error)}.", file=sys.stderr)
-        return 2
-    except WeightsError as error:
-        print(f"train.py: {error}", file=sys.stderr)
-        return 2
-    except RuntimeError as error:
-        if options.init_model is None or pipeline is not None:
-            raise
-        print(
-            f"train.py: expected weights of this network in {options.init_model}: {str(error).splitlines()[-1]}",
-            file=sys.stderr,
-        )
-        return 2
-    except KeyboardInterrupt:
-        print("\nInterrupted before the first game.", file=sys.stderr)
-        return 130
-    return 0
+        for sentence in what_next(self):
+            print(sentence)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(train_by_command(TrainPipeline, PRESETS, __file__))

@@ -14,94 +14,40 @@ from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
-from tqdm import tqdm
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+if __name__ == "__main__":
+    from common.program_ends import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")
+
+from tqdm import tqdm
 
 from arena.engine.cores import available_cores
 from arena.engine.engine_process import Clock, Limits
 from arena.engine.process import has_cpu_clock
 from arena.engine.specs import check_size, engine_at, parse_agent
 from arena.match import calibrate
-from arena.match.match import Load, MatchResult, Runner, ThreadRunner, play_match
+from arena.match.match import MatchResult, Runner, ThreadRunner, play_match
 from arena.match.ray_runner import RayRunner
 from arena.match.records import Records, read_records
 from arena.match.referee import GameRecord
 from arena.match.setup import OPENINGS, MatchSetup
 from arena.match.sgf import write_sgf
+from arena.match.summary import summary
 from arena.rules import FIVE, LARGEST_SIZE, SIZE
-from arena.statistics.estimates import EloDifference
 from arena.statistics.stopping import Decided, Sprt, StoppingRule
 from common.errors import UsageError
 from common.files import write_whole
+from common.program_ends import Parser, run_program
 from common.scoring import formula_named
 
 BASELINE = Path(__file__).resolve().parent.parent / "build" / "engines" / "baseline"
 
 
-def summary(result: MatchResult) -> str:
-    """Summarise a match as text for a person to read."""
-    data = result.to_json()
-    lines = [f"Number of plays: {data['plays']}  (draws {data['draws']}, distinct games {data['distinct_games']})"]
-    for number, agent in enumerate(data["agents"]):
-        lines.append(f"Agent {number}: {agent['path']}" + (f"  ({agent['name']})" if agent["name"] else ""))
-        low, high = agent["wilson_95"]
-        wins = f"  wins: {agent['wins']}   score: {agent['score']:.4f}   win rate 95 % interval: {low:.3f} to {high:.3f}"
-        lines.append(wins)
-        for clock, words in (("move_cpu_s", "CPU time"), ("move_s", "wall-clock time")):
-            times = agent[clock]
-            if times["max"]:
-                values = ", ".join(f"{name} {times[name]:.2f} s" for name in ("median", "p95", "max"))
-                lines.append(f"  {words} per move: {values}")
-        if agent["losses_by"]:
-            lines.append("  lost by: " + ", ".join(f"{count} {reason}" for reason, count in sorted(agent["losses_by"].items())))
-    ends = ", ".join(f"{count} {reason}" for reason, count in sorted(data["terminations"].items()))
-    lines.append(f"Terminations: {ends or 'none'}")
-    return "\n".join(lines + worth(result))
-
-
-def worth(result: MatchResult) -> list[str]:
-    """Say how reliable the numbers are: Elo, repeated games, pairs, why the match stopped, how busy the machine was."""
-    lines, statistics = [], result.statistics(0)
-    if statistics.elo is not None:
-        lines.append(f"{elo_in_words(statistics.elo)}; likelihood of superiority {statistics.los:.3f}")
-        if statistics.clusters < statistics.games:
-            low, high = statistics.interval_95
-            lines.append(
-                f"Games that repeat or share an opening count as {statistics.effective_games:.0f} independent ones: "
-                f"score rate of agent 0 {statistics.score_rate:.3f}, 95 % interval {low:.3f} to {high:.3f}"
-            )
-    if statistics.pairs is not None:
-        lines.append(f"Pairs in which agent 0 scored 0, 1/2, 1, 3/2, 2 points: {', '.join(map(str, statistics.pairs))}")
-    if result.stopped:
-        lines.append(result.stopped)
-    if undecided := len(result.games) - result.plays:
-        games = "1 game" if undecided == 1 else f"{undecided} games"
-        lines.append(
-            f"{games} could not be decided: the machine was too busy to tell whether an engine was slow or had too little CPU "
-            "time; such a game counts neither as a win nor as a loss."
-        )
-    if load := Load.of(result.games).sentence:
-        lines.append(load)
-    return lines
-
-
-def elo_in_words(elo: EloDifference) -> str:
-    """Describe an Elo difference, which is infinite if a match has no win or no loss."""
-    low, high = isfinite(elo.low), isfinite(elo.high)
-    if low and high:
-        interval = f"95 % interval {elo.low:+.0f} to {elo.high:+.0f}"
-    elif low or high:
-        interval = f"95 % interval above {elo.low:+.0f}" if low else f"95 % interval below {elo.high:+.0f}"
-    else:
-        interval = "no 95 % interval"
-    difference = f"{elo.difference:+.0f}" if isfinite(elo.difference) else "no finite estimate"
-    return f"Elo difference of agent 0 over agent 1: {difference}, {interval}"
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    main = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    main = Parser(description=__doc__.split("\n\n")[0])
     who = main.add_mutually_exclusive_group(required=True)
     who.add_argument("--agents-path", nargs=2, metavar=("A", "B"), help="two engines, or other agents as in docs/arena.md")
     who.add_argument("--resume", type=Path, metavar="FILE", help="continue the match recorded in this file")
@@ -312,4 +258,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("evaluate.py", main))

@@ -8,18 +8,24 @@ Exit codes: 0 the game ended or was left, or the suite was completed; 2 the call
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+if __name__ == "__main__":
+    from common.program_ends import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")
+
 from arena.engine.engine_process import EngineFailure, EngineSpec, GameOffer, Limits
 from arena.engine.protocols import open_engine
 from arena.engine.specs import check_size, parse_agent
+from arena.match.as_text import draw
 from arena.rules import FIVE, LARGEST_SIZE, SIZE, SWAP, SWAP_PLY, Action, IllegalAction, Position, Termination
 from arena.suite import positions as suite
 from common.errors import UsageError
+from common.program_ends import Parser, run_program
 
 COLOURS = ("black (X)", "white (O)")
 
@@ -66,19 +72,6 @@ class EngineSeat:
 
     def close(self) -> None:
         self._process.close()
-
-
-def draw(position: Position, last: Action | None) -> str:
-    """Draw the board as text, x to the right and y upwards, with the last stone in brackets."""
-    rows = []
-    for y in reversed(range(position.size)):
-        cells = []
-        for x in range(position.size):
-            owner = position.stones.get((x, y))
-            mark = "." if owner is None else "XO"[owner]
-            cells.append(f"[{mark}]" if (x, y) == last else f" {mark} ")
-        rows.append(f"{y:3} {''.join(cells)}")
-    return "\n".join([*rows, "    " + "".join(f"{x:^3}" for x in range(position.size))])
 
 
 def play(seats: list[HumanSeat | EngineSeat], size: int = SIZE) -> str:
@@ -142,7 +135,7 @@ def examine(engine: str | None, shown: str | None, limits: Limits) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, then play one game or run the suite."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("black", metavar="AI0", nargs="?", help="the engine that plays black, or human")
     parser.add_argument("white", metavar="AI1", nargs="?", help="the engine that plays white, or human")
     parser.add_argument("--time-limit", type=float, help="seconds that an engine has for each move (default 5; 1 with --suite)")
@@ -183,4 +176,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("judge.py", main))

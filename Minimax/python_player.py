@@ -2,16 +2,20 @@
 
     python Minimax/python_player.py alphazero --model model/best_policy.model --playouts 400
     python Minimax/python_player.py mcts --playouts 1000
+    python Minimax/python_player.py mcts --playouts 200 --gtp nogo
 
 AlphaZero/ and Board/ are taken from the current folder if it contains AlphaZero/__init__.py, otherwise from the tree that
 contains this program. A match starts this program for the agents `alphazero:FILE?playouts=N` and `mcts:playouts=N`.
+
+With --gtp gomoku, nogo or go, the player speaks the Go Text Protocol instead and plays that game, without a swap
+(arena.engine.gtp_server). NoGo and Go are for the pure search.
 
 The player runs a fixed number of playouts and does not look at the clock: choose a number that fits the time for a move.
 
 Black's first stone is chosen by the same search, restricted to the central 7x7.
 
 The swap. White's second turn begins with a search for white's best stone. The value of that stone is its mean Q in the search
-tree, seen by this player, who would place it. If the value is below zero, white is behind: the player swaps and takes the
+tree, for this player, who would place the stone. If the value is below zero, white is behind: the player swaps and takes the
 better side. This program reads the tree at `mcts._root`, just before `mcts.update_with_move` throws it away. AlphaZero/ is the
 student's code, so the tree may not be readable there; then there is no value and the player does not swap. Since white takes
 the better side, black's second stone should not be the strongest one: black chooses the stone after which the network's
@@ -41,13 +45,17 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS
 import numpy as np
 
 from arena.engine.engine_process import POSITION_TAKEN
+from arena.engine.gtp_server import GtpServer, Rules, serve
 from arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
 from Board.game_board import SWAP_STONES, Board
 from common.errors import UsageError
 from common.unwritten import first_unwritten
-from common.weights import WeightsError, load_network
+from common.weights import WeightsError, load_network, read_sizes, read_weights
+from games.catalog import rules_of
 
 LARGEST = 30
+GTP_NAMES = {"gomoku": "Gomoku", "nogo": "NoGo", "go": "Go"}
+GTP_SIZE = 9
 
 
 class OpeningBoard(Board):
@@ -136,8 +144,50 @@ class Seat:
         return None if swaps and value is not None and value < 0 else move
 
 
+def gtp_rules(game: str, size: int, komi: float) -> Rules:
+    """Return the rules of a game for a GTP server; five in a row win in Gomoku. In Go, a search plays on after two passes.
+
+    Raises:
+        ValueError: the game has no such board, or no such komi.
+    """
+    try:
+        return rules_of(game, size, size, n_in_row=FIVE, komi=komi, search_depth=2 * size * size)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+
+
+class GtpPlayer:
+    """A search from AlphaZero/ behind a GTP server. It begins each move with a new tree, since moves may be taken back.
+
+    Args:
+        kind: "alphazero" or "mcts".
+        playouts: the number of playouts for each move.
+        make: makes the search for boards of a size; WeightsError if it cannot play on them.
+    """
+
+    def __init__(self, kind: str, playouts: int, make: Callable[[int], Any]) -> None:
+        self.name, self.version, self._make = kind, str(playouts), make
+        self._size = 0
+
+    def prepare(self, size: int) -> None:
+        """See `arena.engine.gtp_server.ServedPlayer`."""
+        if size != self._size:
+            self._player = self._make(size)
+            self._size = size
+
+    def seed(self, seed: int) -> None:
+        """See `arena.engine.gtp_server.ServedPlayer`."""
+        seed_everything(str(seed))
+
+    def choose(self, position: Any) -> int:
+        """See `arena.engine.gtp_server.ServedPlayer`."""
+        self._player.set_player_ind(position.get_current_player())
+        self._player.reset_player()
+        return int(self._player.get_action(position, is_selfplay=False, print_probs_value=0)[0])
+
+
 def search(player: Any, board: Board) -> tuple[int, float | None]:
-    """Return the player's move and the move's mean value in [-1, 1] in the tree, seen by the side to move.
+    """Return the player's move and the move's mean value in [-1, 1] in the tree, for the side to move.
 
     get_action may throw the tree away by calling `mcts.update_with_move`, so the root is saved before each such call.
     """
@@ -157,7 +207,7 @@ def search(player: Any, board: Board) -> tuple[int, float | None]:
     move = int(move)
     nodes = [root._children[move] for root in [*roots, mcts._root] if move in root._children]
     visited = [node for node in nodes if node._n_visits > 0]
-    # Q is seen by the player who moved into the node, the side to move at its parent, the root.
+    # Q is for the player who moved into the node, the side to move at its parent, the root.
     return move, float(np.reshape(visited[-1]._Q, -1)[0]) if visited else None
 
 
@@ -187,8 +237,27 @@ def make_network(model: str, size: int) -> Any:
     return load_network(PolicyValueNet, model, size, size)
 
 
-def make_player(net: Any, playouts: int) -> Any:
+def fast_policy(net: Any, size: int) -> Any:
+    """Return the network's `policy_value_fn`, computed as fast as this machine can.
+
+    Raises:
+        UsageError: this tree has no module for it, or the network cannot be folded.
+    """
+    try:
+        from training.single_game import FoldedPolicy
+
+        return FoldedPolicy(net, size, size)
+    except ModuleNotFoundError:
+        raise UsageError("expected training/single_game.py for --fast, which only the course's repository has") from None
+    except ValueError as error:
+        raise UsageError(f"--fast: {error}") from None
+
+
+def make_player(net: Any, playouts: int, policy_value_fn: Any = None) -> Any:
     """Make the AlphaZero player with this network, or the pure MCTS player if `net` is None.
+
+    Args:
+        policy_value_fn: what the search calls in place of the network's own.
 
     Raises:
         NotImplementedError: the search is not written yet.
@@ -199,7 +268,8 @@ def make_player(net: Any, playouts: int) -> Any:
         return PureMCTSPlayer(c_puct=5, n_playout=playouts)
     from AlphaZero.mcts_alphaZero import MCTSPlayer
 
-    return MCTSPlayer(net.policy_value_fn, net.action_fc_test, net.evaluation_fc2_test, c_puct=5, n_playout=playouts)
+    policy = policy_value_fn or net.policy_value_fn
+    return MCTSPlayer(policy, net.action_fc_test, net.evaluation_fc2_test, c_puct=5, n_playout=playouts)
 
 
 def seed_everything(seed: str) -> None:
@@ -276,26 +346,63 @@ def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: Te
         say.flush()
 
 
+def converse_gtp(game: str, model: str | None, playouts: int, fast: bool, lines: TextIO, say: TextIO) -> None:
+    """Speak the Go Text Protocol until quit or the end of the input.
+
+    Raises:
+        NotImplementedError: the search or the network is not written yet.
+        WeightsError: the weights cannot be read.
+    """
+    size = SIZE if game == "gomoku" else GTP_SIZE
+    if model is not None:
+        size = read_sizes(read_weights(model))[0]
+
+    def make(wanted: int) -> Any:
+        net = None if model is None else make_network(model, wanted)
+        return make_player(net, playouts, fast_policy(net, wanted) if fast else None)
+
+    # A short search comes first: it reports code that is not written yet before the game.
+    trial = make_player(None if model is None else make_network(model, size), 2)
+    trial.set_player_ind(1)
+    trial.get_action(gtp_rules(game, size, 0.0).position(), is_selfplay=False, print_probs_value=0)
+    player = GtpPlayer("mcts" if model is None else "alphazero", playouts, make)
+
+    def send(text: str) -> None:
+        say.write(text)
+        say.flush()
+
+    serve(GtpServer(GTP_NAMES[game], partial(gtp_rules, game), player, size), lines, send)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Make the player and speak the line protocol."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("kind", choices=("alphazero", "mcts"), help="the search of AlphaZero/ to use")
     parser.add_argument("--model", metavar="FILE", help="weights file, for alphazero")
     parser.add_argument("--playouts", type=int, default=400, metavar="N", help="playouts for each move (default 400)")
+    parser.add_argument("--fast", action="store_true", help="compute the network as fast as possible (training.single_game)")
+    parser.add_argument("--gtp", choices=GTP_NAMES, metavar="GAME", help="speak GTP and play gomoku, nogo or go")
     options = parser.parse_args(arguments)
+    if options.gtp not in (None, "gomoku") and options.kind == "alphazero":
+        parser.error(f"expected mcts with --gtp {options.gtp}; the network of alphazero plays only Gomoku")
     if options.playouts < 2:
         parser.error(f"expected --playouts of at least 2; got {options.playouts}")
     if (options.kind == "alphazero") != (options.model is not None):
         parser.error("expected --model with alphazero, and no --model with mcts")
+    if options.fast and options.model is None:
+        parser.error("expected --fast with alphazero; mcts has no network")
     # Whatever the student's code prints must not mix with the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
     try:
+        if options.gtp is not None:
+            converse_gtp(options.gtp, options.model, options.playouts, options.fast, sys.stdin, answers)
+            return 0
         size = number_from("GOMOKU_BOARD_SIZE", SIZE, FIVE, LARGEST)
         seed = number_from("GOMOKU_SEED", 0, 0, 2**63)
         # A short search comes first: it reports code that is not written yet before the game, and warms up the network.
         net = None if options.model is None else make_network(options.model, size)
         search(make_player(net, 2), OpeningBoard(size))
-        player = make_player(net, options.playouts)
+        player = make_player(net, options.playouts, fast_policy(net, size) if options.fast else None)
         if "GOMOKU_SEED" in os.environ:
             seed_everything(str(seed))
         converse(f"{options.kind} {options.playouts}", player, net, size, sys.stdin, answers)

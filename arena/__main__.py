@@ -1,23 +1,42 @@
-"""`python -m arena replay FILE N` replays a recorded game; `python -m arena calibrate` times this machine.
+"""`python -m arena play` plays a match of NoGo or Go; `gtp` lets a player play under a GTP front end such as Sabaki or GoGui;
+`view FILE` makes a page that shows recorded games; `replay FILE N` shows one and replays it; `calibrate` times this machine.
 
-Exit codes: 0 the game was the same, or the machine was timed; 1 the game differed; 2 the call was wrong.
+Exit codes: 0 the match was played, the page was made, the game was the same, or the machine was timed; 1 the game differed;
+2 the call was wrong; 130 the match was interrupted (the summary covers the finished games).
 """
 
 from __future__ import annotations
 
 import argparse
+
+if __name__ == "__main__":
+    from common.program_ends import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")
+
+import json
+import os
 import sys
 from pathlib import Path
+from typing import NoReturn
 
-from arena.engine.specs import engine_at
-from arena.match import calibrate
-from arena.match.match import Load
-from arena.match.records import digest, machine, read_records
+from arena.engine.specs import engine_at, parse_player
+from arena.match import board_match, calibrate
+from arena.match.as_text import game_as_text
+from arena.match.board_game import GAMES
+from arena.match.match import Load, MatchResult, ThreadRunner, play_match
+from arena.match.records import Records, agent_digest, machine, read_records
 from arena.match.referee import REPEATS, GameRecord, play_game
 from arena.match.setup import MatchSetup
+from arena.match.sgf import write_sgf
+from arena.match.summary import summary
 from common.errors import UsageError
+from common.files import write_whole
+from common.harmless_text import on_screen
+from common.program_ends import Parser, run_program
 
 BASELINE = "build/engines/baseline"
+REFERENCE = "build/engines/reference"
 
 
 def first_difference(recorded: GameRecord, played: GameRecord) -> str:
@@ -35,7 +54,7 @@ def first_difference(recorded: GameRecord, played: GameRecord) -> str:
 
 
 def replay(path: Path, number: int) -> int:
-    """Replay game `number` of the records with its seeds and limits.
+    """Show game `number` of the records, and replay it with its seeds and limits.
 
     If the replay differs and the machine was busy, try again, at most REPEATS times: on a busy machine an engine that plans by
     the wall clock thinks less.
@@ -48,9 +67,11 @@ def replay(path: Path, number: int) -> int:
         raise UsageError(f"expected the number of one of the {len(games)} games in {path}; got {number}")
     setup = MatchSetup.from_json(heading["match"])
     for agent, before in zip(setup.agents, heading["digests"], strict=True):
-        if digest(agent.path) != before:
+        if agent_digest(agent) != before:
             print(f"{agent.path} has been rebuilt since the match.")
     recorded = games[number]
+    if setup.game is None:
+        print(game_as_text(recorded), flush=True)
     for _ in range(REPEATS + 1):
         played = play_game(setup.task(number))
         difference = first_difference(recorded, played)
@@ -64,6 +85,40 @@ def replay(path: Path, number: int) -> int:
     return 1 if difference else 0
 
 
+def play(options: argparse.Namespace) -> int:
+    """Play or continue a match of a game of games/ and print its summary; return the exit code."""
+    setup = board_match.setup_of(options)
+    records = None if options.records is None else Records(options.records, setup)
+    print(f"Seed {setup.seed}, {setup.plays} games, {setup.limits.move_s:g} s per move ({setup.limits.clock.value} time)")
+    games: list[GameRecord] = []
+
+    def on_game(game: GameRecord) -> None:
+        games.append(game)
+        score = " : ".join(str(sum(played.winner == agent for played in games)) for agent in (0, 1))
+        fault = f"; {game.names[game.faulty] or f'agent {game.faulty}'} {game.detail}" if game.faulty is not None else ""
+        print(on_screen(f"{len(games)} of {setup.plays} games, {score}{fault}"), file=sys.stderr)
+
+    try:
+        result, code = play_match(setup, ThreadRunner(options.num_workers), on_game=on_game, records=records), 0
+    except KeyboardInterrupt:
+        result, code = MatchResult(setup, tuple(sorted(games, key=lambda game: game.index))), 130
+        print(f"Interrupted after {result.plays} of {setup.plays} games.", file=sys.stderr)
+        if records is not None:
+            print(f"The same command continues the match in {records.path}.", file=sys.stderr)
+    print(on_screen(summary(result), keep="\n"))
+    if options.json is not None:
+        write_whole(options.json, json.dumps(result.to_json(), indent=1))
+    if options.sgf is not None:
+        print(f"{write_sgf(result, options.sgf)} games written to {options.sgf}")
+    return code
+
+
+def serve_gtp(player: str, game: str) -> NoReturn:
+    """Become the program of the player, which speaks GTP on standard input and output."""
+    command = parse_player(player, game).argv
+    os.execv(command[0], command)
+
+
 def time_this_machine(baseline: str, record: bool) -> int:
     """Time this machine or, with `record`, make it the reference machine."""
     speed = (calibrate.record if record else calibrate.measure)(engine_at(baseline))
@@ -72,13 +127,38 @@ def time_this_machine(baseline: str, record: bool) -> int:
     return 0
 
 
+def view(options: argparse.Namespace) -> int:
+    """Write the page of a file's games; a strong engine says where the first game shown was lost, if it is there."""
+    from arena.view.page import write_page  # replay and calibrate need no templates
+
+    out = options.out or Path(f"{options.file.stem}.html")
+    asked = options.engine or (REFERENCE if Path(REFERENCE).is_file() else None)
+    game = write_page(options.file, options.number, options.agent, engine_at(asked) if asked else None, out)
+    print(on_screen(f"{game.title}: {game.ending}"))
+    if game.loss is not None:
+        print(on_screen(game.loss.sentence))
+    print(on_screen(f"Page: {out}"))
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run one command."""
-    parser = argparse.ArgumentParser(
-        prog="python -m arena", description="Replay games that evaluate.py recorded, or time this machine."
+    parser = Parser(
+        prog="python -m arena", description="Play NoGo or Go, look at recorded games again, replay them, or time this machine."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    replaying = commands.add_parser("replay", help="replay a recorded game and say where it differs")
+    playing = commands.add_parser("play", help="play a match of NoGo or Go between two players that speak GTP")
+    board_match.add_match_options(playing)
+    serving = commands.add_parser("gtp", help="let a player play under a GTP front end such as Sabaki or GoGui")
+    serving.add_argument("--game", choices=("gomoku", *GAMES), required=True)
+    serving.add_argument("--player", required=True, help="mcts:playouts=N, alphazero:FILE (Gomoku), nogo:rave?simulations=N")
+    viewing = commands.add_parser("view", help="make a page for stepping through the games of a file")
+    viewing.add_argument("file", type=Path, help="a file written by --records of evaluate.py or play, or an .sgf")
+    viewing.add_argument("number", type=int, nargs="?", help="the game to open with (default: the first lost one)")
+    viewing.add_argument("--agent", type=int, choices=(0, 1), default=0, help="whose lost games to look for (default 0)")
+    viewing.add_argument("--engine", help=f"the engine that says where the game was lost (default {REFERENCE}, if it is there)")
+    viewing.add_argument("--out", type=Path, metavar="FILE.html", help="the page (default: the file's name with .html)")
+    replaying = commands.add_parser("replay", help="show a recorded game, replay it and say where it differs")
     replaying.add_argument("file", type=Path, help="a file written by evaluate.py --records")
     replaying.add_argument("number", type=int, help="the number of the game, from 0")
     timing = commands.add_parser("calibrate", help="time this machine with a search by the baseline")
@@ -86,13 +166,22 @@ def main(arguments: list[str] | None = None) -> int:
     timing.add_argument("--record", action="store_true", help="make this machine the reference machine")
     options = parser.parse_args(arguments)
     try:
+        if options.command == "play":
+            return play(options)
+        if options.command == "gtp":
+            serve_gtp(options.player, options.game)
+        if options.command == "view":
+            return view(options)
         if options.command == "replay":
             return replay(options.file, options.number)
         return time_this_machine(options.baseline, options.record)
     except UsageError as error:
         print(f"arena: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("arena: stopped.", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("arena", main))

@@ -31,10 +31,17 @@ def centre(size: int = SIZE) -> range:
 
 
 class Termination(StrEnum):
-    """Why a game ended; who won is recorded separately. An UNDECIDED game is not a draw and does not count."""
+    """Why a game ended; who won is recorded separately. An UNDECIDED game is not a draw and does not count.
+
+    NO_MOVE, SCORE, MOVE_LIMIT and RESIGNED occur only in the games of games/.
+    """
 
     FIVE = "five"
     DRAW = "draw"
+    NO_MOVE = "no_move"
+    SCORE = "score"
+    MOVE_LIMIT = "move_limit"
+    RESIGNED = "resigned"
     ILLEGAL_MOVE = "illegal_move"
     ILLEGAL_OPENING = "illegal_opening"
     ILLEGAL_SWAP = "illegal_swap"

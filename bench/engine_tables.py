@@ -26,7 +26,7 @@ def ladder_matches(record: Record, only_neighbours: bool = True) -> str:
         score, low, high = (rounded(value, 3) for value in (rate, *wilson_95(rate * effective, effective)))
         cells = [match[name] for name in ("stronger", "weaker", "games", "distinct_games")]
         rows.append([*cells, f"{match['won']} : {match['lost']}", f"{score}, {low} to {high}", match["lost_otherwise"]])
-    header = ["stronger", "weaker", "games", "distinct", "won : lost", "score rate, 95 %", "lost other than by five in a row"]
+    header = ["stronger", "weaker", "games", "distinct", "won : lost", "score rate, 95 %", "lost by a fault"]
     return markdown(header, rows, "llr")
 
 
@@ -62,6 +62,29 @@ def ladder_ratings(record: Record) -> str:
         times = (rounded(engine["move_cpu_s"][name], 2) for name in ("median", "p95", "max"))
         rows.append([engine["name"], rounded(rating), step, *times])
     return markdown(["engine", "Elo", "above the previous rung", "CPU s per move: median", "p95", "max"], rows)
+
+
+MILESTONES = {
+    "step_1": "wins at once, stops fives",
+    "step_2": "greedy: the best evaluation after its move",
+    "step_3": "alpha-beta to depth 2",
+    "step_4": "alpha-beta to depth 4",
+    "step_5": "victory by continuous fours, at the root and at the leaves",
+}
+"""The steps of instructor/teacher/milestones.cpp, each with what it adds."""
+
+
+def milestones(record: Record) -> str:
+    """Return how each milestone of Part 1 scores against the one before and against the baseline."""
+    cells: dict[str, dict[str, str]] = {step: {"before": "-"} for step in MILESTONES}
+    for row in record["rows"]:
+        rate, effective = rate_of(row), row["effective_games"]
+        low, high = wilson_95(rate * effective, effective)
+        where = "baseline" if row["opponent"] == "baseline" else "before"
+        score = ", ".join((rounded(rate, 2), f"{rounded(low, 2)} to {rounded(high, 2)}"))
+        cells[row["step"]][where] = f"{row['won']} : {row['lost']} ({score})"
+    rows = [[f"`{step}`", what, cells[step]["before"], cells[step]["baseline"]] for step, what in MILESTONES.items()]
+    return markdown(["engine", "what it adds", "against the step before, 95 %", "against the baseline, 95 %"], rows, "ll")
 
 
 def ablation(record: Record) -> str:

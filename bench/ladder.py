@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -27,10 +27,12 @@ from arena.engine.specs import engine_at
 from arena.match.match import MatchResult, ThreadRunner, play_match
 from arena.match.records import Records, machine, read_records
 from arena.match.setup import MatchSetup
+from arena.rules import Termination
 from arena.statistics.estimates import move_times
 from common.errors import UsageError
 
 ENGINES = Path("build/engines")
+REGULAR = (Termination.FIVE, Termination.DRAW, Termination.NO_MOVE, Termination.RESIGNED)
 LADDER = ("sample", "mcts_50000", "mcts_100000", "mcts_400000", "baseline", "reference")
 
 
@@ -48,8 +50,13 @@ def play_pair(names: tuple[str, str], games: int, options: argparse.Namespace) -
         games = max(games, len(read_records(path)[1]))
     setup = MatchSetup(agents=agents, plays=games, seed=options.seed, limits=Limits(move_s=options.time_limit))
     records = Records(path, setup)
-    with tqdm(total=games, unit="game", disable=None, desc=f"{stronger} - {weaker}") as bar:
-        return play_match(setup, ThreadRunner(options.num_workers), on_game=lambda game: bar.update() and None, records=records)
+    return play_with_bar(setup, f"{stronger} - {weaker}", options.num_workers, records)
+
+
+def play_with_bar(setup: MatchSetup, title: str, workers: int, records: Records) -> MatchResult:
+    """Play or continue a match with a progress bar."""
+    with tqdm(total=setup.plays, unit="game", disable=None, desc=title) as bar:
+        return play_match(setup, ThreadRunner(workers), on_game=lambda game: bar.update() and None, records=records)
 
 
 def record_of(names: Sequence[str], results: dict[tuple[int, int], MatchResult], command: str) -> Record:
@@ -73,7 +80,7 @@ def record_of(names: Sequence[str], results: dict[tuple[int, int], MatchResult],
                 "won": seen.wins,
                 "drawn": seen.draws,
                 "lost": seen.losses,
-                "lost_otherwise": sum(game.termination.value not in ("five", "draw") for game in result.decided),
+                "lost_otherwise": sum(game.termination not in REGULAR for game in result.decided),
             }
         )
     engines = [{"name": name, "move_cpu_s": move_times(list(cpu_times(i, results)))} for i, name in enumerate(names)]
@@ -112,22 +119,47 @@ def main() -> int:
     options = parser.parse_args()
     if len(options.engines) < 2 or min(options.games, options.num_workers) < 1 or options.others < 0:
         parser.error("expected at least two --engines, at least 1 for --games and --num-workers, and no negative --others")
+    terms = f"{options.time_limit:g} s of CPU time per move"
+    counts = f"--games {options.games} --others {options.others} --time-limit {options.time_limit:g} --seed {options.seed}"
+
+    def play(weaker: str, stronger: str, neighbours: bool) -> MatchResult | None:
+        games = options.games if neighbours else options.others
+        return play_pair((weaker, stronger), games, options) if games else None
+
+    return run_ladder(list(options.engines), play, options, terms, f"python bench/ladder.py FOLDER {counts}")
+
+
+def run_ladder(
+    names: list[str],
+    play: Callable[[str, str, bool], MatchResult | None],
+    options: argparse.Namespace,
+    terms: str,
+    command: str,
+) -> int:
+    """Play the missing games of a ladder, then print and record the ratings; return the exit code.
+
+    Args:
+        names: the weakest first.
+        play: plays the match of (weaker, stronger, whether they are neighbours); None leaves it out.
+        options: with folder, seed and record.
+        terms: on what terms the games were played, in words.
+        command: how to repeat them.
+    """
+    program = Path(sys.argv[0]).name
     options.folder.mkdir(parents=True, exist_ok=True)
-    names = list(options.engines)
     results = {}
     try:
         for weak, strong in pairs_in_order(len(names)):
-            if games := options.games if strong == weak + 1 else options.others:
-                results[weak, strong] = play_pair((names[weak], names[strong]), games, options)
+            if (result := play(names[weak], names[strong], strong == weak + 1)) is not None:
+                results[weak, strong] = result
     except UsageError as error:
-        print(f"ladder.py: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"Interrupted; the same command continues the games in {options.folder}.", file=sys.stderr)
         return 130
-    print(f"{options.time_limit:g} s of CPU time per move, seed {options.seed}, {machine()['processor']}\n")
-    counts = f"--games {options.games} --others {options.others} --time-limit {options.time_limit:g} --seed {options.seed}"
-    record = record_of(names, results, f"python bench/ladder.py FOLDER {counts}")
+    print(f"{terms}, seed {options.seed}, {machine()['processor']}\n")
+    record = record_of(names, results, command)
     print(report(record))
     if options.record:
         write_record(options.record, record)

@@ -72,7 +72,7 @@ def _remark(setting: str, rows: Sequence[Record], failed: Sequence[Record], unch
         if len(failed) > 1:
             return best
         last = failed[0]["last_five_looks"]
-        return f"{best}, {last['fewest']} to {last['most']} at the last five looks"
+        return f"{best}, {last['fewest']} to {last['most']} in the last five tests"
     if setting == "--set updates_per_game=1":
         return f"{listed(rounded(total_cpu_s(row)) for row in rows)} CPU s: the exact search sees more games"
     if setting == "--set n_playout=50":
@@ -234,6 +234,32 @@ def selfplay_tictactoe(record: Record) -> str:
     ]
     lines = f"losing lines at {' / '.join(playouts)} playouts"
     return markdown(["games", "steps", lines, "against pure MCTS won : drawn : lost", "Elo, 95 %"], rows, "r")
+
+
+def muzero_losing_lines(record: Record) -> str:
+    """Return the lines that MuZero loses over training, with a column for each seed."""
+    rows = record["rows"]
+    seeds, games = (sorted({row[name] for row in rows}) for name in ("seed", "games"))
+    found = {(row["seed"], row["games"]): row for row in rows}
+    table = []
+    for count in games:
+        here = [found.get((seed, count)) for seed in seeds]
+        seconds = [row["cpu_s"] for row in here if row]
+        cells = ["-" if row is None else " / ".join(map(str, row["losing_lines"].values())) for row in here]
+        table.append([count, rounded(sum(seconds) / len(seconds)), *cells])
+    return markdown(["games", "CPU s", *(f"seed {seed}" for seed in seeds)], table, "r")
+
+
+def muzero_accuracy(record: Record) -> str:
+    """Return how the learnt models compare with the rules, k moves ahead, as means over the seeds."""
+    names = ("illegal_mass", "likeliest_legal", "rewards_right", "ends_seen", "draws_seen")
+    steps = sorted({row["steps"] for row in record["accuracy"]})
+    table = []
+    for k in steps:
+        rows = [row for row in record["accuracy"] if row["steps"] == k]
+        table.append([k, *(percent(sum(row[name] for row in rows) / len(rows)) for name in names)])
+    header = ["k", "probability of illegal moves", "likeliest move legal", "reward right", "win seen", "draw seen"]
+    return markdown(header, table, "r")
 
 
 def killed_run(record: Record) -> str:

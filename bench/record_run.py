@@ -2,20 +2,26 @@
 
     python bench/record_run.py alphago runs/alphago_9 --games runs/teacher/9/a.jsonl
     python bench/record_run.py selfplay runs/ttt
+    python bench/record_run.py muzero runs/muzero_1 runs/muzero_2
 
 The first command copies the result.json of AlphaGo's four stages (`python -m training.alphago`) and counts the teacher's games.
 The second copies elo.csv of a run of self-play on 3x3 and counts the lines that each evaluated network loses to every line of
-replies, with the grader's search. Afterwards `python bench/tables.py` rewrites the tables.
+replies, with the grader's search. The third copies what runs of MuZero on 3x3 (`python -m training.muzero`) have counted
+themselves, and compares their latest models with the rules. Afterwards `python bench/tables.py` rewrites the tables.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import numpy as np
 import torch
 from recording import RECORDS, Record, read_json, write_record
 
@@ -27,9 +33,12 @@ from training.dataset import GamesError
 from training.exact import play_all_replies
 from training.export import games_summary
 from training.export_run import read_evaluations
+from training.muzero.exact_player import model_accuracy, random_games
+from training.muzero.muzero_run import read_muzero_run
 
 STAGES = ("supervised", "reinforce", "value", "search")
 PLAYOUTS = (100, 400)
+RANDOM_GAMES = 500  # on which a learnt model is compared with the rules
 
 
 def alphago_record(run: Path, games: Path, cpu_s: int | None = None) -> Record:
@@ -76,6 +85,43 @@ def selfplay_record(run: Path) -> Record:
     }
 
 
+def muzero_record(runs: Sequence[Path]) -> Record:
+    """Return the record of runs of MuZero on 3x3, one for each seed; a run may still be going on.
+
+    Raises:
+        UsageError: a folder holds no such run, or two runs differ in more than their seeds.
+    """
+    rows, accuracy = [], []
+    settings: Record = {}
+    for run in runs:
+        config, model = read_muzero_run(run)
+        if not config.is_tictactoe:
+            raise UsageError(f"expected a run of tic-tac-toe in {run}; it is on {config.board_width}x{config.board_height}")
+        own = {name: value for name, value in asdict(config).items() if name != "seed"}
+        if settings and own != settings:
+            differing = [name for name in own if own[name] != settings[name]]
+            raise UsageError(f"expected runs that differ only in their seeds; {run} differs in {', '.join(differing)}")
+        settings = own
+        with open(run / "metrics.csv", newline="", encoding="utf-8") as file:
+            metrics = list(csv.DictReader(file))
+        for row in metrics:
+            if row["losing_lines_100"]:
+                counts = {name: int(row[name]) for name in ("games", "steps")}
+                times = {name: float(row[name]) for name in ("cpu_s", "check_cpu_s")}
+                losing = {str(number): int(row[f"losing_lines_{number}"]) for number in PLAYOUTS}
+                rows.append({"seed": config.seed, **counts, **times, "losing_lines": losing})
+        games = random_games(config, RANDOM_GAMES, np.random.default_rng(0))
+        for step in model_accuracy(model, config, games):
+            accuracy.append({"seed": config.seed, "games": int(metrics[-1]["games"]), **asdict(step)})
+    return {
+        "command": "python -m training.muzero tictactoe --run runs/muzero_SEED --seed SEED",
+        "machine": _here(),
+        "configuration": settings,
+        "rows": rows,
+        "accuracy": accuracy,
+    }
+
+
 def _here() -> Record:
     return {**machine(), "torch": torch.__version__}
 
@@ -90,12 +136,16 @@ def main(arguments: list[str] | None = None) -> int:
     alphago.add_argument("--teacher-cpu-s", type=int, metavar="SECONDS", help="processor time of the teacher, if known")
     selfplay = kinds.add_parser("selfplay", help="self-play on 3x3")
     selfplay.add_argument("run", type=Path, help="folder of the run, such as runs/ttt")
-    for kind, name in ((alphago, "alphago_9"), (selfplay, "selfplay_tictactoe")):
+    muzero = kinds.add_parser("muzero", help="MuZero on 3x3")
+    muzero.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="a folder for each seed, such as runs/muzero_1")
+    for kind, name in ((alphago, "alphago_9"), (selfplay, "selfplay_tictactoe"), (muzero, "muzero_tictactoe")):
         kind.add_argument("--record", type=Path, default=RECORDS / f"{name}.json", metavar="FILE", help="file to write")
     options = parser.parse_args(arguments)
     try:
         if options.kind == "alphago":
             record = alphago_record(options.run, options.games, options.teacher_cpu_s)
+        elif options.kind == "muzero":
+            record = muzero_record(options.runs)
         else:
             record = selfplay_record(options.run)
     except (UsageError, GamesError) as error:

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -32,12 +32,14 @@ import torch
 
 from arena.match.records import machine
 from Board.game_board import Board
+from Board.symmetries import Symmetries
+from games.gomoku.batch import PLANES
+from games.gomoku.rules import GomokuRules
 from grader.assignment import ROOT, load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
-from training.boards import PLANES
 from training.gumbel import GumbelSettings
-from training.inference import InferenceNetwork, PositionCache, RandomSymmetry, StateEvaluator
+from training.inference import InferenceNetwork, Library, PositionCache, RandomSymmetry, StateEvaluator
 from training.puct import PuctSettings
 from training.samples import FinishedGame, pack_states
 from training.selfplay import SelfPlay, SelfPlaySettings
@@ -101,22 +103,17 @@ class Stopwatch:
         return times, took
 
 
-def forward_rate(network: InferenceNetwork, batch: torch.Tensor, stopwatch: Stopwatch) -> float:
+def forward_rate(network: InferenceNetwork, states: np.ndarray, stopwatch: Stopwatch) -> float:
     """Return the states per second with nothing but forward calls."""
-
-    def forward() -> None:
-        values = network.model(batch)[1]
-        values[0].item()  # a GPU computes asynchronously until a result is read
-
-    with torch.inference_mode():
-        forward()
-        times, took = stopwatch.repeat(forward, share=0.25)
-    return times * len(batch) / took
+    forward = network.forward_call(states)
+    forward()
+    times, took = stopwatch.repeat(forward, share=0.25)
+    return times * len(states) / took
 
 
 def selfplay_settings(case: Case, search: PuctSettings | GumbelSettings) -> SelfPlaySettings:
     """Return the settings for the case's board and games with this search."""
-    return SelfPlaySettings(case.size, case.size, case.n_in_row, games=case.games, search=search)
+    return SelfPlaySettings(GomokuRules(case.size, case.size, case.n_in_row), games=case.games, search=search)
 
 
 def mean_length(case: Case, search: PuctSettings | GumbelSettings) -> float:
@@ -162,20 +159,18 @@ def print_row(name: str, case: Case, how: str, batch: int, asked: float, evaluat
     print(row, f"{f'{share} %' if rest else share:>6}", flush=True)
 
 
-def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
+def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int, library: Library | None) -> None:
     """Measure one case and print its rows."""
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
     torch.manual_seed(seed)
     np.random.seed(seed)
     network = PolicyValueNet(case.size, case.size, case.blocks)
-    fast = InferenceNetwork(network.model, case.size, case.size, dtype=None, batch_size=case.games)
+    fast = InferenceNetwork(network.model, case.size, case.size, dtype=None, library=library, batch_size=case.games)
     puct, gumbel = PuctSettings(case.playouts), GumbelSettings(case.playouts)
-    batch = fast.to_input(
-        np.random.default_rng(seed).integers(0, 2, (case.games, PLANES, case.size, case.size)).astype(np.float32)
-    )
+    batch = np.random.default_rng(seed).integers(0, 2, (case.games, PLANES, case.size, case.size)).astype(np.float32)
     limit = forward_rate(fast, batch, stopwatch)
-    print(f"{name}: {case.playouts} playouts, {str(fast.dtype).removeprefix('torch.')} on {fast.device}")
+    print(f"{name}: {case.playouts} playouts, {fast.description}")
     print_row(name, case, "forward", case.games, limit, limit)
     asked, moves = measure_serial(case, network, stopwatch)
     lengths = {search: mean_length(case, search) for search in (puct, gumbel)}
@@ -183,7 +178,7 @@ def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int) -> None:
     for how, search in (("puct", puct), ("cached", puct), ("gumbel", gumbel)):
         rng = np.random.default_rng(seed)
         behind: StateEvaluator = PositionCache(fast) if how == "cached" else fast
-        counted = Counted(RandomSymmetry(behind, case.size, case.size, rng))
+        counted = Counted(RandomSymmetry(behind, Symmetries(case.size, case.size), rng))
         selfplay = SelfPlay(selfplay_settings(case, search), counted, rng)
         selfplay.step()
         before = forward_rate(fast, batch, stopwatch)
@@ -215,6 +210,12 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20, help="seconds of each measurement (default 20)")
     parser.add_argument("--games", type=int, help="concurrent games (default: as in the case)")
     parser.add_argument("--playouts", type=int, help="playouts of each move (default: as in the case)")
+    parser.add_argument(
+        "--libraries",
+        nargs="+",
+        choices=get_args(Library),
+        help="measure with each of these libraries (default: with the faster one of those installed)",
+    )
     parser.add_argument("--threads", type=int, default=1, help="threads of torch (default 1)")
     parser.add_argument(
         "--cpu-time", action="store_true", help="measure CPU seconds instead of wall-clock time, for a busy machine"
@@ -241,7 +242,8 @@ def main() -> int:
         for name in options.boards:
             case = CASES[name]
             case = replace(case, games=options.games or case.games, playouts=options.playouts or case.playouts)
-            measure(name, case, stopwatch, options.seed)
+            for library in options.libraries or [None]:
+                measure(name, case, stopwatch, options.seed, library)
     for name in options.boards:
         print(f"{name}: {position_bytes(CASES[name].size)} MB per million positions as they are stored for learning")
     return 0

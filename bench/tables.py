@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engine_tables import ablation, ablation_nodes, coverage, ladder_matches, ladder_ratings, stopping
+from engine_tables import ablation, ablation_nodes, coverage, ladder_matches, ladder_ratings, milestones, stopping
 from network_tables import (
     after_self_play,
     alphago,
@@ -24,6 +24,8 @@ from network_tables import (
     killed_run,
     losing_lines,
     matches,
+    muzero_accuracy,
+    muzero_losing_lines,
     selfplay_5x5x4,
     selfplay_11x11,
     selfplay_tictactoe,
@@ -70,11 +72,14 @@ TABLES = {
     "selfplay-11x11": of_manifests(selfplay_11x11, "11_11_5"),
     "selfplay-5x5x4": of_manifests(selfplay_5x5x4, "5_5_4"),
     "selfplay-tictactoe": of_record(selfplay_tictactoe, "selfplay_tictactoe"),
+    "muzero-losing-lines": of_record(muzero_losing_lines, "muzero_tictactoe"),
+    "muzero-accuracy": of_record(muzero_accuracy, "muzero_tictactoe"),
     "killed-run": of_record(killed_run, "killed_run"),
     "alphago": of_record(alphago, "alphago_9"),
     "alphago-value": of_record(alphago_value, "alphago_9"),
     "ladder-matches": of_record(ladder_matches, "ladder"),
     "ladder-ratings": of_record(ladder_ratings, "ladder"),
+    "milestones": of_record(milestones, "milestones"),
     "ablation": of_record(ablation, "ablation"),
     "ablation-nodes": of_record(ablation_nodes, "ablation_nodes"),
     "stopping": of_record(stopping, "stopping"),

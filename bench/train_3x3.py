@@ -118,6 +118,7 @@ def measured_pipeline(options: argparse.Namespace) -> Any:
         setattr(pipeline, name, value)
     pipeline.data_buffer = type(pipeline.data_buffer)(maxlen=pipeline.buffer_size)
     pipeline.stop_when_verified = not options.go_on
+    pipeline.best_network.force = True  # the network of the seed before is not needed here
     return pipeline
 
 
@@ -197,10 +198,10 @@ def main() -> int:
         workspace = lay_out(options.submission, Path(folder))
         os.chdir(workspace)
         sys.path.insert(0, str(workspace))
-        import train
+        from training.loop.command import seed_run
 
         for seed in options.seeds:
-            train.seed_everything(seed)
+            seed_run(seed)
             started = time.process_time()
             pipeline = measured_pipeline(options)
             pipeline.seed, pipeline.started, pipeline.rows, pipeline.looks = seed, started, sys.stdout, []

@@ -160,9 +160,15 @@ def main() -> int:
             continue
         with tempfile.TemporaryDirectory(prefix="search-verdicts-") as folder:
             trust.lay_out(sample, Path(folder, sample.name))
-            command = [sys.executable, __file__, "--one", str(Path(folder, sample.name)), ",".join(sorted(groups))]
+            command = [
+                sys.executable,
+                str(Path(__file__).resolve()),
+                "--one",
+                str(Path(folder, sample.name)),
+                ",".join(sorted(groups)),
+            ]
             command += ["--seed", str(options.seed), "--seeds", str(options.seeds)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         unexpected = print_sample(sample, rows)
         print(f"    {sample.name}: {len(rows)} verdicts, {unexpected} unexpected", flush=True)

@@ -1,4 +1,4 @@
-"""The exception for mistakes made by the user of one of our programs."""
+"""The exception for mistakes made by the user of one of our programs, and the reason that a system call failed."""
 
 
 class UsageError(Exception):
@@ -7,3 +7,8 @@ class UsageError(Exception):
     The message is one sentence for the user: what was expected, what was given instead, and what to do. Programs print it
     and exit with code 2.
     """
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file could not be read, without the file's name, which the sentence around it has already."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,4 +1,4 @@
-"""Make untrusted text safe to print on a terminal, to write into a CSV cell, or to name a file after.
+"""Make untrusted text safe to print on a terminal, to write into a cell of CSV or Markdown, or to name a file after.
 
 File and archive names, program output and the names on a roster all come from students.
 """
@@ -10,6 +10,7 @@ from decimal import Decimal
 # Characters at which a spreadsheet starts a formula, including their full-width forms (OWASP, "CSV Injection").
 FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 FILE_NAME_PUNCTUATION = "-_.()+, "
+MARKDOWN = "\\`*_{}[]<>#|~$&!"
 
 
 def on_screen(text: str, keep: str = "") -> str:
@@ -19,6 +20,11 @@ def on_screen(text: str, keep: str = "") -> str:
         keep: control characters to leave unchanged, such as a newline.
     """
     return "".join(c if c.isprintable() or c in keep else " " for c in text)
+
+
+def markdown_cell(text: str) -> str:
+    """Return the text as a cell of a table in Markdown, with a backslash before each character that would do anything there."""
+    return "".join(f"\\{c}" if c in MARKDOWN else c for c in on_screen(text)).strip()
 
 
 def csv_cell(value: object) -> str:

@@ -1,7 +1,13 @@
-"""Find the file that the student should write next; train.py and human_play.py report it if they are started too early."""
+"""Find the file that the student should write next or that is missing; train.py, human_play.py and others report it."""
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from common.errors import UsageError
+from common.near_names import near_name
+from common.weights import WeightsError
 
 STUBS_IN_ORDER = ("AlphaZero/mcts_pure.py", "AlphaZero/policy_value_net_torch.py", "AlphaZero/mcts_alphaZero.py")
 # The exception that a stub raises; its message names the file, the method and the handout section.
@@ -20,8 +26,43 @@ def first_unwritten(error):
             with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
                 reminder = REMINDER.search(file.read())
         except FileNotFoundError:
-            return f"{path} is missing; unpack the assignment again"
+            return missing_stub(path)
         if reminder:
             where = f"docs/handout.md, section {reminder['section']}"
             return f"{path} comes first and is not written yet: {reminder['method']}; see {where}"
     return f"not written yet: {error}"
+
+
+def missing_stub(path):
+    """Return one sentence (without a full stop) about a file that is missing; it names one with nearly the same name."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), os.path.dirname(path))
+    others = [f"{os.path.dirname(path)}/{name}" for name in os.listdir(folder)] if os.path.isdir(folder) else []
+    near = near_name(path, [other for other in others if other not in STUBS_IN_ORDER])
+    if near:
+        return f"{path} is missing; {near} has nearly this name: rename it"
+    return f"{path} is missing; unpack the assignment again"
+
+
+@contextmanager
+def students_faults_as_sentences() -> Iterator[None]:
+    """Turn the errors of unwritten or missing stubs and of unusable weights into a UsageError."""
+    try:
+        yield
+    except NotImplementedError as error:
+        raise UsageError(f"{first_unwritten(error)}.") from error
+    except WeightsError as error:
+        raise UsageError(str(error)) from error
+    except ModuleNotFoundError as error:
+        if not (sentence := missing_student_file(error)):
+            raise
+        raise UsageError(f"{sentence}.") from error
+
+
+def missing_student_file(error):
+    """Return one sentence (without a full stop) if an import failed because a stub is missing, otherwise an empty string.
+
+    Args:
+        error: the ModuleNotFoundError.
+    """
+    path = f"{(error.name or '').replace('.', '/')}.py"
+    return missing_stub(path) if path in STUBS_IN_ORDER else ""

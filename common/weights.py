@@ -114,7 +114,8 @@ def load_weights(path: Path) -> dict[str, np.ndarray]:
     except WeightsError:
         raise
     except (ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"expected a bare state_dict saved by torch in {path}: {error}") from error
+        reason = "it holds something else" if str(error).isdigit() or not str(error) else str(error)
+        raise ValueError(f"expected a bare state_dict saved by torch in {path}: {reason}") from error
     for key, value in weights.items():
         if value.dtype.kind not in "fiub":
             raise ValueError(f"expected real numbers in {path}; {key} holds {value.dtype}")

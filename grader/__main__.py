@@ -8,21 +8,13 @@ import signal
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
 
 from common.errors import UsageError
-from common.harmless_text import on_screen
+from common.program_ends import Parser
 from grader.errors import CouldNotGrade
 from grader.screen import complain
 
 ROOMS = ("pipeline", "student", "confinement", "instructor")
-
-
-class Parser(argparse.ArgumentParser):
-    """An ArgumentParser whose error messages are safe to print, even if they quote a hostile file name."""
-
-    def error(self, message: str) -> NoReturn:
-        super().error(on_screen(message))
 
 
 def parser() -> argparse.ArgumentParser:

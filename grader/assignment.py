@@ -1,9 +1,14 @@
-"""`assignment.toml` as frozen dataclasses: the only definition of files, points, opponents, limits and formulas."""
+"""`assignment.toml` as frozen dataclasses: the only definition of files, points, opponents, limits and formulas.
+
+The file at the root describes the main assignment. A lab is another assignment of the same course: a folder below `labs/` with
+its own file. The paths in it are relative to the root all the same, except that its stubs lie in the lab's folder. In a lab's
+kit the lab's file and stubs lie at the root, so that there the lab is the main assignment.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, get_type_hints
@@ -14,18 +19,27 @@ from common.scoring import FORMULAS
 from grader.typed_toml import Mistake, converted, read_toml, value_at
 
 ROOT = Path(__file__).resolve().parent.parent
+DESCRIPTION = "assignment.toml"
+LABS = "labs"
+INSTRUCTOR = "instructor"
 LONG = ("match", "training")
 """The kinds of checks that take minutes: the keys of `[long_checks]`, and fields of a Profile with their own time limits."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check or a mark: an item with points. A program decides a check; a person gives a mark."""
+    """A check or a mark: an item with points. A program decides a check; a person gives a mark.
+
+    Attributes:
+        handout: the section of the handout that it belongs to.
+        purpose: why there is such a check, in a sentence for students.
+    """
 
     id: str
     title: str
     points: float
     handout: str
+    purpose: str = ""
 
     def is_of(self, name: str) -> bool:
         """Return whether a name stands for this check: its id, or the beginning of its id up to a dot."""
@@ -65,6 +79,10 @@ class TrainingProfile:
     minutes: float
 
 
+NO_MATCH = MatchProfile(games=0, move_s=0.0, limit_s=0.0, minutes=0.0)
+NO_TRAINING = TrainingProfile(seeds=0, max_games=0, check_every=0, playouts=(), own_playouts=0, minutes=0.0)
+
+
 @dataclass(frozen=True)
 class Profile:
     """The settings behind `--profile NAME`.
@@ -73,14 +91,15 @@ class Profile:
         call_limit_s: the time limit for one call into a student's Python.
         check_minutes: the time limit for each check that is neither the match nor the training (see `grader.pipeline.budget`).
         budget_minutes: the time limit for all checks of a submission in total.
+        match, training: left out by an assignment without such checks.
     """
 
     name: str
     call_limit_s: float
     check_minutes: float
     budget_minutes: float
-    match: MatchProfile
-    training: TrainingProfile
+    match: MatchProfile = NO_MATCH
+    training: TrainingProfile = NO_TRAINING
 
 
 @dataclass(frozen=True)
@@ -114,13 +133,24 @@ class Likeness:
     kit: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Assignment:
-    """The whole content of `assignment.toml`."""
+    """The whole content of `assignment.toml`.
+
+    Attributes:
+        home: the folder of a lab, relative to the root; empty for the main assignment.
+        checks_folder: the folder of the checks, relative to the root.
+        judging: patterns of the sources outside `grader/` that decide verdicts.
+        bank: the module whose `make_bank` makes the expected values of a kit.
+        engine_folder: empty for an assignment in which no engine is written.
+    """
+
+    home: str = ""
 
     id: str
     title: str
     handout: str
+    handout_url: str
     stubs: tuple[str, ...]
     collected: tuple[str, ...]
     protected: tuple[str, ...]
@@ -132,20 +162,47 @@ class Assignment:
     withheld: tuple[str, ...]
     kit_readme: str
     answers: tuple[str, ...]
+    bank: str
+    checks_folder: str
+    judging: tuple[str, ...]
     likeness: Likeness
-    engine_folder: str
-    engine_header: str
-    compile_command: tuple[str, ...]
-    compile_limit_s: float
-    opponents: dict[str, tuple[str, ...]]
+    engine_folder: str = ""
+    engine_header: str = ""
+    compile_command: tuple[str, ...] = ()
+    compile_limit_s: float = 0.0
+    opponents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     limits: ResourceLimits
-    win_rate_formula: str
-    losing_line_steps: tuple[tuple[int, float], ...]
-    shares: dict[str, dict[str, float]]
+    win_rate_formula: str = "straight"
+    losing_line_steps: tuple[tuple[int, float], ...] = ()
+    shares: dict[str, dict[str, float]] = field(default_factory=dict)
     profiles: dict[str, Profile]
-    long_checks: dict[str, tuple[str, ...]]
+    long_checks: dict[str, tuple[str, ...]] = field(default_factory=dict)
     checks: tuple[Check, ...]
-    marks: tuple[Check, ...]
+    marks: tuple[Check, ...] = ()
+
+    @property
+    def reference(self) -> str:
+        """The folder of the solution, laid out as a submission; relative to the root, and absent from every kit."""
+        return f"{self.home or INSTRUCTOR}/reference"
+
+    @property
+    def samples(self) -> str:
+        """The folder of the submissions whose grades are known; relative to the root, and absent from every kit."""
+        return f"{self.home or INSTRUCTOR}/submissions"
+
+    @property
+    def python_parts(self) -> tuple[str, ...]:
+        """The parts in which students write Python."""
+        return tuple(part for part, needs in self.parts.items() if any(pattern.endswith(".py") for pattern in needs))
+
+    def place(self, relative: str) -> str:
+        """Return where a file lies in this tree, given where it lies in the kit; both are relative to the root."""
+        return f"{self.home}/{relative}" if self.home and relative in self.own_files else relative
+
+    @property
+    def own_files(self) -> tuple[str, ...]:
+        """The files of the kit that lie in the folder of a lab, by their places in the kit."""
+        return (DESCRIPTION, self.handout, *self.stubs)
 
     def check(self, check_id: str) -> Check:
         """Return the check with this id; raise KeyError if the assignment has no such check."""
@@ -206,6 +263,7 @@ PLACES = {
     "id": "assignment.id",
     "title": "assignment.title",
     "handout": "assignment.handout",
+    "handout_url": "assignment.handout_url",
     "stubs": "files.stubs",
     "collected": "files.collected",
     "protected": "files.protected",
@@ -217,6 +275,9 @@ PLACES = {
     "withheld": "release.withheld",
     "kit_readme": "release.readme",
     "answers": "release.answers",
+    "bank": "release.bank",
+    "checks_folder": "judge.checks",
+    "judging": "judge.files",
     "likeness": "likeness",
     "engine_folder": "engine.folder",
     "engine_header": "engine.header",
@@ -232,6 +293,8 @@ PLACES = {
     "checks": "checks",
     "marks": "marks",
 }
+# An assignment may leave out a table as a whole if its fields have defaults. Opponents are needed where there is an engine.
+NEEDED_WITH = {"opponents": "engine"}
 
 
 def matches(path: str, patterns: Sequence[str]) -> bool:
@@ -251,7 +314,33 @@ def _match_parts(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _match_parts(parts[1:], pattern[1:])
 
 
-def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
+def lab_names(root: Path = ROOT) -> list[str]:
+    """Return the names of the labs in this tree; a kit has none, because its lab is the main assignment there."""
+    return sorted(path.parent.name for path in (root / LABS).glob(f"*/{DESCRIPTION}"))
+
+
+def load_named(name: str, root: Path = ROOT) -> Assignment:
+    """Read and check the file of an assignment.
+
+    Args:
+        name: the id of the main assignment or of a lab; empty for the main assignment.
+
+    Raises:
+        UsageError: there is no such assignment, or its file is wrong (see `load_assignment`).
+    """
+    main, labs = load_assignment(root / DESCRIPTION), lab_names(root)
+    if name in ("", main.id):
+        return main
+    if name not in labs:
+        raise UsageError(f"expected a lab among {', '.join(labs) or 'those of this tree, which has none'}; got {name!r}")
+    home = f"{LABS}/{name}"
+    lab = load_assignment(root / home / DESCRIPTION)
+    if lab.id != name:
+        raise UsageError(f"{root / home / DESCRIPTION}: expected the name of its folder as assignment.id; got {lab.id!r}")
+    return replace(lab, home=home)
+
+
+def load_assignment(path: Path = ROOT / DESCRIPTION) -> Assignment:
     """Read and check an assignment file.
 
     Raises:
@@ -272,6 +361,9 @@ def load_assignment(path: Path = ROOT / "assignment.toml") -> Assignment:
     known = {check.id for check in assignment.checks}
     if unknown_kinds := sorted(set(assignment.long_checks) - set(LONG)):
         raise UsageError(f"{path}: expected {' or '.join(LONG)} in long_checks; got {', '.join(unknown_kinds)}")
+    for kind in assignment.long_checks:
+        if lacking := [name for name, profile in assignment.profiles.items() if not getattr(profile, kind).minutes]:
+            raise UsageError(f"{path}: expected {kind} in each profile, since long_checks has one; {lacking[0]} lacks it")
     named = {f"long_checks.{kind}": ids for kind, ids in assignment.long_checks.items()}
     for place, names in {"score.shares": tuple(assignment.shares), **named}.items():
         if unknown := [name for name in names if name not in known]:
@@ -292,4 +384,10 @@ def _from_toml(data: dict[str, Any]) -> Assignment:
         if isinstance(profile, dict):
             profile["name"] = name
     kinds = get_type_hints(Assignment)
-    return Assignment(**{name: converted(value_at(data, place), kinds[name], place) for name, place in PLACES.items()})
+    optional = {each.name for each in fields(Assignment) if (each.default, each.default_factory) != (MISSING, MISSING)}
+    places = {
+        name: place
+        for name, place in PLACES.items()
+        if name not in optional or NEEDED_WITH.get(place, place.split(".")[0]) in data
+    }
+    return Assignment(**{name: converted(value_at(data, place), kinds[name], place) for name, place in places.items()})

@@ -1,8 +1,8 @@
 """The policy-value network in TensorFlow, with exactly the variables of the checkpoints from earlier years.
 
 It computes the same function as AlphaZero/policy_value_net_torch.py (Silver et al. 2017). States are float32 [N, 9, H, W] as
-Board.current_state returns them (row 0 is the top row). Moves are numbered h * width + w from the bottom row. Values are seen
-by the side to move. The network is a graph of tf.compat.v1 variables, because only these keep the names
+Board.current_state returns them (row 0 is the top row). Moves are numbered h * width + w from the bottom row. Values are for
+the side to move. The network is a graph of tf.compat.v1 variables, because only these keep the names
 `model/<layer>/<param>` in a checkpoint. It needs TensorFlow 2 and runs on a CPU or a GPU.
 
 This folder is not a package, so that `import tensorflow` finds the library. To use this module, put the folder on sys.path,
@@ -160,7 +160,7 @@ class PolicyValueNet:
         """Evaluate one position.
 
         Returns:
-            (iterable of (legal move, probability), value): value is a (1, 1) array, seen by the side to move.
+            (iterable of (legal move, probability), value): value is a (1, 1) array, for the side to move.
         """
         legal_moves = board.availables
         probs, value = self.policy_value(board.current_state()[np.newaxis], actin_fc, evaluation_fc)
@@ -189,7 +189,7 @@ class PolicyValueNet:
         Args:
             state_batch: [N, 9, H, W], an array or a list.
             mcts_probs: pi, [N, W*H], an array or a list.
-            winner_batch: z in {1, 0, -1}, [N], seen by the side to move.
+            winner_batch: z in {1, 0, -1}, [N], for the side to move.
             lr: the learning rate of this step.
 
         Returns:

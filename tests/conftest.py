@@ -13,6 +13,28 @@ from arena.engine.guardian import MARK
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Files that take more than a minute, the longest first. Those that start last keep a core waiting (make test).
+LONGEST = (
+    "training/test_selfplay_run.py",
+    "grader/test_grading.py",
+    "minimax/test_engines.py",
+    "trust/test_attacks.py",
+    "trust/test_mutants.py",
+    "grader/test_check.py",
+    "grader/test_gradebook.py",
+    "tensorflow_tools/test_convert.py",
+    "training/test_games.py",
+    "grader/test_formgrader.py",
+    "grader/test_kill_class.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the longest files."""
+    places = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(LONGEST)))
+
+
 # A shell makes its background jobs and their programs ignore Ctrl-C, which some tests press.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
@@ -27,6 +28,8 @@ from arena.engine.engine_process import EngineSpec
 from arena.match.match import MatchResult
 from arena.match.setup import MatchSetup
 from arena.rules import Termination
+from training.muzero.latent_model import MuZeroModel
+from training.muzero.muzero_settings import MuZeroConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = sorted((ROOT / "bench" / "records").glob("*.json"))
@@ -279,7 +282,7 @@ def test_a_training_replaces_that_of_the_same_setting_and_seed_and_no_other(tmp_
     assert cells_of(network_tables.train_3x3_settings(again))[1:] == [
         ["no change", "100", "60", "100", ""],
         ["`--set averaging=0.0`", "75", "", "", "measures the latest weights"],
-        ["`--without augmentation`", "none in 100", "", "", "4 lines at best, 4 to 8 at the last five looks"],
+        ["`--without augmentation`", "none in 100", "", "", "4 lines at best, 4 to 8 in the last five tests"],
         ["`--set n_playout=50`", "50", "", "", "1.0 times the CPU time per game"],
     ]
     averaging = cells_of(network_tables.train_3x3_averaging(again))
@@ -380,6 +383,41 @@ def test_a_run_of_self_play_is_recorded_with_the_lines_that_its_networks_lose(se
     assert cells_of(network_tables.selfplay_tictactoe(recording.read_json(record)))[1:] == [
         ["250", "359", "0 / 0", "8 : 15 : 17", "-80 +- 63"]
     ]
+
+
+@pytest.fixture
+def muzero_run(tmp_path):
+    """A folder like that of a run of MuZero on 3x3 that has counted losing lines once."""
+    config = MuZeroConfig(3, 3, 3, filters=4, blocks=1, seed=7)
+    (tmp_path / "config.json").write_text(json.dumps(asdict(config)))
+    torch.manual_seed(1)
+    torch.save(MuZeroModel(config.rules(), 4, 1).state_dict(), tmp_path / "latest.model")
+    names = (
+        "games,steps,policy_loss,value_loss,reward_loss,consistency_loss,cpu_s,check_cpu_s,losing_lines_100,losing_lines_400"
+    )
+    (tmp_path / "metrics.csv").write_text(f"{names}\n64,0,,,,,0.5,0.0,,\n128,60,3,1,0.1,0,4.6,9.5,30,12\n")
+    return tmp_path
+
+
+def test_a_run_of_muzero_is_recorded_with_its_losing_lines_and_its_accuracy(muzero_run, monkeypatch):
+    monkeypatch.setattr(record_run, "RANDOM_GAMES", 20)
+    record = muzero_run / "record.json"
+    assert record_run.main(["muzero", str(muzero_run), "--record", str(record)]) == 0
+    content = recording.read_json(record)
+    assert cells_of(network_tables.muzero_losing_lines(content)) == [["games", "CPU s", "seed 7"], ["128", "5", "30 / 12"]]
+    assert [row[0] for row in cells_of(network_tables.muzero_accuracy(content))[1:]] == ["1", "2", "3", "4", "5"]
+    assert content["accuracy"][0]["games"] == 128
+
+
+def test_runs_of_muzero_with_other_settings_are_not_recorded_together(muzero_run, tmp_path, capsys):
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("latest.model", "metrics.csv"):
+        shutil.copyfile(muzero_run / name, other / name)
+    (other / "config.json").write_text(json.dumps(asdict(MuZeroConfig(3, 3, 3, filters=4, blocks=1, seed=8, playouts=50))))
+    record = tmp_path / "record.json"
+    assert record_run.main(["muzero", str(muzero_run), str(other), "--record", str(record)]) == 2
+    assert "differs in playouts" in capsys.readouterr().err and not record.exists()
 
 
 @pytest.mark.parametrize(

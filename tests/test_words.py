@@ -20,6 +20,7 @@ DOCUMENTS = sorted(
         "model/*.md",
         "assignment.toml",
         "instructor/course/rubric.toml",
+        "arena/view/templates/*.html.j2",
         "grader/pipeline/templates/*.j2",
     )
     for path in ROOT.glob(pattern)
@@ -46,6 +47,15 @@ PHRASES = {
     r"(no|any) (one )?such is": "there is no such",
     r"what (was|is|were) found": "the result",
     r"wish(es)? for": "ask for",
+    r"seen by (?=the side|the player who|black|white|Black|White)": "for the side to move, from white's point of view",
+    r"whose view (a|it|each)": "whose point of view",
+    r"(know|knows|play|plays|ask|asks) (\w+ ){1,3}alone": "knows only, uses only",
+    r"(is|are|was|were) no (zero|fixed|child|part|point|leaf|fault)": "is not a ...",
+    r"less \[": "minus",
+    r"a line says so": "prints a note",
+    r"over night": "overnight",
+    r"(some|of some) (seconds|minutes)": "a few seconds",
+    r"of (yours|theirs)(?=[ .:,])": "one of your own, your own",
 }
 
 
@@ -79,6 +89,9 @@ def test_a_document_reads_as_plain_english(name):
         "Plane 3 has all own stones.",
         "The level that is not to be had.",
         "20 points await marks",
+        "Values are seen by the side to move.",
+        "The checks know Gomoku alone.",
+        "This is no fault.",
     ],
 )
 def test_a_phrase_of_the_list_is_found_across_lines(text):

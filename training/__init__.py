@@ -1,13 +1,15 @@
 """Training beyond the loop of train.py. This package uses boards and networks through their methods and knows no grader.
 
-A student's kit contains only two of these modules, since the others contain correct searches: `exact` plays an agent against
-every line of replies, and `losing_lines` does so with weights loaded from a file.
+A student's kit contains only a few of these modules, since the others contain correct searches: `exact` plays an agent against
+every line of replies, `losing_lines` does so with weights loaded from a file, and `loop` is what train.py needs besides the
+algorithm.
 
 The other modules play many games side by side. Their searches run in lockstep, so that the leaves of all games form one batch
-for the network. From the rules upwards:
+for the network. The rules are those of a game of `games/`, about which they know no more than its protocol. From there upwards:
 
-    boards                      games as arrays
+    networks                    the network of a run: the course's, or one that suits any game
     inference, rollouts         evaluators: a fast copy of the network, a cache of positions; random games in place of a network
+    steps                       what lies behind the edges of a tree: a game's rules and a network, or a learnt model
     tree, puct, gumbel          search trees as arrays; PUCT (Silver et al. 2017); Gumbel AlphaZero (Danihelka et al. 2022)
     selfplay, samples, fast     an endless stream of games; their compact form; train.py --fast
     matches, ratings            games between two agents; Elo ratings of several players
@@ -17,6 +19,7 @@ for the network. From the rules upwards:
     metrics                     the rows of metrics.csv
     export, export_run          weights with a manifest
     alphago                     the stages of AlphaGo (Silver et al. 2016)
+    muzero                      MuZero with reanalysis (Schrittwieser et al. 2020)
 
 Of the student's modules, they use only the network.
 """

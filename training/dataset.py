@@ -2,7 +2,7 @@
 
 The games are JSON lines (docs/training.md, Supervised weights). In memory they are kept as moves and numbers, about 30 bytes
 per position. The feature planes of a batch are computed in one go and equal Board.current_state. The network learns from the
-positions that have a best move; a game may have best moves only for its first positions. Values are seen by the side to move.
+positions that have a best move; a game may have best moves only for its first positions. Values are for the side to move.
 
 The value of a position mixes the engine's scores with the result of the game by TD(lambda) (Sutton 1988):
 
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from Board.symmetries import Symmetries
-from training.boards import PLANES
+from games.gomoku.batch import PLANES
 
 SURE_WIN = 900_000  # scores beyond this are proven wins
 HELD_BACK_EVERY = 20  # games whose seed is a multiple of this are held back from training

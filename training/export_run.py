@@ -45,6 +45,8 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
         raise UsageError(f"expected a run that has evaluated a network in {run}; {error.filename}: {error.strerror}") from error
     width, height, trained = config["board_width"], config["board_height"], config["blocks"]
     if blocks not in (None, trained):
+        if config.get("network", "course") != "course":
+            raise UsageError(f"expected no --blocks, since only the course's network can be deepened; got {blocks}")
         if blocks < trained or width != height:
             raise UsageError(
                 f"expected --blocks of at least the run's {trained} and a square board; got {blocks}, {width}x{height}"
@@ -55,12 +57,14 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
         "file": weights.name,
         "sha256": save_weights(weights, layers),
         "board": [width, height, config["n_in_row"]],
+        "game": config.get("game", "gomoku"),
+        "network": config.get("network", "course"),
         "blocks": blocks or trained,
         "blocks_trained": trained,
         "origin": f"self-play from {config['init_model'] or 'nothing'}",
         "configurations": state["history"],
         "games": best["games"],
-        "samples": best["steps"] * config["batch_size"],
+        "samples": state["evaluations"][state["best"]].get("samples", best["steps"] * config["batch_size"]),
         "hours": round(state["seconds"] / 3600, 2),
         "torch": torch.__version__,
         "elo_against_pure_mcts": {"elo": best["elo"], "error_95": best["error_95"]},

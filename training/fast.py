@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from games.gomoku.rules import GomokuRules
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
 from training.puct import PuctSettings
 from training.samples import unpack_states
@@ -38,10 +39,11 @@ def fast_games(
     def evaluate_by_latest(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return evaluate(states)
 
-    selfplay = SelfPlay(SelfPlaySettings(width, height, n_in_row, GAMES_AT_ONCE, search), evaluate_by_latest, rng)
+    rules = GomokuRules(width, height, n_in_row)
+    selfplay = SelfPlay(SelfPlaySettings(rules, GAMES_AT_ONCE, search), evaluate_by_latest, rng)
     while True:
         network = InferenceNetwork(net.model, width, height)
-        evaluate = RandomSymmetry(PositionCache(network), width, height, rng)
+        evaluate = RandomSymmetry(PositionCache(network), rules.symmetries, rng)
         for game in selfplay.step():
-            states = unpack_states(game.states, width, height)
+            states = unpack_states(game.states, rules)
             yield list(zip(states, game.policies.astype(np.float32), game.results.astype(float), strict=True))

@@ -18,7 +18,7 @@ by their priors. With q scaled to [0, 1] between the smallest and the largest q 
 
     sigma(q) = (50 + max_b N(b)) * 0.1 * q
 
-All q are seen by the side to move at the node. Each move is searched with a new tree, so that the root's moves have n visits
+All q are for the side to move at the node. Each move is searched with a new tree, so that the root's moves have n visits
 after n playouts.
 """
 
@@ -30,9 +30,10 @@ from math import ceil, log2
 
 import numpy as np
 
-from training.boards import Boards
-from training.inference import StateEvaluator
+from games.protocol import PositionBatch
+from training.inference import Evaluator
 from training.puct import Decisions
+from training.steps import StepsMaker, steps_of
 from training.tree import Trees
 
 VISIT_OFFSET = 50
@@ -79,8 +80,8 @@ class Nodes:
         legal: [K, A] bool.
         prior: [K, A] float64, positive on legal moves and 0 elsewhere.
         visits: [K, A].
-        mean_value: [K, A] 0 for moves without visits; seen by the side to move.
-        value: [K] the network's value, seen by the side to move.
+        mean_value: [K, A] 0 for moves without visits; for the side to move.
+        value: [K] the network's value, for the side to move.
     """
 
     legal: np.ndarray
@@ -115,26 +116,27 @@ class GumbelSearch:
 
     Args:
         games: G, the number of games.
-        points: A, the number of points on the board.
-        evaluate: the network.
+        actions: A, the number of actions of the game.
+        model: a network that evaluates positions, or a learnt model.
         settings: the search settings.
         rng: draws the Gumbel numbers.
     """
 
     def __init__(
-        self, games: int, points: int, evaluate: StateEvaluator, settings: GumbelSettings, rng: np.random.Generator
+        self, games: int, actions: int, model: Evaluator | StepsMaker, settings: GumbelSettings, rng: np.random.Generator
     ) -> None:
-        self.trees = Trees(games, points, capacity=settings.playouts + 1)
-        self._evaluate = evaluate
+        self.trees = Trees(games, actions, capacity=settings.playouts + 1)
+        self._steps = steps_of(model)
         self._settings = settings
         self._rng = rng
         self._games = np.arange(games)
 
-    def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
+    def decide(self, boards: PositionBatch, is_selfplay: bool) -> Decisions:
         """See LockstepSearch. In self-play, g is drawn for every position; otherwise it is 0."""
-        trees, games, legal = self.trees, self._games, boards.legal
+        trees, games, legal, steps = self.trees, self._games, boards.legal, self._steps
+        steps.begin(boards, len(trees) * trees.capacity)
         trees.clear(games)
-        trees.expand_roots(games, boards, self._evaluate)
+        trees.expand_roots(games, steps)
         rows = trees.root_rows(games)
         gumbel = np.zeros(legal.shape)
         if is_selfplay:
@@ -143,8 +145,7 @@ class GumbelSearch:
         for number in range(self._settings.playouts):
             trees.playout(
                 games,
-                boards,
-                self._evaluate,
+                steps,
                 self._choose,
                 lambda rows, number=number: halving.choose(number, self._nodes(rows)),  # type: ignore[misc]
             )

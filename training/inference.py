@@ -1,8 +1,8 @@
 """Fast evaluation of positions for search: a copy of the network for inference, a cache of positions, random symmetries.
 
-All three are evaluators. Called with states [N, 9, H, W] float32 (the format of `Board.current_state`), they return the
-probabilities of all moves [N, A] float32, not masked, and the values [N] float32 in [-1, 1], both for the side to move.
-Evaluators can be stacked: a cache below random symmetries stores the positions as the network saw them.
+All three are evaluators. Called with states [N, P, H, W] float32, the P feature planes of a game, they return the probabilities
+of all moves [N, A] float32, not masked, and the values [N] float32 in [-1, 1], both for the side to move. Evaluators can be
+stacked: a cache below random symmetries stores the positions as the network saw them.
 """
 
 from __future__ import annotations
@@ -11,29 +11,54 @@ import copy
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from Board.symmetries import Symmetries
+from games.protocol import PositionBatch, Symmetry
+from training.openvino_model import OpenVinoModel, openvino_is_installed
 from training.samples import pack_states
 
 StateEvaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""states [N, 9, H, W] -> (probs [N, A], values [N]) for the side to move."""
+"""states [N, P, H, W] -> (probs [N, A], values [N]) for the side to move."""
+
+
+class PositionEvaluator(Protocol):
+    """An evaluator that needs more of a position than its feature planes show."""
+
+    def of_positions(self, positions: PositionBatch) -> tuple[np.ndarray, np.ndarray]:
+        """Return (probs [N, A], values [N]) for the side to move; no game is over."""
+
+
+Evaluator = StateEvaluator | PositionEvaluator
+
+
+def evaluate_positions(evaluator: Evaluator, positions: PositionBatch) -> tuple[np.ndarray, np.ndarray]:
+    """Evaluate N positions with an evaluator of either kind."""
+    of_positions = getattr(evaluator, "of_positions", None)  # isinstance of a protocol takes 20 microseconds
+    if of_positions is not None:
+        return of_positions(positions)
+    return cast(StateEvaluator, evaluator)(positions.feature_planes())
+
 
 # Each convolution of the heads and the batch norm after it, by their names in the weights, which every correct network uses.
 HEADS = (("conv2d_2", "bn_1"), ("conv2d_3", "bn_2"))
 DENSE = ("dense_layer_1", "dense_layer_2", "flatten_layer_3")
+Library = Literal["torch", "openvino"]
+DTYPES = (torch.float32, torch.bfloat16)
 TIMED_CALLS = 3
 # The largest change in a probability or value that folding may cause; rounding causes about 1e-6.
 FOLDED_TOLERANCE = 1e-3
 
 
-def fold_batch_norm(model: nn.Module) -> nn.Module:
-    """Copy a model in eval mode and fold each batch norm into the convolution before it; the outputs stay the same.
+def fold(model: nn.Module) -> nn.Module:
+    """Copy a model in eval mode with fewer layers and the same outputs.
+
+    Each batch norm is folded into the convolution before it. Residual blocks that add nothing are left out: a network that
+    was trained with fewer blocks than the handout's is filled up with such blocks (`training.export`).
 
     Args:
         model: a PolicyValueNetModel; the copy keeps its forward method, and only the layers that this calls are replaced.
@@ -43,29 +68,45 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
     tower = [(f"resnet.{i}.{conv}", f"resnet.{i}.{conv + 1}") for i in range(blocks) for conv in (0, 3)]
     for conv, norm in (*tower, *HEADS):
         pair: list[Any] = [folded.get_submodule(name) for name in (conv, norm)]
+        if isinstance(pair[1], nn.Identity):  # a network without batch norm
+            continue
         folded.set_submodule(conv, fuse_conv_bn_eval(*pair))
         folded.set_submodule(norm, nn.Identity())
+    for i in range(blocks):
+        last: Any = folded.get_submodule(f"resnet.{i}.3")
+        if not last.weight.any() and not last.bias.any():
+            folded.set_submodule(f"resnet.{i}.0", nn.Identity())
+            folded.set_submodule(f"resnet.{i}.3", Nothing())
     return folded
 
 
-class InferenceNetwork:
-    """A copy of a network for evaluation only: batch norm folded, channels last, optionally in bfloat16.
+class Nothing(nn.Module):
+    """What a residual block adds whose convolutions are left out."""
 
-    The dense layers, a small part of the work, stay in float32: probabilities in bfloat16 would have steps of several per cent.
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.zeros_like(x)
+
+
+class InferenceNetwork:
+    """A copy of a network for evaluation only: folded (`fold`), computed by torch (channels last) or by OpenVINO.
+
+    The convolutions are computed in float32 or bfloat16. The dense layers, a small part of the work, stay in float32:
+    probabilities in bfloat16 would have steps of several per cent.
 
     Args:
         model: a PolicyValueNetModel; later changes to it do not affect this copy.
         board_width, board_height: the size of its board.
         dtype: the type of the convolutions: torch.float32, torch.bfloat16, or None for the faster one, timed at batch_size.
-        device: where to compute; None for the GPU if there is one.
+        library: "torch", "openvino" (on the CPU), or None for the faster one of those installed.
+        device: where torch computes; None for the GPU if there is one.
         batch_size: the expected number of states in a batch.
 
     Raises:
         ValueError: the copy's outputs differ from the network's, because the network has its layers in another order.
+        ImportError: OpenVINO was asked for and is not installed.
 
     Attributes:
-        dtype, device: the ones in use.
-        model: the copy; its input is the result of `to_input`.
+        dtype, library, device: the ones in use.
         evaluations: the number of states evaluated so far.
     """
 
@@ -76,25 +117,61 @@ class InferenceNetwork:
         board_height: int,
         *,
         dtype: torch.dtype | None = torch.float32,
+        library: Library | None = "torch",
         device: str | None = None,
         batch_size: int = 64,
     ) -> None:
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.evaluations = 0
-        self._folded = fold_batch_norm(model).to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        states = np.zeros((batch_size, 9, board_height, board_width), dtype=np.float32)
-        self._check(copy.deepcopy(model).eval().to(self.device), states.shape[1:])
-        if dtype is None:
-            dtype = min((torch.float32, torch.bfloat16), key=lambda tried: self._seconds(tried, states))
-        self._use(dtype)
+        first = next(layer for layer in model.modules() if isinstance(layer, nn.Conv2d))
+        self._shape = (first.in_channels, board_height, board_width)
+        self._openvino: OpenVinoModel | None = None
+        self._take(model)
+        choices = [(each, tried) for each in self._libraries(library) for tried in ((dtype,) if dtype else DTYPES)]
+        if len(choices) > 1:
+            states = np.zeros((batch_size, *self._shape), dtype=np.float32)
+            choices = [min(choices, key=lambda choice: self._seconds(choice[0], choice[1], states))]
+        self._use(*choices[0])
 
-    def _check(self, original: nn.Module, shape: tuple[int, ...]) -> None:
+    def load(self, model: nn.Module) -> None:
+        """Use the weights of a network with the same layers from now on, and compute in the same way as before.
+
+        Raises:
+            ValueError: see the class.
+        """
+        layers = self._folded.state_dict().keys()
+        self._take(model)
+        if self._openvino is not None:
+            if self._folded.state_dict().keys() == layers:
+                self._openvino.load(self._folded)
+            else:  # blocks that added nothing have learnt
+                self._openvino = OpenVinoModel(self._folded, self._shape)
+        self._use(self.library, self.dtype)
+
+    def _take(self, model: nn.Module) -> None:
+        """Fold a copy of the network and check that it has the same outputs."""
+        self._folded = fold(model).to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._check(copy.deepcopy(model).eval().to(self.device))
+
+    def _libraries(self, asked: Library | None) -> list[Library]:
+        """Return the libraries that can compute the network, of the one asked for or of all."""
+        if asked == "openvino" or (asked is None and self.device.type == "cpu" and openvino_is_installed()):
+            try:
+                self._openvino = OpenVinoModel(self._folded, self._shape)
+            except Exception:  # the converter has no common class of errors for networks that it cannot convert
+                if asked is not None:
+                    raise
+        if asked is None:
+            return ["torch", "openvino"] if self._openvino is not None else ["torch"]
+        return [asked]
+
+    def _check(self, original: nn.Module) -> None:
         """Check that the folded network has the same outputs as the original."""
-        states = np.random.default_rng(0).integers(0, 2, (8, *shape)).astype(np.float32)
-        self._use(torch.float32)
+        states = np.random.default_rng(0).integers(0, 2, (8, *self._shape)).astype(np.float32)
+        copied = self._in_torch(torch.float32)
         with torch.inference_mode():
-            outputs = [model(self.to_input(states)) for model in (original, self.model)]
-        (log_probs, values), (folded_log_probs, folded_values) = outputs
+            inputs = self._to_input(states, torch.float32)
+            (log_probs, values), (folded_log_probs, folded_values) = original(inputs), copied(inputs)
         off = max((log_probs.exp() - folded_log_probs.exp()).abs().max().item(), (values - folded_values).abs().max().item())
         if off > FOLDED_TOLERANCE:
             raise ValueError(
@@ -102,16 +179,23 @@ class InferenceNetwork:
                 f"convolution changes the network's outputs by {off:.2g}"
             )
 
-    def _use(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
-        self.model = copy.deepcopy(self._folded).to(dtype)
+    def _in_torch(self, dtype: torch.dtype) -> nn.Module:
+        model = copy.deepcopy(self._folded).to(dtype)
         for name in DENSE:
-            layer = self.model.get_submodule(name).float()
+            layer = model.get_submodule(name).float()
             layer.register_forward_pre_hook(lambda _, inputs: (inputs[0].float(),))
+        return model
 
-    def _seconds(self, dtype: torch.dtype, states: np.ndarray) -> float:
+    def _use(self, library: Library, dtype: torch.dtype) -> None:
+        self.library, self.dtype = library, dtype
+        self._model = self._in_torch(dtype) if library == "torch" else None
+        if library == "openvino":
+            assert self._openvino is not None
+            self._openvino.compile(dtype)
+
+    def _seconds(self, library: Library, dtype: torch.dtype, states: np.ndarray) -> float:
         """Return the shortest time of a few evaluations, in seconds."""
-        self._use(dtype)
+        self._use(library, dtype)
         times = []
         for _ in range(TIMED_CALLS + 1):  # the first call also prepares the computation
             start = time.perf_counter()
@@ -120,14 +204,40 @@ class InferenceNetwork:
         self.evaluations = 0
         return min(times)
 
-    def to_input(self, states: np.ndarray) -> torch.Tensor:
-        """Convert states to input for the copy."""
-        return torch.from_numpy(states).to(self.device, self.dtype, memory_format=torch.channels_last)
+    def _to_input(self, states: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
+        return torch.from_numpy(states).to(self.device, dtype, memory_format=torch.channels_last)
+
+    @property
+    def description(self) -> str:
+        """How the network is computed, such as `torch, bfloat16 on cpu`."""
+        return f"{self.library}, {str(self.dtype).removeprefix('torch.')} on {self.device}"
+
+    def forward_call(self, states: np.ndarray) -> Callable[[], None]:
+        """Return a function that evaluates these states and does nothing else, to measure the limit of all searches."""
+        if self._model is None:
+            computed = self._openvino
+            assert computed is not None
+
+            def forward_by_openvino() -> None:
+                computed(states)
+
+            return forward_by_openvino
+        model, inputs = self._model, self._to_input(states, self.dtype)
+
+        def forward() -> None:
+            with torch.inference_mode():
+                model(inputs)[1][0].item()  # a GPU computes asynchronously until a result is read
+
+        return forward
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         self.evaluations += len(states)
+        if self._model is None:
+            assert self._openvino is not None
+            logarithms, results = self._openvino(states)
+            return np.exp(logarithms), results.reshape(-1)
         with torch.inference_mode():
-            log_probs, values = self.model(self.to_input(states))
+            log_probs, values = self._model(self._to_input(states, self.dtype))
             return log_probs.float().exp().cpu().numpy(), values.float().reshape(-1).cpu().numpy()
 
 
@@ -179,13 +289,13 @@ class RandomSymmetry:
 
     Args:
         evaluate: the other evaluator.
-        board_width, board_height: the size of the board.
+        symmetries: the symmetries of the game.
         rng: draws the symmetries.
     """
 
-    def __init__(self, evaluate: StateEvaluator, board_width: int, board_height: int, rng: np.random.Generator) -> None:
+    def __init__(self, evaluate: StateEvaluator, symmetries: Symmetry, rng: np.random.Generator) -> None:
         self._evaluate = evaluate
-        self._symmetries = Symmetries(board_width, board_height)
+        self._symmetries = symmetries
         self._rng = rng
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

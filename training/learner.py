@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,10 @@ import torch
 from arena.statistics.estimates import Z_95
 from common.errors import UsageError
 from common.files import write_whole
+from games.protocol import GameRules
+from training.networks import TrainableNetwork, trainable_network
 from training.old_settings import with_current_names
-from training.presets import RunConfig
+from training.presets import DEFAULTS, RunConfig
 from training.ratings import RatedPair, elo_ratings
 from training.replay_buffer import Origin, ReplayBuffer
 from training.run_report import RunReport, SampleGame, sample_to_sgf
@@ -77,16 +79,15 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
-def learns_faster_in_bfloat16(net: Any, batch_size: int) -> bool:
+def learns_faster_in_bfloat16(net: TrainableNetwork, rules: GameRules, batch_size: int) -> bool:
     """Return whether the network's train_step is faster under torch's autocast to bfloat16, timed on a few steps of a copy.
 
     The weights stay in float32. If train_step fails under autocast, for example because it converts tensors to numpy arrays,
     the result is False, and training uses float32 throughout.
     """
     net, count = copy.deepcopy(net), min(batch_size, TIMED_SAMPLES)
-    points = net.board_width * net.board_height
-    states = np.zeros((count, net.planes_num, net.board_height, net.board_width), dtype=np.float32)
-    probs, winners = np.full((count, points), 1 / points, dtype=np.float32), np.zeros(count, dtype=np.float32)
+    states = np.zeros((count, rules.planes, rules.height, rules.width), dtype=np.float32)
+    probs, winners = np.full((count, rules.actions), 1 / rules.actions, dtype=np.float32), np.zeros(count, dtype=np.float32)
     seconds = []
     for in_bfloat16 in (False, True):
         with torch.autocast(net.device.type, torch.bfloat16, enabled=in_bfloat16):
@@ -104,6 +105,16 @@ def learns_faster_in_bfloat16(net: Any, batch_size: int) -> bool:
     return seconds[1] < seconds[0]
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """The network under evaluation, and the numbers of games, training steps and samples that made it."""
+
+    games: int
+    steps: int
+    samples: int
+    weights: bytes
+
+
 class Learner:
     """The learner and the state of its run.
 
@@ -113,10 +124,11 @@ class Learner:
         weights: a state_dict for the network to start from; None for new random weights.
 
     Attributes:
-        net: the student's network with its optimiser.
+        net: the network with its optimiser.
         history: the settings at the start, and each later change with the number of games played before it.
         replay: all games.
         steps: the number of training steps so far.
+        samples: the number of samples drawn for them.
         evaluations: the result of each evaluation, as plain values; `other` is the index of the network with which the
             evaluated network was compared.
         best: the index in `evaluations` of the network that plays (with a gate) or serves for comparison.
@@ -124,16 +136,16 @@ class Learner:
     """
 
     def __init__(self, config: RunConfig, folder: Path, weights: dict[str, torch.Tensor] | None = None) -> None:
-        from AlphaZero.policy_value_net_torch import PolicyValueNet
-
         self.config, self.folder = config, folder
         torch.manual_seed(config.seed)
-        self.net: Any = PolicyValueNet(config.board_width, config.board_height, config.blocks, cuda=torch.cuda.is_available())
+        self.net = trainable_network(config.network, config.rules(), config.blocks, config.filters)
         if weights is not None:
             self.net.model.load_state_dict(weights)
-        self._in_bfloat16 = learns_faster_in_bfloat16(self.net, config.batch_size)
+        self._in_bfloat16 = learns_faster_in_bfloat16(self.net, config.rules(), config.batch_size)
         self.history: list[dict[str, Any]] = [{"from_games": 0, **asdict(config)}]
-        self.steps = 0
+        self.steps = self.samples = 0
+        # These settings apply from this number of positions on, at which earlier settings had made this many steps due.
+        self._due_from = 0, 0.0
         self.evaluations: list[dict[str, Any]] = []
         self.best: int | None = None
         self.seconds = 0.0
@@ -141,7 +153,7 @@ class Learner:
         self._report: RunReport
         self._start = 0
         self._interrupts = Interrupts()
-        self._candidate: tuple[int, int, bytes] | None = None  # games, steps and weights of the network under evaluation
+        self._candidate: Candidate | None = None
         self._best_weights = b""
         self._published, self._published_at = b"", -1
         self._given: dict[int, int] = {}  # worker -> training steps of the network with which it plays
@@ -173,23 +185,28 @@ class Learner:
             self.steps, self.evaluations, self.best = state["steps"], state["evaluations"], state["best"]
             self.seconds = state["seconds"]
             self.history = [with_current_names(settings) for settings in state["history"]]
+            before = DEFAULTS | {name: value for settings in self.history for name, value in settings.items()}
+            self.samples = state.get("samples", self.steps * before["batch_size"])
             if self.best is not None:
                 self._best_weights = self._snapshot(self.best).read_bytes()
         except Exception as error:  # torch's unpickler has no common class for the errors of a damaged file
             raise UsageError(
                 f"expected the run's checkpoint in {path}; it is missing, damaged or belongs to another network"
             ) from error
-        before = {name: value for settings in self.history for name, value in settings.items()}
+        self._open(state["games"])
+        self._due_from = state.get("due_from", (0, 0.0) if len(self.history) == 1 else (self.replay.positions, self.steps))
         changed = {name: value for name, value in asdict(self.config).items() if value != before[name]}
         if changed:
             self.history.append({"from_games": state["games"], **changed})
-        self._open(state["games"])
+        if changed.keys() & {"batch_size", "reuse", "start_positions"}:
+            due = self._steps_due(before["start_positions"], before["reuse"], before["batch_size"])
+            self._due_from = self.replay.positions, due
         if self.evaluations:
             self._report.rate(self.elo())
 
     def _open(self, games: int = 0) -> None:
         config = self.config
-        self.replay = ReplayBuffer(self.folder, config.board_width, config.board_height, config.buffer_positions)
+        self.replay = ReplayBuffer(self.folder, config.rules(), config.buffer_positions)
         self._report = RunReport(self.folder, games)
         self._start, self._first_game = self.replay.starts, self.replay.games
         self._began = self._shown_at = self._saved_at = time.monotonic()
@@ -229,6 +246,8 @@ class Learner:
             "optimizer": self.net.optimizer.state_dict(),
             "games": games,
             "steps": self.steps,
+            "samples": self.samples,
+            "due_from": self._due_from,
             "evaluations": self.evaluations,
             "best": self.best,
             "seconds": self.seconds,
@@ -288,15 +307,21 @@ class Learner:
     def _learn(self) -> None:
         """Make the training steps that are due; stop at Ctrl-C."""
         config = self.config
-        due = int((self.replay.positions - config.start_positions) * config.reuse / config.batch_size)
+        due = int(self._steps_due(config.start_positions, config.reuse, config.batch_size))
         rate = config.learning_rate * (1 - 0.9 * min(1.0, self.replay.games / config.games))
         while self.steps < due and not self._interrupts.pressed:
             batch = self.replay.sample(config.batch_size, np.random.default_rng([config.seed, self.steps]))
             with torch.autocast(self.net.device.type, torch.bfloat16, enabled=self._in_bfloat16):
                 self._losses.append(self.net.train_step(*batch, rate))
             self.steps += 1
+            self.samples += config.batch_size
             if time.monotonic() - self._saved_at > config.save_every_s:
                 self._save()
+
+    def _steps_due(self, start_positions: int, reuse: float, batch_size: int) -> float:
+        """Return the number of training steps that are due by these settings for the positions so far."""
+        since, steps = self._due_from
+        return steps + max(0, self.replay.positions - max(since, start_positions)) * reuse / batch_size
 
     def _start_evaluation(self, crew: Crew) -> bool:
         """Start the next evaluation if one is due, and return whether one is running."""
@@ -305,17 +330,18 @@ class Learner:
             latest = self.evaluations[-1]["games"] if self.evaluations else None
             last = self._ended() and not self._busy and latest != games
             if latest is None or games // every > latest // every or last:
-                self._candidate = games, self.steps, to_bytes(self.net.model)
-                crew.start(crew.workers, "evaluate", self._candidate[2], self._best_weights or None)
+                self._candidate = Candidate(games, self.steps, self.samples, to_bytes(self.net.model))
+                crew.start(crew.workers, "evaluate", self._candidate.weights, self._best_weights or None)
                 self._busy.add(crew.workers)
         return self._candidate is not None
 
     def _take_result(self, result: CandidateResult) -> None:
         assert self._candidate is not None
-        games, steps, weights = self._candidate
-        self._candidate = None
-        scores = {"against_other": result.against_other, "against_mcts": result.against_mcts}
-        evaluation = {"games": games, "steps": steps, "accepted": result.accepted, "other": self.best}
+        candidate, self._candidate = self._candidate, None
+        games, weights = candidate.games, candidate.weights
+        scores = {"gate": result.gate, "against_other": result.against_other, "against_mcts": result.against_mcts}
+        evaluation: dict[str, Any] = {"games": games, "steps": candidate.steps, "samples": candidate.samples}
+        evaluation |= {"accepted": result.accepted, "other": self.best}
         self.evaluations.append(evaluation | {name: None if s is None else list(astuple(s)) for name, s in scores.items()})
         path = self._snapshot(-1)
         path.parent.mkdir(exist_ok=True)
@@ -330,7 +356,11 @@ class Learner:
         self._say(self._describe(table[-1], result))
 
     def elo(self) -> list[dict[str, Any]]:
-        """Return a row for each evaluation, with the Elo above pure MCTS, computed from all matches."""
+        """Return a row for each evaluation, with the Elo above pure MCTS, computed from all matches of a fixed length.
+
+        Gate matches do not count: a match that ends as soon as it is decided has on average a more extreme score than its
+        players are worth. Runs from before there were separate matches for the rating have only those.
+        """
         pairs = []
         for place, evaluation in enumerate(self.evaluations, 1):
             for name, opponent in (("against_mcts", 0), ("against_other", (evaluation["other"] or 0) + 1)):
@@ -342,10 +372,9 @@ class Learner:
         rows = []
         for place, evaluation in enumerate(self.evaluations, 1):
             row = {name: int(evaluation[name]) for name in ("games", "steps", "accepted")}
-            for name in ("against_other", "against_mcts"):
-                row |= {
-                    f"{name}_{part}": (evaluation[name] or ["", "", ""])[at] for at, part in enumerate(("won", "drawn", "lost"))
-                }
+            for name in ("gate", "against_other", "against_mcts"):
+                counts = evaluation.get(name) or ["", "", ""]
+                row |= {f"{name}_{part}": counts[at] for at, part in enumerate(("won", "drawn", "lost"))}
             rows.append(row | {"elo": round(elo[place]), "error_95": round(Z_95 * covariance[place, place] ** 0.5)})
         return rows
 
@@ -353,25 +382,25 @@ class Learner:
 
     def _write_samples(self, result: CandidateResult, games: int) -> None:
         """Write the latest game of self-play and the first game of this evaluation against pure MCTS."""
-        width, height = self.config.board_width, self.config.board_height
+        rules = self.config.rules()
         if self._latest is not None:
             names = (f"self-play, {games} games", "the same")
             comment = "resigned" if self._latest.resigned else ""
             latest = SampleGame(self.replay.games - 1, self._latest.moves.tolist(), self._latest.winner, names, comment)
-            self._report.sgf(f"{games:07}_selfplay", sample_to_sgf(latest, width, height))
+            self._report.sgf(f"{games:07}_selfplay", sample_to_sgf(latest, rules))
         mcts = f"pure MCTS, {self.config.mcts_playouts} playouts"
         names = (f"network after {games} games", mcts)
         sample = SampleGame(result.sample.number, result.sample.moves, result.sample.winner, names)
-        self._report.sgf(f"{games:07}_mcts", sample_to_sgf(sample, width, height))
+        self._report.sgf(f"{games:07}_mcts", sample_to_sgf(sample, rules))
 
     def _describe(self, row: dict[str, Any], result: CandidateResult) -> str:
         """Describe an evaluation in one line."""
         parts = [f"against pure MCTS {_counts(result.against_mcts)}"]
         if result.against_other is not None:
-            other, verdict = "the one before", ""
-            if self.config.gate:
-                other, verdict = "the best", ", accepted" if result.accepted else ", refused"
-            parts.append(f"against {other} {_counts(result.against_other)}{verdict}")
+            other = "the best" if self.config.gate else "the one before"
+            parts.append(f"against {other} {_counts(result.against_other)}")
+        if result.gate is not None:
+            parts.append(f"gate {_counts(result.gate)}, {'accepted' if result.accepted else 'refused'}")
         return f"{row['games']} games: {'; '.join(parts)}; Elo {row['elo']:+} +- {row['error_95']} against pure MCTS"
 
     def _show(self) -> None:

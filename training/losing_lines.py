@@ -8,12 +8,18 @@ Exit codes: 0 no losing line, 1 at least one, 2 the call was wrong.
 
 from __future__ import annotations
 
-import argparse
+if __name__ == "__main__":
+    from common.program_ends import expect_packages, leave_on_ctrl_c
+
+    expect_packages("losing_lines", "numpy", "torch")
+    leave_on_ctrl_c("Interrupted.")  # torch takes seconds to import, and there is nothing to save
+
 import sys
 from functools import partial
 
-from common.unwritten import first_unwritten
-from common.weights import WeightsError, load_network
+from common.program_ends import Parser, run_program
+from common.unwritten import students_faults_as_sentences
+from common.weights import load_network
 from training.exact import play_all_games, remembered, searching_player_agent
 
 PLAYOUTS = (100, 400)
@@ -21,24 +27,19 @@ C_PUCT = 5
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the losing lines of a 3x3 network at each number of playouts."""
-    parser = argparse.ArgumentParser(prog="python -m training.losing_lines", description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("weights")
+    """Print the losing lines of a 3x3 network at each number of playouts; return the exit code."""
+    return run_program("losing_lines", lambda: _run(arguments), starts_slowly=True)
+
+
+def _run(arguments: list[str] | None) -> int:
+    parser = Parser(prog="python -m training.losing_lines", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("weights", metavar="WEIGHTS", help="a file of weights for 3x3, such as model/best_policy.model")
     parser.add_argument("--playouts", type=int, nargs="+", default=PLAYOUTS)
     options = parser.parse_args(arguments)
     if min(options.playouts) < 2:
         parser.error(f"expected at least 2 playouts; got {min(options.playouts)}")
-    try:
+    with students_faults_as_sentences():
         losing = _print_table(options.weights, options.playouts)
-    except NotImplementedError as error:
-        print(f"losing_lines: {first_unwritten(error)}.", file=sys.stderr)
-        return 2
-    except WeightsError as error:
-        print(f"losing_lines: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nInterrupted.", file=sys.stderr)
-        return 130
     return 1 if losing else 0
 
 

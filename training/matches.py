@@ -3,12 +3,13 @@
     alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`puct.py`)
     gumbel:model/11_11_5.pt?playouts=32         Gumbel search with these weights (`gumbel.py`)
     policy:model/11_11_5.pt                     the network's most probable move, without a search
+    muzero:runs/NAME?playouts=100               the search and the latest model of a run of `training.muzero`
     mcts:playouts=1000                          pure Monte Carlo tree search with random rollouts (handout section 5.1)
 
-The rules are those of `Board`, without a swap. Games come in pairs that begin with the same stones, placed at random near the
-centre; the agents swap seats between the two games. Every move is searched with a new tree and without noise, as in
-`get_action` outside self-play. All games run in lockstep, so that their leaves form one batch for the network. Its idle
-residual blocks are left out.
+The rules are those of a game of `games/` (--game), by default Gomoku, without a swap. Games come in pairs with one opening,
+which is drawn at random (in Gomoku near the centre); the agents swap seats between the two games. Every move is searched with a
+new tree and without noise, as in `get_action` outside self-play. All games run in lockstep, so that their leaves form one batch
+for the network. The network's idle residual blocks are left out.
 """
 
 from __future__ import annotations
@@ -25,19 +26,25 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import torch
+from torch import nn
 
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics
 from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
-from training.boards import NOBODY, PLANES, Boards
+from games.catalog import GAMES, rules_of
+from games.gomoku.rules import GomokuRules
+from games.protocol import NOBODY, GameRules, PositionBatch
 from training.gumbel import GumbelSettings
-from training.inference import InferenceNetwork, PositionCache, StateEvaluator
+from training.inference import Evaluator, InferenceNetwork, PositionCache, StateEvaluator
+from training.muzero.latent_steps import LatentSearchModel
+from training.muzero.muzero_run import read_muzero_run
+from training.networks import read_game_model
 from training.puct import PuctSettings
-from training.rollouts import RandomRollouts
-from training.selfplay import SelfPlaySettings, make_search
+from training.rollouts import make_rollouts
+from training.selfplay import make_search
+from training.steps import StepsMaker
 
-OPENING_REACH = 2  # largest distance of opening stones from the middle point, in rows and in columns
 REPORT_EVERY_S = 30.0
 DEFAULTS = {"playouts": "400", "considered": "16"}
 
@@ -45,8 +52,8 @@ DEFAULTS = {"playouts": "400", "considered": "16"}
 class Agent(Protocol):
     """Chooses moves in many games at once."""
 
-    def choose(self, boards: Boards) -> np.ndarray:
-        """Return an empty point for each of these positions, [G]; no game is over, and `boards` is not changed."""
+    def choose(self, boards: PositionBatch) -> np.ndarray:
+        """Return a legal move for each of these positions, [G]; no game is over, and `boards` is not changed."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +61,19 @@ class SearchAgent:
     """Searches each position with a new tree, without noise, and plays the most visited (PUCT) or best (Gumbel) move.
 
     Attributes:
-        evaluate: the network, or random rollouts.
+        evaluate: the network, random rollouts, or a learnt model.
         settings: the search settings.
         rng: breaks ties.
     """
 
-    evaluate: StateEvaluator
+    evaluate: Evaluator | StepsMaker
     settings: PuctSettings | GumbelSettings
     rng: np.random.Generator
 
-    def choose(self, boards: Boards) -> np.ndarray:
+    def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
-        geometry = boards.geometry
-        settings = SelfPlaySettings(geometry.width, geometry.height, geometry.n_in_row, len(boards), self.settings)
-        return make_search(settings, self.evaluate, self.rng).decide(boards, is_selfplay=False).moves
+        search = make_search(self.settings, len(boards), boards.legal.shape[1], self.evaluate, self.rng)
+        return search.decide(boards, is_selfplay=False).moves
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class PolicyAgent:
 
     evaluate: StateEvaluator
 
-    def choose(self, boards: Boards) -> np.ndarray:
+    def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
         probs, _ = self.evaluate(boards.feature_planes())
         return np.where(boards.legal, probs, -1.0).argmax(axis=1)
@@ -130,13 +136,13 @@ class MatchSettings:
     """Settings of a match.
 
     Attributes:
-        board: (width, height, n_in_row).
+        rules: the game.
         games: the number of games to play; it must be even.
         opening_stones: the number of stones placed at random before the agents take over.
         side_by_side: the number of games played at once; it must be even.
     """
 
-    board: tuple[int, int, int]
+    rules: GameRules
     games: int
     opening_stones: int = 2
     side_by_side: int = 64
@@ -148,21 +154,6 @@ class MatchSettings:
                 raise UsageError(
                     f"expected an even number of {name}, since openings are played with both colours; got {number}"
                 )
-
-
-def draw_opening(board: tuple[int, int, int], stones: int, rng: np.random.Generator) -> list[int]:
-    """Draw the moves of an opening, near the middle of a board (width, height, n_in_row).
-
-    Raises:
-        UsageError: there are too few points near the middle, or so many stones could already form a row.
-    """
-    width, height, n_in_row = board
-    h, w = np.divmod(np.arange(width * height), width)
-    near = np.flatnonzero((abs(h - height // 2) <= OPENING_REACH) & (abs(w - width // 2) <= OPENING_REACH))
-    most = min(2 * n_in_row - 2, len(near) - 1)
-    if not 0 <= stones <= most:
-        raise UsageError(f"expected openings of 0 to {most} stones on {width}x{height} with {n_in_row} in a row; got {stones}")
-    return [int(point) for point in rng.choice(near, size=stones, replace=False)]
 
 
 def play_lockstep_match(
@@ -188,12 +179,12 @@ def play_lockstep_match(
         UsageError: a setting is out of its range.
     """
     settings.check()
-    board, games = settings.board, settings.games
+    rules, games = settings.rules, settings.games
     played: list[PlayedGame] = []
     while len(played) < games:
         numbers = np.arange(len(played), min(games, len(played) + settings.side_by_side))
-        openings = [draw_opening(board, settings.opening_stones, rng) for _ in numbers[::2]]
-        wave = Boards(len(numbers), *board)
+        openings = [rules.draw_opening(settings.opening_stones, rng) for _ in numbers[::2]]
+        wave = rules.batch(len(numbers))
         done = len(played)
         for running, ended in _play(wave, numbers, np.repeat(openings, 2, axis=0).astype(int), agents):
             played += ended
@@ -206,7 +197,7 @@ def play_lockstep_match(
 
 
 def _play(
-    boards: Boards, numbers: np.ndarray, openings: np.ndarray, agents: tuple[Agent, Agent]
+    boards: PositionBatch, numbers: np.ndarray, openings: np.ndarray, agents: tuple[Agent, Agent]
 ) -> Iterator[tuple[int, list[PlayedGame]]]:
     """Play games to their ends.
 
@@ -243,15 +234,23 @@ def _play(
 # ------------------------------------------------------------------------------------------------------ agents
 
 
-def load_evaluator(path: str, width: int, height: int, batch_size: int) -> StateEvaluator:
-    """Load a fast copy of the network in AlphaZero/ with the weights in a file, behind a cache of positions.
+def load_evaluator(path: str, rules: GameRules, batch_size: int) -> StateEvaluator:
+    """Load a fast copy of a network with the weights in a file, behind a cache of positions.
+
+    Gomoku is played by the network in AlphaZero/; for other games see `training.networks`.
 
     Raises:
-        UsageError: the file holds no weights, or weights for another board.
+        UsageError: the file holds no weights, or weights for another board or game.
         NotImplementedError: the network is not written yet.
     """
+    model = _course_model(path, rules) if isinstance(rules, GomokuRules) else read_game_model(path, rules)
+    return PositionCache(InferenceNetwork(model, rules.width, rules.height, dtype=None, library=None, batch_size=batch_size))
+
+
+def _course_model(path: str, rules: GomokuRules) -> nn.Module:
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
 
+    width, height = rules.width, rules.height
     try:
         state = without_idle_blocks(read_weights(path))
     except WeightsError as error:
@@ -259,17 +258,17 @@ def load_evaluator(path: str, width: int, height: int, batch_size: int) -> State
     own_width, own_height, blocks = read_sizes(state)
     if own_width * own_height != width * height:
         raise UsageError(f"expected weights of a {width}x{height} board; those in {path} have {own_width * own_height} points")
-    model = PolicyValueNetModel(width, height, blocks, PLANES)
+    model: nn.Module = PolicyValueNetModel(width, height, blocks, rules.planes)
     model.load_state_dict(state)
-    return PositionCache(InferenceNetwork(model, width, height, dtype=None, batch_size=batch_size))
+    return model
 
 
-def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.random.Generator) -> Agent:
+def make_agent(text: str, rules: GameRules, batch_size: int, rng: np.random.Generator) -> Agent:
     """Make an agent from its description; the module's docstring lists the forms.
 
     Args:
         text: the description, such as mcts:playouts=1000.
-        board: (width, height, n_in_row).
+        rules: the game.
         batch_size: the number of games in which the agent chooses moves at once.
         rng: draws all random numbers of the agent.
 
@@ -277,12 +276,17 @@ def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.
         UsageError: the text describes no agent.
         NotImplementedError: the agent needs a network that is not written yet.
     """
-    width, height, n_in_row = board
     kind, _, rest = text.partition(":")
     weights, _, query = ("", "", rest) if kind == "mcts" else rest.partition("?")
-    known = {"alphazero": ("playouts",), "gumbel": ("playouts", "considered"), "policy": (), "mcts": ("playouts",)}.get(kind)
+    known = {
+        "alphazero": ("playouts",),
+        "gumbel": ("playouts", "considered"),
+        "policy": (),
+        "muzero": ("playouts",),
+        "mcts": ("playouts",),
+    }.get(kind)
     if known is None:
-        raise UsageError(f"expected alphazero:FILE, gumbel:FILE, policy:FILE or mcts:playouts=N; got {text}")
+        raise UsageError(f"expected alphazero:FILE, gumbel:FILE, policy:FILE, muzero:FOLDER or mcts:playouts=N; got {text}")
     try:
         given = dict(parse_qsl(query, strict_parsing=True)) if query else {}
         numbers = {name: int(given.pop(name, DEFAULTS[name])) for name in known}
@@ -293,13 +297,25 @@ def make_agent(text: str, board: tuple[int, int, int], batch_size: int, rng: np.
             f"expected {' and '.join(f'{name}=N' for name in known) or 'no option'}, with N of at least 2, in {text}"
         )
     if kind == "mcts":
-        return SearchAgent(RandomRollouts(n_in_row, rng), PuctSettings(numbers["playouts"]), rng)
-    evaluate = load_evaluator(weights, width, height, batch_size)
+        return SearchAgent(make_rollouts(rules, rng), PuctSettings(numbers["playouts"]), rng)
+    if kind == "muzero":
+        return _muzero_agent(Path(weights), rules, numbers["playouts"], rng)
+    evaluate = load_evaluator(weights, rules, batch_size)
     if kind == "policy":
         return PolicyAgent(evaluate)
     if kind == "gumbel":
         return SearchAgent(evaluate, GumbelSettings(numbers["playouts"], numbers["considered"]), rng)
     return SearchAgent(evaluate, PuctSettings(numbers["playouts"]), rng)
+
+
+def _muzero_agent(folder: Path, rules: GameRules, playouts: int, rng: np.random.Generator) -> SearchAgent:
+    config, model = read_muzero_run(folder)
+    own = config.rules()
+    boards = [(each.name, f"{each.width}x{each.height}", getattr(each, "n_in_row", 0)) for each in (rules, own)]
+    if boards[0] != boards[1]:
+        expected, found = (f"{name} on {size}" + (f" with {row} in a row" if row else "") for name, size, row in boards)
+        raise UsageError(f"expected a run of {expected} in {folder}; it is one of {found}")
+    return SearchAgent(LatentSearchModel(model), config.search_settings(playouts), rng)
 
 
 # ----------------------------------------------------------------------------------------------------- command
@@ -332,9 +348,9 @@ def show_progress(games: int) -> Callable[[int, int], None]:
 
 
 def board_size(text: str) -> tuple[int, int, int]:
-    """Parse WIDTHxHEIGHTxN_IN_ROW."""
-    width, height, n_in_row = (int(number) for number in text.split("x"))
-    if not 1 <= n_in_row <= min(width, height):
+    """Parse WIDTHxHEIGHTxN_IN_ROW; N_IN_ROW, which only Gomoku has, may be missing and is 5 then."""
+    width, height, n_in_row = (int(number) for number in f"{text}x5".split("x")[:3])
+    if text.count("x") > 2:
         raise ValueError
     return width, height, n_in_row
 
@@ -347,8 +363,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("first", metavar="FIRST", help="an agent, such as alphazero:model/11_11_5.pt?playouts=400")
     parser.add_argument("second", metavar="SECOND", help="another agent, such as mcts:playouts=1000")
     parser.add_argument(
-        "--board", type=board_size, default=(11, 11, 5), metavar="WxHxN", help="board size and N in a row (default 11x11x5)"
+        "--board",
+        type=board_size,
+        default=(11, 11, 5),
+        metavar="WxHxN",
+        help="board size and, for Gomoku, N in a row (default 11x11x5)",
     )
+    parser.add_argument("--game", choices=GAMES, default="gomoku", help="the game (default gomoku)")
+    parser.add_argument("--komi", type=float, default=7.5, metavar="X", help="what white receives in Go (default 7.5)")
     parser.add_argument("--games", type=int, default=40, metavar="N", help="number of games, even (default 40)")
     parser.add_argument(
         "--opening-stones",
@@ -363,13 +385,15 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     try:
+        width, height, n_in_row = options.board
+        rules = rules_of(options.game, width, height, n_in_row=n_in_row, komi=options.komi)
         rngs = np.random.default_rng(options.seed).spawn(3)
         batch_size = max(1, min(options.games, options.side_by_side) // 2)
         agents = (
-            make_agent(options.first, options.board, batch_size, rngs[1]),
-            make_agent(options.second, options.board, batch_size, rngs[2]),
+            make_agent(options.first, rules, batch_size, rngs[1]),
+            make_agent(options.second, rules, batch_size, rngs[2]),
         )
-        settings = MatchSettings(options.board, options.games, options.opening_stones, options.side_by_side)
+        settings = MatchSettings(rules, options.games, options.opening_stones, options.side_by_side)
         start = time.monotonic()
         result = play_lockstep_match(agents, settings, rngs[0], progress=show_progress(options.games))
     except (UsageError, NotImplementedError) as error:
@@ -391,6 +415,7 @@ def match_json(options: argparse.Namespace, result: PlayedMatch) -> dict[str, An
     return {
         "first": options.first,
         "second": options.second,
+        "game": options.game,
         "board": list(options.board),
         "seed": options.seed,
         "opening_stones": options.opening_stones,

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, get_args, get_type_hints
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type_hints
 
 from common.errors import UsageError
+from games.catalog import rules_of
+from games.protocol import GameRules
 from training.gumbel import GumbelSettings
 from training.puct import PuctSettings
 from training.selfplay import SelfPlaySettings
+
+
+class RunSettings(Protocol):
+    """The settings of a run, a frozen dataclass of numbers, switches and words."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def check(self) -> None:
+        """Raise UsageError if the settings cannot work."""
+
+
+AnyRunSettings = TypeVar("AnyRunSettings", bound=RunSettings)
 
 
 @dataclass(frozen=True)
@@ -17,13 +31,21 @@ class RunConfig:
     """Settings of a self-play run (docs/training.md, Self-play runs).
 
     Attributes:
-        board_width, board_height, n_in_row: the board's size and the length of a winning row.
-        blocks: the number of residual blocks in the network.
+        board_width, board_height: the board's size.
+        n_in_row: Gomoku only: the length of a winning row.
+        blocks: the number of residual blocks in the network; the plain network has none.
+        game: the game (`games/catalog.py`).
+        network: the course's network, which plays only Gomoku, or one of `training/networks.py`.
+        filters: the number of filters of a residual network.
+        komi: Go only: what white receives.
+        search_depth: Go only: the depth limit of searches that play on after two passes (`games/go/position.py`); 0 for
+            searches whose games end with two passes.
         search: the search that chooses moves, in self-play and in matches.
         playouts: the number of playouts per move in self-play.
         considered: the number of moves that Gumbel search considers at the root.
         c_puct: the exploration constant of PUCT.
         first_n_moves: the number of moves at the start of a self-play game that PUCT draws at temperature 1.
+        cooling_moves: the number of moves after these over which PUCT lets the temperature fall to 0.
         games_at_once: the number of games that each worker plays side by side.
         games: the number of games in the whole run.
         buffer_positions: the number of most recent positions to learn from.
@@ -33,10 +55,10 @@ class RunConfig:
         learning_rate: the initial learning rate; it falls linearly to a tenth over `games`.
         gate: whether self-play only changes to networks that beat the best one so far; otherwise it always uses the latest.
         gate_games: the largest number of games in such a match.
-        gate_score: the score rate at which a network is accepted if the sequential test has not decided the match.
+        gate_score: the score rate above which a network is accepted if the sequential test has not decided the match.
         check_every: the number of self-play games between two evaluations.
-        rating_games: the number of games that the latest network plays in each evaluation against pure MCTS and, without a
-            gate, against the network evaluated before it.
+        rating_games: the number of games that the latest network plays in each evaluation against pure MCTS, and against the
+            best network or, without a gate, the network evaluated before it. The ratings come from these matches.
         mcts_playouts: the number of playouts per move of pure MCTS.
         match_playouts: the number of playouts per move of the networks in matches.
         save_every_s: seconds between two checkpoints.
@@ -47,13 +69,19 @@ class RunConfig:
 
     board_width: int
     board_height: int
-    n_in_row: int
-    blocks: int
+    n_in_row: int = 5
+    blocks: int = 6
+    game: Literal["gomoku", "nogo", "go"] = "gomoku"
+    network: Literal["course", "plain", "residual"] = "course"
+    filters: int = 64
+    komi: float = 7.5
+    search_depth: int = 0
     search: Literal["gumbel", "puct"] = "gumbel"
     playouts: int = 32
     considered: int = 16
     c_puct: float = 5.0
     first_n_moves: int = 12
+    cooling_moves: int = 0
     games_at_once: int = 64
     games: int = 5000
     buffer_positions: int = 100_000
@@ -72,22 +100,40 @@ class RunConfig:
     seed: int = 1
     init_model: str = ""
 
+    def rules(self) -> GameRules:
+        """Return the game; UsageError if there is none of this size."""
+        return rules_of(
+            self.game,
+            self.board_width,
+            self.board_height,
+            n_in_row=self.n_in_row,
+            komi=self.komi,
+            search_depth=self.search_depth,
+        )
+
     def search_settings(self, playouts: int) -> PuctSettings | GumbelSettings:
         """Return the settings of a search with this number of playouts."""
         if self.search == "gumbel":
             return GumbelSettings(playouts, self.considered)
-        return PuctSettings(playouts, self.c_puct, self.first_n_moves)
+        return PuctSettings(playouts, self.c_puct, self.first_n_moves, self.cooling_moves)
 
     def selfplay_settings(self) -> SelfPlaySettings:
         """Return the settings of a worker."""
         search = self.search_settings(self.playouts)
-        return SelfPlaySettings(self.board_width, self.board_height, self.n_in_row, self.games_at_once, search)
+        return SelfPlaySettings(self.rules(), self.games_at_once, search)
 
     def check(self) -> None:
         """Raise UsageError if the settings cannot work."""
         for name, value in asdict(self).items():
-            least = {"seed": 0, "playouts": 2, "match_playouts": 2, "mcts_playouts": 2}.get(name, 1)
-            if isinstance(value, bool | str):
+            least = {
+                "seed": 0,
+                "search_depth": 0,
+                "cooling_moves": 0,
+                "playouts": 2,
+                "match_playouts": 2,
+                "mcts_playouts": 2,
+            }.get(name, 1)
+            if isinstance(value, bool | str) or name == "komi":
                 continue
             if isinstance(value, float):
                 if not value > 0:
@@ -98,16 +144,24 @@ class RunConfig:
                 raise UsageError(f"expected an even {option(name)}, since openings are played with both colours; got {value}")
         if not 0.5 < self.gate_score < 0.75:
             raise UsageError(f"expected --gate-score above 0.5 and below 0.75; got {self.gate_score:g}")
-        if min(self.board_width, self.board_height) < self.n_in_row:
+        if self.network == "course" and self.game != "gomoku":
+            raise UsageError(f"expected --network plain or residual for {self.game}; the course's network plays only Gomoku")
+        if self.search_depth == 1:
+            raise UsageError("expected --search-depth 0, or at least 2; got 1")
+        if self.game == "gomoku" and min(self.board_width, self.board_height) < self.n_in_row:
             raise UsageError(
                 f"expected a board of at least {self.n_in_row} by {self.n_in_row} points for {self.n_in_row} in a row; "
                 f"got {self.board_width} by {self.board_height}"
             )
+        self.rules()
         if self.start_positions > self.buffer_positions:
             raise UsageError(
                 f"expected --start-positions of at most --buffer-positions, {self.buffer_positions}; got {self.start_positions}"
             )
 
+
+# The values of settings that a run does not record because it is older than they are.
+DEFAULTS = {field.name: field.default for field in fields(RunConfig) if field.default is not MISSING}
 
 # Tic-tac-toe has no gate: two good networks draw nearly every game, so no match could tell them apart.
 RUN_PRESETS = {
@@ -126,10 +180,38 @@ RUN_PRESETS = {
     "gomoku_15": RunConfig(
         15, 15, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=5000, save_every_s=180,
     ),
+    # As a paper on NoGo has it: a plain network, many playouts, every network has to pass the gate.
+    "nogo_9_plain": RunConfig(
+        9, 9, game="nogo", network="plain", search="puct", playouts=1600, match_playouts=1600, first_n_moves=30,
+        cooling_moves=20, games=20_000, buffer_positions=500_000, start_positions=10_000, check_every=1000, gate_games=100,
+    ),
+    "nogo_9": RunConfig(
+        9, 9, game="nogo", network="residual", games=50_000, buffer_positions=500_000, start_positions=10_000,
+        check_every=2500,
+    ),
+    "nogo_5": RunConfig(
+        5, 5, game="nogo", network="residual", blocks=2, filters=32, playouts=16, games=1500, games_at_once=32,
+        buffer_positions=20_000, start_positions=1000, batch_size=128, check_every=500, mcts_playouts=100, match_playouts=16,
+    ),
+    "go_5": RunConfig(
+        5, 5, game="go", network="residual", blocks=3, komi=24.5, search_depth=60, games=10_000, buffer_positions=100_000,
+        check_every=1000, mcts_playouts=400,
+    ),
+    "go_7": RunConfig(
+        7, 7, game="go", network="residual", blocks=4, komi=9.0, search_depth=100, games=20_000, buffer_positions=300_000,
+        check_every=2000, mcts_playouts=400,
+    ),
+    "go_9": RunConfig(
+        9, 9, game="go", network="residual", komi=7.0, search_depth=160, playouts=48, games=50_000,
+        buffer_positions=1_000_000, start_positions=20_000, check_every=2500, mcts_playouts=400,
+    ),
 }  # fmt: skip
 
 # The files of a run depend on these settings, so they cannot change.
-LASTING = ("board_width", "board_height", "n_in_row", "blocks", "buffer_positions", "mcts_playouts", "seed", "init_model")
+LASTING = (
+    "board_width", "board_height", "n_in_row", "blocks", "game", "network", "filters", "komi", "buffer_positions",
+    "mcts_playouts", "seed", "init_model",
+)  # fmt: skip
 
 
 def option(name: str) -> str:
@@ -137,11 +219,12 @@ def option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser, kind_of_run: type[RunSettings] = RunConfig) -> None:
     """Add an option for each setting; an option that is not given does not appear in the namespace."""
-    group = parser.add_argument_group("settings (default: the preset's; see RunConfig in training/presets.py)")
-    hints = get_type_hints(RunConfig)
-    for field in fields(RunConfig):
+    path = kind_of_run.__module__.replace(".", "/") + ".py"
+    group = parser.add_argument_group(f"settings (default: the preset's; see {kind_of_run.__name__} in {path})")
+    hints = get_type_hints(kind_of_run)
+    for field in fields(kind_of_run):
         kind = hints[field.name]
         more: dict[str, Any] = {"type": kind, "metavar": {int: "N", float: "X"}.get(kind, "FILE")}
         if kind is bool:
@@ -151,13 +234,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(option(field.name), default=argparse.SUPPRESS, **more)
 
 
-def changed(config: RunConfig, options: argparse.Namespace) -> RunConfig:
+def changed(config: AnyRunSettings, options: argparse.Namespace) -> AnyRunSettings:
     """Return the settings, overridden by those given on the command line.
 
     Raises:
         UsageError: the resulting settings cannot work.
     """
-    given = {field.name: getattr(options, field.name) for field in fields(RunConfig) if hasattr(options, field.name)}
+    given = {field.name: getattr(options, field.name) for field in fields(config) if hasattr(options, field.name)}
     config = replace(config, **given)
     config.check()
     return config

@@ -5,19 +5,27 @@ At each node a playout takes the move with the largest
     Q + c_puct * P * sqrt(N_parent) / (1 + N)
 
 where N_parent is the number of visits of the node itself, including the visit that expanded it. Ties go to the lowest move
-number. Q is seen by the player who chooses. In self-play, the tree is kept from move to move, Dirichlet noise is mixed into the
+number. Q is for the player who chooses. In self-play, the tree is kept from move to move, Dirichlet noise is mixed into the
 priors of the root's legal moves, and the first moves of a game are drawn in proportion to their visits.
+
+MuZero (Schrittwieser et al. 2020, equations 2 and 5) uses the same formula with Q scaled to [0, 1] (`q_scale`), and 0 for moves
+without visits:
+
+    tree        between the smallest and the largest Q in the tree so far, as the paper has it
+    siblings    between the smallest and the largest of the node's own mean value and the Q of its visited moves, as mctx has it
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
-from training.boards import Boards
-from training.inference import StateEvaluator
+from games.protocol import PositionBatch
+from training.inference import Evaluator
+from training.paths import Paths
+from training.steps import StepsMaker, steps_of
 from training.tree import Trees
 
 DIRICHLET_ALPHA = 0.3
@@ -31,9 +39,9 @@ class Decisions:
 
     Attributes:
         moves: [G] the move to play.
-        policies: [G, A] float64, the policy for the network to learn; 0 on taken points; each row sums to 1.
+        policies: [G, A] float64, the policy for the network to learn; 0 for illegal moves; each row sums to 1.
         visits: [G, A] the number of playouts through each move of the root.
-        values: [G] the value that the search gives the position, seen by the side to move.
+        values: [G] the value that the search gives the position, for the side to move.
     """
 
     moves: np.ndarray
@@ -45,7 +53,7 @@ class Decisions:
 class LockstepSearch(Protocol):
     """A search for G games in lockstep; the games may be at different moves."""
 
-    def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
+    def decide(self, boards: PositionBatch, is_selfplay: bool) -> Decisions:
         """Search these positions; no game is over, and `boards` is not changed."""
 
     def advance(self, moves: np.ndarray) -> None:
@@ -63,11 +71,15 @@ class PuctSettings:
         playouts: the number of playouts for each move, in addition to those already in a tree that was kept.
         c_puct: the weight of the exploration bonus.
         first_n_moves: the number of moves at the start of a self-play game that are drawn at temperature 1.
+        cooling_moves: the number of moves after these over which the temperature falls evenly to (almost) 0.
+        q_scale: how Q is scaled; see above.
     """
 
     playouts: int = 400
     c_puct: float = 5.0
     first_n_moves: int = 12
+    cooling_moves: int = 0
+    q_scale: Literal["none", "tree", "siblings"] = "none"
 
 
 class PuctSearch:
@@ -75,49 +87,62 @@ class PuctSearch:
 
     Args:
         games: G, the number of games.
-        points: A, the number of points on the board.
-        evaluate: the network.
+        actions: A, the number of actions of the game.
+        model: a network that evaluates positions, or a learnt model.
         settings: the search settings.
         rng: draws the noise and the moves.
     """
 
     def __init__(
-        self, games: int, points: int, evaluate: StateEvaluator, settings: PuctSettings, rng: np.random.Generator
+        self, games: int, actions: int, model: Evaluator | StepsMaker, settings: PuctSettings, rng: np.random.Generator
     ) -> None:
-        self.trees = Trees(games, points, capacity=2 * settings.playouts + 1)
-        self._evaluate = evaluate
+        self._steps = steps_of(model)
+        self.trees = Trees(games, actions, capacity=(2 if self._steps.keeps_trees else 1) * settings.playouts + 1)
         self._settings = settings
         self._rng = rng
         self._games = np.arange(games)
+        # The smallest and the largest Q that each tree has had, for q_scale "tree".
+        self._lowest, self._highest = np.full(games, np.inf), np.full(games, -np.inf)
 
-    def decide(self, boards: Boards, is_selfplay: bool) -> Decisions:
-        """See LockstepSearch. Self-play adds noise at the roots, and draws the first moves at temperature 1.
+    def decide(self, boards: PositionBatch, is_selfplay: bool) -> Decisions:
+        """See LockstepSearch. Self-play adds noise at the roots, and draws moves at the temperature of their number.
 
         The policies are always the visit shares, regardless of the temperature at which the moves are drawn.
         """
         self.run(boards, is_selfplay)
         visits = self.root_visits()
-        early = is_selfplay & (boards.length < self._settings.first_n_moves)
-        chances = visit_policies(visits, boards.legal, np.where(early, 1.0, LOW_TEMPERATURE))
+        chances = visit_policies(visits, boards.legal, self._temperature(boards.length, is_selfplay))
         policies = visit_policies(visits, boards.legal, np.ones(len(visits)))
         rows = self.trees.root_rows(self._games)
         means = np.where(visits > 0, self.trees.mean_value[rows], 0.0)
         values = (visits * means).sum(axis=1) / np.maximum(1, visits.sum(axis=1))
         return Decisions(draw_moves(chances, self._rng), policies, visits, values)
 
-    def run(self, boards: Boards, is_selfplay: bool) -> None:
+    def _temperature(self, length: np.ndarray, is_selfplay: bool) -> np.ndarray:
+        """Return the temperature [G] at which moves are drawn in games of this length [G]."""
+        if not is_selfplay:
+            return np.full(len(length), LOW_TEMPERATURE)
+        later = length - self._settings.first_n_moves + 1
+        return np.clip(1 - later / (self._settings.cooling_moves + 1), LOW_TEMPERATURE, 1.0)
+
+    def run(self, boards: PositionBatch, is_selfplay: bool) -> None:
         """Run the playouts in every tree; in an empty tree, the expansion of the root counts as the first."""
-        trees, playouts = self.trees, self._settings.playouts
+        trees, playouts, steps = self.trees, self._settings.playouts, self._steps
+        if not steps.keeps_trees:
+            self.restart(self._games)
         trees.make_room(playouts)
+        steps.begin(boards, len(trees) * trees.capacity)
         empty = trees.size == 0
         if empty.any():
-            trees.expand_roots(self._games[empty], boards, self._evaluate)
+            trees.expand_roots(self._games[empty], steps)
         if is_selfplay:
             self._add_noise(boards.legal)
         for number in range(playouts):
             games = self._games[~empty] if number == playouts - 1 else self._games
             if games.size:
-                trees.playout(games, boards, self._evaluate, self._choose)
+                paths = trees.playout(games, steps, self._choose)
+                if self._settings.q_scale == "tree":
+                    self._widen_range(paths)
 
     def _choose(self, rows: np.ndarray) -> np.ndarray:
         """Return the move with the largest selection value at each node."""
@@ -126,8 +151,33 @@ class PuctSearch:
         bonus = np.multiply(trees.prior[rows], self._settings.c_puct, dtype=np.float64)
         bonus *= np.sqrt(trees.node_visits[rows])[:, None]
         bonus /= 1 + trees.edge_visits[rows]
-        bonus += trees.mean_value[rows]
+        bonus += trees.mean_value[rows] if self._settings.q_scale == "none" else self._scaled(rows)
         return bonus.argmax(axis=1)
+
+    def _scaled(self, rows: np.ndarray) -> np.ndarray:
+        """Return Q scaled to [0, 1] at these nodes, [W, A]: 0 for moves without visits, -inf for illegal ones."""
+        trees = self.trees
+        mean_value, visits = trees.mean_value[rows], trees.edge_visits[rows]
+        visited, illegal = visits > 0, mean_value == -np.inf
+        if self._settings.q_scale == "tree":
+            games = rows // trees.capacity
+            lowest, highest = self._lowest[games], self._highest[games]
+        else:
+            value_sum = (visits * np.where(visited, mean_value, 0.0)).sum(axis=1)
+            own = (trees.node_value[rows] + value_sum) / (1 + visits.sum(axis=1))
+            lowest = np.minimum(own, np.where(visited, mean_value, np.inf).min(axis=1))
+            highest = np.maximum(own, np.where(visited, mean_value, -np.inf).max(axis=1))
+        mean_value, width = np.where(visited, mean_value, 0.0), (highest - lowest)[:, None]
+        # Nothing can be scaled between equal ends: the paper leaves such values as they are, and mctx takes 0.
+        unscaled = mean_value if self._settings.q_scale == "tree" else 0.0
+        scaled = np.where(width > 0, (mean_value - lowest[:, None]) / np.where(width > 0, width, 1.0), unscaled)
+        return np.where(visited, scaled, np.where(illegal, -np.inf, 0.0))
+
+    def _widen_range(self, paths: Paths) -> None:
+        _, _, rows, moves = paths.edges()
+        games, mean_value = rows // self.trees.capacity, self.trees.mean_value[rows, moves]
+        np.minimum.at(self._lowest, games, mean_value)
+        np.maximum.at(self._highest, games, mean_value)
 
     def _add_noise(self, legal: np.ndarray) -> None:
         """Set P = 0.75 p + 0.25 eta at the roots, with eta ~ Dirichlet(0.3) over the legal moves."""
@@ -143,12 +193,14 @@ class PuctSearch:
         return self.trees.edge_visits[self.trees.root_rows(self._games)]
 
     def advance(self, moves: np.ndarray) -> None:
-        """See LockstepSearch; the subtree below each move is kept."""
-        self.trees.keep_subtrees(self._games, moves)
+        """See LockstepSearch; the subtree below each move is kept if the steps allow it."""
+        if self._steps.keeps_trees:
+            self.trees.keep_subtrees(self._games, moves)
 
     def restart(self, games: np.ndarray) -> None:
         """See LockstepSearch."""
         self.trees.clear(games)
+        self._lowest[games], self._highest[games] = np.inf, -np.inf
 
 
 def visit_policies(visits: np.ndarray, legal: np.ndarray, temperature: np.ndarray) -> np.ndarray:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from Board.symmetries import Symmetries
 from common.errors import UsageError
+from games.protocol import GameRules
 from training.samples import FinishedGame, packed_size, unpack_states
 
 
@@ -44,31 +44,31 @@ class ReplayBuffer:
 
     Args:
         folder: the run's folder; files that are already there are continued.
-        width, height: the size of the board.
+        rules: the game.
         capacity: the largest number of positions to learn from.
 
     Raises:
-        UsageError: the files there belong to another board or capacity, or are damaged.
+        UsageError: the files there belong to another game or capacity, or are damaged.
 
     Attributes:
         games, positions: the numbers of games and positions in the run so far.
         starts: how many earlier starts of the run finished a game; this is the number of the present start.
     """
 
-    def __init__(self, folder: Path, width: int, height: int, capacity: int) -> None:
+    def __init__(self, folder: Path, rules: GameRules, capacity: int) -> None:
         self.games = self.positions = self.starts = 0
-        self._width, self._height, self._capacity = width, height, capacity
-        self._symmetries = Symmetries(width, height)
-        points = width * height
-        record = np.dtype([("state", "u1", packed_size(points)), ("policy", "<f2", points), ("result", "i1")])
-        self._ring_size = capacity + points
+        self._rules, self._capacity = rules, capacity
+        self._symmetries = rules.symmetries
+        record = np.dtype([("state", "u1", packed_size(rules)), ("policy", "<f2", rules.actions), ("result", "i1")])
+        self._ring_size = capacity + rules.longest_game
         self._lines = folder / "games.jsonl"
         if self._lines.exists():
             self._read_games()
         path = folder / "positions.bin"
         if self.positions and (not path.exists() or path.stat().st_size != self._ring_size * record.itemsize):
             raise UsageError(
-                f"expected {self._ring_size} positions of {width}x{height} in {path}; the file has a different size"
+                f"expected {self._ring_size} positions of {rules.name} on {rules.width}x{rules.height} in {path}; "
+                "the file has a different size"
             )
         self._ring = np.memmap(path, record, "r+" if self.positions else "w+", shape=self._ring_size)
         self._file = open(self._lines, "a", encoding="utf-8")  # noqa: SIM115 - it stays open during the run
@@ -116,11 +116,11 @@ class ReplayBuffer:
         """Draw random positions, each under a random symmetry.
 
         Returns:
-            states [count, 9, H, W], policies [count, A] and results [count], all float32, seen by the side to move.
+            states [count, P, H, W], policies [count, A] and results [count], all float32, for the side to move.
         """
         chosen = self._ring[(self.positions - 1 - rng.integers(len(self), size=count)) % self._ring_size]
         which = rng.integers(self._symmetries.count, size=count)
-        states = self._symmetries.turn_states(unpack_states(chosen["state"], self._width, self._height), which)
+        states = self._symmetries.turn_states(unpack_states(chosen["state"], self._rules), which)
         policies = self._symmetries.turn_policies(chosen["policy"].astype(np.float32), which)
         return states, policies, chosen["result"].astype(np.float32)
 

@@ -1,22 +1,27 @@
-"""Random rollouts as an evaluator: this is how pure Monte Carlo tree search evaluates its leaves (handout section 5.1).
+"""Random rollouts as evaluators: this is how pure Monte Carlo tree search evaluates its leaves (handout section 5.1).
 
-It has the form of the evaluators in `inference.py`. The policy is uniform over the empty points, and the value is the result
-of one game played from the state with random moves: 1, 0 or -1 for the side to move. Combined with `PuctSearch`, it makes the
-search of `AlphaZero.mcts_pure` for many games at once.
+They have the form of the evaluators in `inference.py`. The policy is uniform over the legal moves, and the value is the result
+of one game played from the position with random moves: 1, 0 or -1 for the side to move. Combined with `PuctSearch`, they make
+the search of `AlphaZero.mcts_pure` for many games at once.
 
-A random game needs no loop over its moves. All empty points are filled in random order. A window of n_in_row points that ends
-up in one colour was completed when its last point was filled, and the window that was completed first wins.
+A random game of Gomoku needs no loop over its moves. All empty points are filled in random order. A window of n_in_row points
+that ends up in one colour was completed when its last point was filled, and the window that was completed first wins.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from games.gomoku.rules import GomokuRules
+from games.protocol import NOBODY, GameRules, PositionBatch
+from training.inference import Evaluator
+from training.puct import draw_moves
+
 NEVER = np.int16(np.iinfo(np.int16).max)
 
 
 class RandomRollouts:
-    """Plays one random game from each state.
+    """Plays one random game of Gomoku from each state.
 
     Args:
         n_in_row: the length of a winning row.
@@ -66,3 +71,32 @@ class RandomRollouts:
                 window = np.maximum(window, times[:, :, h : h + rows, w : w + columns])
             firsts.append(window.min(axis=(2, 3)))
         return np.min(firsts, axis=0).astype(np.int32)
+
+
+class PlayedOut:
+    """Plays one random game of any kind from each position, move by move.
+
+    Args:
+        rng: draws the moves.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def of_positions(self, positions: PositionBatch) -> tuple[np.ndarray, np.ndarray]:
+        """See PositionEvaluator."""
+        legal = positions.legal
+        side = positions.side_to_move
+        winner = positions.winner.copy()
+        games, live = np.arange(len(positions)), positions.take(slice(None))
+        while games.size:
+            live.play_lines(draw_moves(live.legal.astype(np.float64), self._rng)[:, None], np.ones(len(live), dtype=np.int64))
+            winner[games[live.over]] = live.winner[live.over]
+            games, live = games[~live.over], live.take(~live.over)
+        values = np.where(winner == NOBODY, 0.0, np.where(winner == side, 1.0, -1.0))
+        return (legal / legal.sum(axis=1, keepdims=True)).astype(np.float32), values.astype(np.float32)
+
+
+def make_rollouts(rules: GameRules, rng: np.random.Generator) -> Evaluator:
+    """Return the fastest random rollouts for this game."""
+    return RandomRollouts(rules.n_in_row, rng) if isinstance(rules, GomokuRules) else PlayedOut(rng)

@@ -14,10 +14,11 @@ from typing import Any
 
 from arena.match.sgf import heading, stone
 from common.files import replacing
-from training.boards import NOBODY
+from games.protocol import NOBODY, GameRules
 from training.metrics import add_row, keep_rows
 
 OPTIONAL = ("matplotlib", "tensorboardX")
+GO_BOARD = "GM[1]"  # SGF has no number for NoGo; viewers of Go show it
 
 
 def missing_packages() -> list[str]:
@@ -31,7 +32,7 @@ class SampleGame:
 
     Attributes:
         number: the number of the game.
-        moves: h * width + w for each move, in order.
+        moves: the actions in order; h * width + w for a point.
         winner: 1 for the player who moved first (shown as black), 2 for the other one, or -1 for a draw.
         names: the names of the player who moved first and of the other one.
         comment: a comment on the game.
@@ -44,19 +45,21 @@ class SampleGame:
     comment: str = ""
 
 
-def sample_to_sgf(game: SampleGame, width: int, height: int) -> str:
-    """Return one game as an SGF tree.
+def sample_to_sgf(game: SampleGame, rules: GameRules) -> str:
+    """Return one game as an SGF tree; an action beyond the points is a pass.
 
     Args:
         game: the game.
-        width, height: the size of its board.
+        rules: of the game.
     """
+    width, height = rules.width, rules.height
     result = "0" if game.winner == NOBODY else "BW"[game.winner - 1] + "+"
     size = width if width == height else f"{width}:{height}"
-    nodes = [heading(size, game.number, *game.names, result, game.comment)]
+    root = heading(size, game.number, *game.names, result, game.comment)
+    nodes = [root if rules.name == "gomoku" else root.replace("GM[4]", GO_BOARD, 1)]
     for ply, move in enumerate(game.moves):
         h, w = divmod(move, width)
-        nodes.append(stone("BW"[ply % 2], (w, h), height))
+        nodes.append(stone("BW"[ply % 2], (w, h), height) if h < height else f"{'BW'[ply % 2]}[]")
     return "\n;".join(nodes) + ")\n"
 
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from training.boards import Boards
+from games.protocol import GameRules
 from training.gumbel import GumbelSearch, GumbelSettings
-from training.inference import StateEvaluator
+from training.inference import Evaluator
 from training.puct import LockstepSearch, PuctSearch, PuctSettings
 from training.samples import FinishedGame, pack_states, packed_size
+from training.steps import StepsMaker
 
 
 @dataclass(frozen=True)
@@ -25,35 +26,38 @@ class SelfPlaySettings:
     """Settings of self-play.
 
     Attributes:
-        board_width, board_height, n_in_row: the board's size and the length of a winning row.
+        rules: the game.
         games: G, the number of games side by side, and so of states in a batch for the network.
         search: the settings of PUCT or Gumbel search.
         resign_below: a side resigns if the search gives it a lower value than this; None to play all games to the end.
         play_on_share: the share of games in which nobody may resign; they show how many resignations would be mistakes.
     """
 
-    board_width: int = 3
-    board_height: int = 3
-    n_in_row: int = 3
+    rules: GameRules
     games: int = 64
     search: PuctSettings | GumbelSettings = field(default_factory=PuctSettings)
     resign_below: float | None = None
     play_on_share: float = 0.1
 
 
-def make_search(settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.random.Generator) -> LockstepSearch:
-    """Make the search that the settings describe, for all games side by side."""
-    points = settings.board_width * settings.board_height
-    if isinstance(settings.search, GumbelSettings):
-        return GumbelSearch(settings.games, points, evaluate, settings.search, rng)
-    return PuctSearch(settings.games, points, evaluate, settings.search, rng)
+def make_search(
+    settings: PuctSettings | GumbelSettings,
+    games: int,
+    actions: int,
+    model: Evaluator | StepsMaker,
+    rng: np.random.Generator,
+) -> LockstepSearch:
+    """Make the search that the settings describe, for games side by side with this number of actions."""
+    if isinstance(settings, GumbelSettings):
+        return GumbelSearch(games, actions, model, settings, rng)
+    return PuctSearch(games, actions, model, settings, rng)
 
 
 class SelfPlay:
     """Self-play with G games in flight.
 
     Args:
-        settings: the settings of board, games and search.
+        settings: the settings of game, number of games and search.
         evaluate: the network, with or without `RandomSymmetry`.
         rng: draws all random numbers of the search, and chooses the games in which nobody may resign.
 
@@ -62,17 +66,17 @@ class SelfPlay:
         moves_played: the number of moves in all games so far.
     """
 
-    def __init__(self, settings: SelfPlaySettings, evaluate: StateEvaluator, rng: np.random.Generator) -> None:
+    def __init__(self, settings: SelfPlaySettings, evaluate: Evaluator, rng: np.random.Generator) -> None:
         self.settings = settings
-        games = settings.games
-        self.boards = Boards(games, settings.board_width, settings.board_height, settings.n_in_row)
+        games, rules = settings.games, settings.rules
+        self.boards = rules.batch(games)
         self.moves_played = 0
-        self._search = make_search(settings, evaluate, rng)
+        self._search = make_search(settings.search, games, rules.actions, evaluate, rng)
         self._rng = rng
-        points = self.boards.geometry.points
-        self._moves = np.zeros((games, points), dtype=np.int16)
-        self._states = np.zeros((games, points, packed_size(points)), dtype=np.uint8)
-        self._policies = np.zeros((games, points, points), dtype=np.float16)
+        longest = rules.longest_game
+        self._moves = np.zeros((games, longest), dtype=np.int16)
+        self._states = np.zeros((games, longest, packed_size(rules)), dtype=np.uint8)
+        self._policies = np.zeros((games, longest, rules.actions), dtype=np.float16)
         self._may_resign = np.zeros(games, dtype=bool)
         self._begin(np.arange(games))
 

@@ -31,6 +31,7 @@ from arena.engine.cores import available_cores
 from common.errors import UsageError
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.learner import Learner
+from training.networks import read_game_model
 from training.old_settings import with_current_names
 from training.presets import LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
 from training.run_report import missing_packages
@@ -88,6 +89,8 @@ def first_weights(config: RunConfig) -> dict[str, Any]:
     Raises:
         UsageError, WeightsError: the file holds no weights, or weights for another board or depth.
     """
+    if config.network != "course":
+        return read_game_model(config.init_model, config.rules()).state_dict()
     weights = read_weights(config.init_model)
     width, height, blocks = read_sizes(weights)
     if blocks > config.blocks:

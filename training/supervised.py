@@ -7,7 +7,7 @@ step takes random positions, each under a random symmetry, and descends the grad
 
     mean (-log p(engine's move))  +  value_weight * mean (v - value)^2  +  weight_decay / 2 * ||w||^2      w: all but the biases
 
-by SGD with Nesterov momentum, where `value` comes from training.dataset and is seen by the side to move. The learning rate
+by SGD with Nesterov momentum, where `value` comes from training.dataset and is for the side to move. The learning rate
 falls along a cosine. A network may start with few residual blocks and be deepened with blocks that change nothing at first
 (Net2Net, Chen et al. 2016): the last batch norm of a new block has scale 0, and relu(x + 0) = x if x is the output of a relu.
 
@@ -36,7 +36,7 @@ from torch.nn import functional
 
 from common.files import replacing
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
-from training.boards import PLANES
+from games.gomoku.batch import PLANES
 from training.dataset import GamesError, Positions, load_positions
 from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names

@@ -4,14 +4,14 @@ A playout (Silver et al. 2017, Methods) has four steps, each performed for all g
 
     select      walk from the root to an edge that has not been taken yet
     expand      add a node at its end
-    evaluate    let the network evaluate the position there; the new positions of all games form one batch
+    evaluate    learn what is there; the new nodes of all games form one batch for the network
     backup      average the value into the edges of the walk
 
-The search (`puct.py`, `gumbel.py`) decides which edge to take at a node.
+The search (`puct.py`, `gumbel.py`) decides which edge to take at a node. What lies behind an edge is the business of the steps
+(`steps.py`): the rules of a game, or a learnt model of one. The tree is the same for both.
 
-Views of values. A node's own value is seen by the side to move there. The mean value of an edge is seen by the player who
-chooses it, the side to move at the node that the edge leaves. Signs are flipped between the two only in `backup`. The value of
-a finished game is its result, without a call of the network: the side to move has lost, unless the game is a draw.
+Views of values. A node's own value is for the side to move there. The mean value of an edge is for the player who
+chooses it, the side to move at the node that the edge leaves. Signs are flipped between the two only in `backup`.
 
 The arrays hold the edges of a node side by side, in order of moves, so that choosing among them reads one row of each array.
 The rows of all games form one table: node n of game g is in row g * capacity + n. The root of every game is node 0, and every
@@ -24,8 +24,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from training.boards import Boards
-from training.inference import StateEvaluator
+from training.paths import Paths
+from training.steps import Expansion, Steps
 
 NO_NODE = -1
 ROOT = 0
@@ -50,17 +50,17 @@ class Trees:
 
     Args:
         games: G, the number of games.
-        points: A, the number of points on the board.
+        actions: A, the number of actions of the game.
         capacity: the number of nodes for which each tree has room; `make_room` increases it.
 
     Attributes (R = G * capacity rows):
         child: [R, A] the node that a move leads to, NO_NODE where it has not been taken.
         prior: [R, A] the network's probability of each move, not normalised over the legal moves.
-        edge_visits, mean_value: [R, A] the number of playouts through an edge and the mean of their values, seen by the side
+        edge_visits, mean_value: [R, A] the number of playouts through an edge and the mean of their values, for the side
             to move at this node; the mean value of an illegal move is -inf, so that it is never the largest.
         parent: [R] the number of the parent node; NO_NODE for the root.
         node_visits: [R] the number of playouts that pass through a node or end there.
-        node_value: [R] the network's value or the result of a finished game, seen by the side to move.
+        node_value: [R] the network's value or the result of a finished game, for the side to move.
         finished: [R] whether the game is over.
         size: [G] the number of nodes in each tree.
     """
@@ -74,13 +74,12 @@ class Trees:
     node_value: np.ndarray
     finished: np.ndarray
 
-    def __init__(self, games: int, points: int, capacity: int) -> None:
-        self.points = points
+    def __init__(self, games: int, actions: int, capacity: int) -> None:
         self.capacity = capacity
         self.size = np.zeros(games, dtype=np.int64)
         for name, (dtype, of_moves, _) in FIELDS.items():
             # np.empty takes up memory only where a row is written.
-            setattr(self, name, np.empty((games * capacity, points) if of_moves else games * capacity, dtype))
+            setattr(self, name, np.empty((games * capacity, actions) if of_moves else games * capacity, dtype))
 
     def __len__(self) -> int:
         return len(self.size)
@@ -113,22 +112,23 @@ class Trees:
 
     # ------------------------------------------------------------------------------------------------ one playout
 
-    def playout(
-        self, games: np.ndarray, boards: Boards, network: StateEvaluator, choose: Choose, choose_at_root: Choose | None = None
-    ) -> None:
+    def playout(self, games: np.ndarray, steps: Steps, choose: Choose, choose_at_root: Choose | None = None) -> Paths:
         """Run one playout in each of K trees whose roots are expanded: select, expand, evaluate, backup.
 
         Args:
             games: [K] the trees.
-            boards: the positions at the roots of all G games; they are not changed.
-            network: evaluates the new positions of all K games in one batch.
+            steps: leads to the new nodes and evaluates them.
             choose: chooses the move to take from each node below the root.
             choose_at_root: the same for the roots; None to treat them like every other node.
+
+        Returns:
+            The K paths of the playout.
         """
         paths = self.select(games, choose, choose_at_root or choose)
-        rows, positions = self.expand(games, paths, boards)
-        self.evaluate(rows, positions, network)
+        new, rows = self.expand(games, paths)
+        self.evaluate(rows, steps.behind_edges(games[new], rows, paths, new))
         self.backup(paths)
+        return paths
 
     def select(self, games: np.ndarray, choose: Choose, choose_at_root: Choose) -> Paths:
         """Walk from the roots of K games down to edges that lead to no node yet, or to a finished game.
@@ -147,38 +147,27 @@ class Trees:
             walking, rows = walking[onward], below[onward]
         return paths
 
-    def expand(self, games: np.ndarray, paths: Paths, boards: Boards) -> tuple[np.ndarray, Boards]:
+    def expand(self, games: np.ndarray, paths: Paths) -> tuple[np.ndarray, np.ndarray]:
         """Add a node at the end of each path that leads to no node yet, and fill in the `ends` of all K paths.
 
         Returns:
-            The rows [M] of the new nodes and their M positions, M <= K.
+            The numbers [M] of these paths and the rows [M] of the new nodes, M <= K.
         """
         rows, moves = paths.last_rows, paths.last_moves
         new = np.flatnonzero(self.child[rows, moves] == NO_NODE)
         new_rows = self._add_nodes(games[new], parents=rows[new] % self.capacity)
         self.child[rows[new], moves[new]] = new_rows % self.capacity
         paths.ends = games * self.capacity + self.child[rows, moves]
-        positions = boards.take(games[new])
-        positions.play_lines(paths.lines()[new], paths.lengths[new])
-        return new_rows, positions
+        return new, new_rows
 
-    def evaluate(self, rows: np.ndarray, positions: Boards, network: StateEvaluator) -> None:
-        """Give new nodes their values and priors: from the rules where the game is over, otherwise from the network.
-
-        Args:
-            rows: [M] the nodes.
-            positions: the M positions of these nodes.
-            network: evaluates the positions of games that are not over, all in one batch.
-        """
-        values = np.where(positions.winner > 0, -1.0, 0.0)  # [M]: whoever is to move after a winning move has lost
-        open_games = ~positions.over
-        if open_games.any():
-            leaves = positions if open_games.all() else positions.take(open_games)
-            probs, values[open_games] = network(leaves.feature_planes())
-            self.prior[rows[open_games]] = probs
-            self.mean_value[rows[open_games]] = np.where(leaves.legal, 0.0, -np.inf)
-        self.finished[rows] = positions.over
-        self.node_value[rows] = values
+    def evaluate(self, rows: np.ndarray, found: Expansion) -> None:
+        """Give new nodes, by their rows [M], their values and priors."""
+        if found.probs is not None:
+            open_rows = rows[~found.over]
+            self.prior[open_rows] = found.probs
+            self.mean_value[open_rows] = 0.0 if found.legal is None else np.where(found.legal, 0.0, -np.inf)
+        self.finished[rows] = found.over
+        self.node_value[rows] = found.values
 
     def backup(self, paths: Paths) -> None:
         """Average the value at the end of each path into every edge of that path.
@@ -197,16 +186,15 @@ class Trees:
         self.node_visits[rows] += 1
         self.node_visits[paths.ends] += 1
 
-    def expand_roots(self, games: np.ndarray, boards: Boards, network: StateEvaluator) -> None:
+    def expand_roots(self, games: np.ndarray, steps: Steps) -> None:
         """Expand and evaluate the roots of empty trees; this counts as the first visit to each root.
 
         Args:
-            games: [K] the empty trees.
-            boards: the positions of all G games; those of `games` are not over.
-            network: evaluates the K positions in one batch.
+            games: [K] the empty trees; their games are not over.
+            steps: evaluates the K roots in one batch.
         """
         rows = self._add_nodes(games, parents=np.full(len(games), NO_NODE))
-        self.evaluate(rows, boards.take(games), network)
+        self.evaluate(rows, steps.at_roots(games, rows))
         self.node_visits[rows] = 1
 
     def _add_nodes(self, games: np.ndarray, parents: np.ndarray) -> np.ndarray:
@@ -223,13 +211,15 @@ class Trees:
     def keep_subtrees(self, games: np.ndarray, moves: np.ndarray) -> None:
         """Make the child below each game's move the new root, and drop every node that is not below it.
 
-        A tree in which the move has never been taken becomes empty.
+        A tree in which the move has never been taken becomes empty, and so does one in which the move ended the game: if the
+        game goes on all the same, its search had ended it early.
 
         Args:
             games: [K] trees with a root.
             moves: [K] the moves that were played.
         """
         new_roots = self.child[self.root_rows(games), moves]
+        new_roots[self.finished[games * self.capacity + new_roots]] = NO_NODE
         self.clear(games[new_roots == NO_NODE])
         games, new_roots = games[new_roots != NO_NODE], new_roots[new_roots != NO_NODE]
         if not games.size:
@@ -255,43 +245,3 @@ class Trees:
         self.child[target] = np.where(child == NO_NODE, NO_NODE, new_number[which[:, None], child])
         self.parent[target] = np.where(self.parent[target] == NO_NODE, NO_NODE, new_number[which, self.parent[target]])
         self.size[games] = kept.sum(axis=1)
-
-
-class Paths:
-    """The paths from the roots to the ends of one playout in K trees.
-
-    Attributes:
-        depth: the number of moves in the longest path so far.
-        lengths: [K] the number of moves in each path.
-        last_rows, last_moves: [K] the last edge of each path, given by the row that it leaves and its move.
-        ends: [K] the row of the node at the end of each path, filled in by `Trees.expand`.
-    """
-
-    ends: np.ndarray
-
-    def __init__(self, count: int) -> None:
-        self.depth = 0
-        self.lengths = np.zeros(count, dtype=np.int64)
-        self.last_rows = np.zeros(count, dtype=np.int64)
-        self.last_moves = np.zeros(count, dtype=np.int64)
-        self._steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-
-    def extend(self, walking: np.ndarray, rows: np.ndarray, moves: np.ndarray) -> None:
-        """Extend the paths `walking` [W] from `rows` [W] by `moves` [W]."""
-        self._steps.append((walking, rows, moves))
-        self.depth += 1
-        self.lengths[walking] += 1
-        self.last_rows[walking] = rows
-        self.last_moves[walking] = moves
-
-    def lines(self) -> np.ndarray:
-        """Return the moves of each path, [K, depth], padded with zeros to the length of the longest path."""
-        lines = np.zeros((len(self.lengths), self.depth), dtype=np.int64)
-        for depth, (walking, _, moves) in enumerate(self._steps):
-            lines[walking, depth] = moves
-        return lines
-
-    def edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return all E edges of all paths as four arrays [E]: number of the path, moves from the root, row, move."""
-        path, rows, moves = (np.concatenate(parts) for parts in zip(*self._steps, strict=True))
-        return path, np.repeat(np.arange(self.depth), [len(step[0]) for step in self._steps]), rows, moves

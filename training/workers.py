@@ -24,12 +24,12 @@ from torch import nn
 from arena.statistics.estimates import GameResult, elo
 from arena.statistics.stopping import Sprt
 from common.errors import UsageError
-from training.boards import PLANES
 from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
 from training.matches import MatchSettings, PlayedGame, PlayedMatch, SearchAgent, play_lockstep_match
+from training.networks import new_model
 from training.presets import RunConfig
 from training.puct import PuctSettings
-from training.rollouts import RandomRollouts
+from training.rollouts import make_rollouts
 from training.samples import FinishedGame
 from training.selfplay import SelfPlay
 
@@ -48,10 +48,8 @@ def to_bytes(model: nn.Module) -> bytes:
 
 
 def to_model(config: RunConfig, weights: bytes) -> nn.Module:
-    """Make the student's network with weights packed by `to_bytes`."""
-    from AlphaZero.policy_value_net_torch import PolicyValueNetModel
-
-    model: nn.Module = PolicyValueNetModel(config.board_width, config.board_height, config.blocks, PLANES)
+    """Make the run's network with weights packed by `to_bytes`."""
+    model = new_model(config.network, config.rules(), config.blocks, config.filters)
     model.load_state_dict(torch.load(io.BytesIO(weights), weights_only=True))
     return model
 
@@ -73,6 +71,17 @@ class Played:
     evaluations: int
 
 
+def network_with(weights: bytes, config: RunConfig, earlier: InferenceNetwork | None) -> InferenceNetwork:
+    """Return a network with these weights, computed as the earlier one is, or in the fastest way if there is none."""
+    model = to_model(config, weights)
+    if earlier is not None:
+        earlier.load(model)
+        return earlier
+    return InferenceNetwork(
+        model, config.board_width, config.board_height, dtype=None, library=None, batch_size=config.games_at_once
+    )
+
+
 class SelfPlayWorker:
     """Plays games of a network against itself, many side by side.
 
@@ -90,15 +99,8 @@ class SelfPlayWorker:
         self._selfplay = SelfPlay(config.selfplay_settings(), self._evaluate, self._rng)
 
     def _use(self, weights: bytes) -> None:
-        config = self._config
-        self._network = InferenceNetwork(
-            to_model(config, weights),
-            config.board_width,
-            config.board_height,
-            dtype=self._network.dtype if self._network else None,
-            batch_size=config.games_at_once,
-        )
-        self._evaluator = RandomSymmetry(PositionCache(self._network), config.board_width, config.board_height, self._rng)
+        self._network = network_with(weights, self._config, self._network)
+        self._evaluator = RandomSymmetry(PositionCache(self._network), self._config.rules().symmetries, self._rng)
 
     def _evaluate(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate states with the latest network; games in flight switch to it at once."""
@@ -156,12 +158,14 @@ class CandidateResult:
 
     Attributes:
         accepted: whether the network replaces the one with which it was compared.
-        against_other: the score against that network; None if there was none.
+        gate: the score of the match that decided; None without a gate, and if there was no other network.
+        against_other: the score against that network in a match of fixed length; None if there was none.
         against_mcts: the score against pure MCTS.
         sample: one game of the match against pure MCTS.
     """
 
     accepted: bool
+    gate: Score | None
     against_other: Score | None
     against_mcts: Score
     sample: PlayedGame
@@ -184,7 +188,7 @@ class Gate:
 
     def accepts(self, rate: float) -> bool:
         """Return whether the network is accepted, once the match is over."""
-        return self._sprt.verdict == "accept_h1" or (self._sprt.verdict == "undecided" and rate >= self.score)
+        return self._sprt.verdict == "accept_h1" or (self._sprt.verdict == "undecided" and rate > self.score)
 
 
 class CandidateEvaluator:
@@ -198,6 +202,7 @@ class CandidateEvaluator:
     def __init__(self, config: RunConfig, seeds: Seeds, number: int) -> None:
         self._config = config
         self._rng = np.random.default_rng([*seeds, number])
+        self._networks: dict[str, InferenceNetwork] = {}
 
     def evaluate(self, candidate: bytes, other: bytes | None) -> CandidateResult:
         """Measure a network.
@@ -207,28 +212,28 @@ class CandidateEvaluator:
             other: the weights of the best network (with a gate) or of the previously evaluated one; None if there is none.
         """
         config = self._config
-        agent, gate = self._agent(candidate), Gate(config.gate_score) if config.gate else None
-        accepted, against_other = True, None
+        agent = self._agent("candidate", candidate)
+        accepted, gate_score, against_other = True, None, None
         if other is not None:
-            games = config.gate_games if gate else config.rating_games
-            against_other = _score(self._match(agent, self._agent(other), games, gate))
-            accepted = gate is None or gate.accepts(against_other.rate)
-        rollouts = RandomRollouts(config.n_in_row, self._rng)
+            opponent = self._agent("other", other)
+            against_other = _score(self._match(agent, opponent, config.rating_games, None))
+            if config.gate:
+                gate = Gate(config.gate_score)
+                gate_score = _score(self._match(agent, opponent, config.gate_games, gate))
+                accepted = gate.accepts(gate_score.rate)
+        rollouts = make_rollouts(config.rules(), self._rng)
         mcts = SearchAgent(rollouts, PuctSettings(config.mcts_playouts), self._rng)
         result = self._match(agent, mcts, config.rating_games, None)
-        return CandidateResult(accepted, against_other, _score(result), result.games[0])
+        return CandidateResult(accepted, gate_score, against_other, _score(result), result.games[0])
 
-    def _agent(self, weights: bytes) -> SearchAgent:
-        config = self._config
-        network = InferenceNetwork(
-            to_model(config, weights), config.board_width, config.board_height, dtype=None, batch_size=config.games_at_once
-        )
-        return SearchAgent(PositionCache(network), config.search_settings(config.match_playouts), self._rng)
+    def _agent(self, role: str, weights: bytes) -> SearchAgent:
+        self._networks[role] = network_with(weights, self._config, self._networks.get(role))
+        settings = self._config.search_settings(self._config.match_playouts)
+        return SearchAgent(PositionCache(self._networks[role]), settings, self._rng)
 
     def _match(self, first: SearchAgent, second: SearchAgent, games: int, stop: Gate | None) -> PlayedMatch:
         config = self._config
-        board = config.board_width, config.board_height, config.n_in_row
-        settings = MatchSettings(board, games, side_by_side=min(SIDE_BY_SIDE, games))
+        settings = MatchSettings(config.rules(), games, side_by_side=min(SIDE_BY_SIDE, games))
         return play_lockstep_match((first, second), settings, self._rng, stop=stop)
 
 

@@ -1,7 +1,7 @@
-"""An engine's process, which speaks the line protocol of the course and is timed.
+"""An engine's process, which is timed, and the engines that speak the line protocol of the course.
 
 Every read has a deadline and a size limit. The engine runs only while it owes an answer; at all other times it is stopped, so
-that nobody thinks on the opponent's time. The clock counts the CPU time of the engine and everything it started, so an answer
+no engine thinks on the opponent's time. The clock counts the CPU time of the engine and everything it started, so an answer
 is not late because another program had the core. A limit on wall-clock time ends an engine that sleeps or hangs; it does not
 count time that other programs withheld (`arena.engine.stopwatch`). If the core was so busy that nobody can tell whether the
 answer was late, the result is `UNDECIDED`, and neither engine is at fault.
@@ -17,6 +17,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
 
 from arena.engine.process import ProcessTree, has_cpu_clock, signal_name
 from arena.engine.stopwatch import Allowance, OutOfTime, Spent, Stopwatch, cpu_allowance, wall_allowance
@@ -34,7 +35,7 @@ class MatchStopped(Exception):
 
 
 class EngineFailure(Exception):
-    """Raised when an engine does not answer as the protocol demands.
+    """Raised when an engine does not answer as the protocol requires.
 
     Attributes:
         termination: how the game ends because of it.
@@ -61,7 +62,7 @@ class Limits:
     Attributes:
         move_s: seconds for an answer; an engine that takes longer loses.
         init_s: seconds from the start of the program to its name.
-        told_move_s: seconds a move that engines read from GOMOKU_MOVE_TIME_S; `move_s` if None.
+        told_move_s: seconds per move that engines read from GOMOKU_MOVE_TIME_S; `move_s` if None.
         clock: what `move_s` and `init_s` count. With CPU, it is the CPU time of all processes of the engine, or wall-clock time
             if the system does not report CPU time. With WALL, it is always wall-clock time.
         wall_cap_s: with the CPU clock, wall-clock seconds for an answer, not counting time that other programs withheld; None
@@ -100,7 +101,7 @@ class EngineSpec:
         command: program and arguments, including any sandbox prefix; if empty, the path is the whole command.
         env: environment variables in addition to PATH, LANG and GOMOKU_*.
         cwd: the program's working folder.
-        protocol: "course", or "gomocup" for the Piskvork pipe protocol.
+        protocol: "course", "gomocup" for the Piskvork pipe protocol, or "gtp" for the Go Text Protocol.
         any_size: whether the engine plays on boards other than 15x15.
     """
 
@@ -153,33 +154,23 @@ def environment(spec: EngineSpec, limits: Limits, offer: GameOffer) -> dict[str,
     return {"PATH": os.defpath, "LANG": "C.UTF-8", **told, **spec.env}
 
 
-class EngineProcess:
-    """A running engine that speaks the course's protocol; use it as a context manager.
+class TimedProcess:
+    """A running program that is asked questions and timed; each protocol is a subclass. Use it as a context manager.
 
     Args:
-        spec: how to start the engine.
-        limits: how much time and memory the engine may use.
-        offer: what its environment says about the game.
+        spec: how to start the program.
+        limits: how much time and memory it may use.
         stopping: when set, waiting for an answer ends with MatchStopped.
 
     Attributes:
-        name: the name that the engine gave; empty before `start`.
-        took_position: whether the engine said that it has placed the stones of the offered position.
-        spent: the time that the engine took for its last answer, even if that answer was a fault.
+        name: the name that the program gave; empty before it has started.
+        spent: the time that the program took for its last answer, even if that answer was a fault.
     """
 
-    def __init__(
-        self,
-        spec: EngineSpec,
-        limits: Limits | None = None,
-        offer: GameOffer | None = None,
-        stopping: threading.Event | None = None,
-    ) -> None:
+    def __init__(self, spec: EngineSpec, limits: Limits | None = None, stopping: threading.Event | None = None) -> None:
         self.spec = spec
         self.limits = limits or Limits()
-        self.offer = offer or GameOffer()
         self.name = ""
-        self.took_position = False
         self.spent = Spent()
         self._stopping = stopping or threading.Event()
         self._tree: ProcessTree | None = None
@@ -187,57 +178,46 @@ class EngineProcess:
         self._charged_s = 0.0
         self._output = bytearray()
         self._stderr = b""
+        self._notes = b""  # what came on standard error since the last question
 
-    def __enter__(self) -> EngineProcess:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def start(self, side: int) -> str:
-        """Start the program, tell it its side (0 black, 1 white) and return its name.
+    def _open(self, environment: Mapping[str, str]) -> None:
+        """Start the program with this environment.
 
         Raises:
-            EngineFailure: INIT_FAILED, whatever went wrong; but UNDECIDED if the core was so busy that nobody can tell whether
-                the answer was late.
+            EngineFailure: INIT_FAILED, if there is no such program or it cannot be executed.
         """
-        told = environment(self.spec, self.limits, self.offer)
         try:
-            self._tree = ProcessTree(self.spec.argv, env=told, cwd=self.spec.cwd, memory_mib=self.limits.memory_mib)
+            self._tree = ProcessTree(self.spec.argv, env=environment, cwd=self.spec.cwd, memory_mib=self.limits.memory_mib)
         except OSError as error:
             raise EngineFailure(Termination.INIT_FAILED, f"could not be started: {error.strerror}") from error
         self._selector = selectors.PollSelector()  # each start has new pipes
         for stream in (self._tree.stdout, self._tree.stderr):
             self._selector.register(stream, selectors.EVENT_READ)
-        try:
-            name = self._introduce(side).strip()
-        except EngineFailure as failure:
-            doubtful = failure.termination == Termination.UNDECIDED
-            termination = failure.termination if doubtful else Termination.INIT_FAILED
-            raise EngineFailure(termination, f"gave no name: {failure}") from failure
-        if self.offer.position:
-            self.took_position = name.endswith(POSITION_TAKEN)
-            name = name.removesuffix(POSITION_TAKEN).strip()
-        self.name = name[:100]
-        if not self.name:
-            raise EngineFailure(Termination.INIT_FAILED, "gave an empty line as its name")
-        return self.name
 
-    def _introduce(self, side: int) -> str:
-        return self._exchange(f"{side}\n", self.limits.init_s)
+    def standard_error(self) -> str:
+        """Return the end of what the program has written to standard error, at most STDERR_TAIL bytes."""
+        if self._tree is not None:
+            with contextlib.suppress(BlockingIOError, ValueError):
+                self._hear(os.read(self._tree.stderr.fileno(), LINE_CAP))
+        return self._stderr.decode("utf-8", "replace")
 
-    def ask(self, action: Action) -> Action:
-        """Send the opponent's action and return the engine's; `arena.rules` says what (-1, -1) means.
+    def _hear(self, data: bytes) -> None:
+        """Keep the end of what came on standard error."""
+        self._stderr, self._notes = (self._stderr + data)[-STDERR_TAIL:], (self._notes + data)[-STDERR_TAIL:]
 
-        Raises:
-            EngineFailure: TIMEOUT, CRASH or MALFORMED; UNDECIDED if the core was so busy that nobody can tell whether the
-                answer was late.
+    def report(self) -> str:
+        """Return the last line that the program has said about its search since it was asked; an empty string if none.
+
+        This reads nothing, so another thread may call it while the program thinks.
         """
-        line = self._exchange(to_line(action), self.limits.move_s)
-        try:
-            return from_line(line)
-        except ValueError:
-            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} instead of two numbers", line) from None
+        *finished, _ = self._notes.decode("utf-8", "replace").split("\n")
+        return next((line.strip() for line in reversed(finished) if line.strip()), "")
 
     def close(self) -> None:
         """Kill the program and everything it started."""
@@ -245,6 +225,15 @@ class EngineProcess:
         self._selector.close()
         if tree is not None:
             tree.kill()
+
+    def _take_leave(self, command: str, wait_s: float) -> None:
+        """Send the command that ends the program, and give it a moment to exit."""
+        tree = self._tree
+        if tree is not None and tree.popen.poll() is None:
+            with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
+                tree.resume()
+                os.write(tree.stdin.fileno(), f"{command}\n".encode("ascii"))
+                tree.popen.wait(wait_s)
 
     def _exchange(self, text: str, limit_s: float) -> str:
         """Send a text and read one line, both before the same deadline; the engine runs only in between."""
@@ -255,6 +244,7 @@ class EngineProcess:
         if unasked := self._unasked():
             unasked_text = unasked.decode("utf-8", "replace")
             raise EngineFailure(Termination.MALFORMED, f"spoke before it was asked: {unasked_text[:60]!r}", unasked_text)
+        self._notes = b""
         # The engine has been stopped since its last answer, so all CPU time that it uses from now on belongs to this one.
         watch = Stopwatch(tree, self.limits.allowance(limit_s), self._charged_s)
         tree.resume()
@@ -305,7 +295,7 @@ class EngineProcess:
             for key, _ in ready:
                 data = os.read(key.fd, LINE_CAP)
                 if key.fileobj is tree.stderr:
-                    self._stderr = (self._stderr + data)[-STDERR_TAIL:]
+                    self._hear(data)
                     if not data:
                         self._selector.unregister(tree.stderr)
                 elif data:
@@ -345,7 +335,68 @@ class EngineProcess:
         except subprocess.TimeoutExpired:
             return "closed its output without an answer"
         with contextlib.suppress(BlockingIOError, ValueError):
-            self._stderr = (self._stderr + os.read(tree.stderr.fileno(), STDERR_TAIL))[-STDERR_TAIL:]
+            self._hear(os.read(tree.stderr.fileno(), STDERR_TAIL))
         how = f"was ended by signal {signal_name(-code)}" if code < 0 else f"exited with exit code {code}"
         words = self._stderr.decode("utf-8", "replace").strip().splitlines()
         return f"{how}, saying {words[-1][:160]!r}" if words else how
+
+
+class EngineProcess(TimedProcess):
+    """A running engine that speaks the course's protocol; use it as a context manager.
+
+    Args:
+        spec, limits, stopping: see TimedProcess.
+        offer: what the engine's environment says about the game.
+
+    Attributes:
+        took_position: whether the engine said that it has placed the stones of the offered position.
+    """
+
+    def __init__(
+        self,
+        spec: EngineSpec,
+        limits: Limits | None = None,
+        offer: GameOffer | None = None,
+        stopping: threading.Event | None = None,
+    ) -> None:
+        super().__init__(spec, limits, stopping)
+        self.offer = offer or GameOffer()
+        self.took_position = False
+
+    def start(self, side: int) -> str:
+        """Start the program, tell it its side (0 black, 1 white) and return its name.
+
+        Raises:
+            EngineFailure: INIT_FAILED, whatever went wrong; but UNDECIDED if the core was so busy that nobody can tell whether
+                the answer was late.
+        """
+        self._open(environment(self.spec, self.limits, self.offer))
+        try:
+            name = self._introduce(side).strip()
+        except EngineFailure as failure:
+            doubtful = failure.termination == Termination.UNDECIDED
+            termination = failure.termination if doubtful else Termination.INIT_FAILED
+            raise EngineFailure(termination, f"gave no name: {failure}") from failure
+        if self.offer.position:
+            self.took_position = name.endswith(POSITION_TAKEN)
+            name = name.removesuffix(POSITION_TAKEN).strip()
+        self.name = name[:100]
+        if not self.name:
+            raise EngineFailure(Termination.INIT_FAILED, "gave an empty line as its name")
+        return self.name
+
+    def _introduce(self, side: int) -> str:
+        return self._exchange(f"{side}\n", self.limits.init_s)
+
+    def ask(self, action: Action) -> Action:
+        """Send the opponent's action and return the engine's; `arena.rules` says what (-1, -1) means.
+
+        Raises:
+            EngineFailure: TIMEOUT, CRASH or MALFORMED; UNDECIDED if the core was so busy that nobody can tell whether the
+                answer was late.
+        """
+        line = self._exchange(to_line(action), self.limits.move_s)
+        try:
+            return from_line(line)
+        except ValueError:
+            raise EngineFailure(Termination.MALFORMED, f"answered {line[:60]!r} instead of two numbers", line) from None

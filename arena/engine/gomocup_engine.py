@@ -15,13 +15,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 from collections.abc import Collection
 
 from arena.engine.engine_process import POSITION_TAKEN, EngineFailure, EngineProcess
 from arena.rules import SWAP, Action, IllegalAction, Position, Termination, from_line
 
-COMMENTS = ("MESSAGE", "DEBUG", "ERROR", "UNKNOWN", "SUGGEST")
+REPORT = "MESSAGE"
+COMMENTS = (REPORT, "DEBUG", "ERROR", "UNKNOWN", "SUGGEST")
 REFUSALS = ("ERROR", "UNKNOWN")
 READS = 64  # at most this many reads of 4096 bytes; a pipe holds less
 END_WAIT_S = 0.2
@@ -39,6 +39,11 @@ class GomocupEngine(EngineProcess):
     _preamble = ""  # lines that need no answer, sent before the next question
     _answers: Collection[str] = ()  # first words of comments that count as answers to the current question
     _comment = ""
+    _message = ""
+
+    def report(self) -> str:
+        """Return the last MESSAGE since the question, which is where such engines say what they think; see TimedProcess."""
+        return self._message
 
     def _introduce(self, side: int) -> str:
         self._side = side
@@ -123,17 +128,12 @@ class GomocupEngine(EngineProcess):
 
     def close(self) -> None:
         """Send END, give the engine a moment to exit, then kill it and everything it started."""
-        tree = self._tree
-        if tree is not None and tree.popen.poll() is None:
-            with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
-                tree.resume()
-                os.write(tree.stdin.fileno(), b"END\n")
-                tree.popen.wait(END_WAIT_S)
+        self._take_leave("END", END_WAIT_S)
         super().close()
 
     def _say(self, text: str, limit_s: float, answers: Collection[str] = ()) -> str:
         """Send one question and return the answer; the message of a failure includes the engine's last comment."""
-        self._answers, self._comment = answers, ""
+        self._answers, self._comment, self._message = answers, "", ""
         try:
             return self._exchange(text, limit_s)
         except EngineFailure as failure:
@@ -147,6 +147,8 @@ class GomocupEngine(EngineProcess):
         if word and (word not in COMMENTS or word in self._answers):
             return True
         self._comment = line.strip() or self._comment
+        if word == REPORT:
+            self._message = line.strip()[len(REPORT) :].strip()
         return False
 
     def _unasked(self) -> bytes:

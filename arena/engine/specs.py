@@ -3,14 +3,23 @@
 build/my_engine                                 a program that speaks the course's protocol
 gomocup:./pbrain-name                           a program that speaks the Gomocup (Piskvork) pipe protocol
 alphazero:model/15_15_5.pt?playouts=400         AlphaZero/ in the current folder, with these weights
+alphazero:FILE?playouts=400&fast=yes            the same search, with the network computed faster (training.single_game)
 mcts:playouts=1000                              pure MCTS from the current folder
+
+Players of the games of games/ all speak GTP; see `parse_player`.
+gtp:gnugo --mode gtp --level 1                  a program with its arguments, in quotes for a shell
+nogo:rave?simulations=10000                     our NoGo player in C++, with uct, rave or random
+mcts:playouts=200                               pure MCTS from the current folder
 """
 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -18,6 +27,8 @@ from arena.engine.engine_process import EngineSpec
 from arena.rules import SIZE
 from common.errors import UsageError
 
+NOGO_PLAYER = Path(__file__).resolve().parents[2] / "build" / "engines" / "nogo"
+MOST_SIMULATIONS = 2_000_000  # as in games/nogo/players/player.cpp
 PYTHON_PLAYER = Path(__file__).resolve().parents[2] / "Minimax" / "python_player.py"
 
 
@@ -28,28 +39,111 @@ def parse_agent(text: str) -> EngineSpec:
         UsageError: there is no such program, or an option is unknown.
     """
     kind, colon, rest = text.partition(":")
+    if colon and kind in ("gtp", "nogo"):
+        raise UsageError(f"expected a player of Gomoku; {text} plays the games of python -m arena play")
     if colon and kind == "gomocup":
         program = engine_at(rest).argv[0]
         return EngineSpec(text, (program,), cwd=os.path.dirname(program), protocol="gomocup", any_size=True)
     if colon and kind in ("alphazero", "mcts"):
-        return _python_player(text, kind, rest)
+        return _python_player(text)
     return engine_at(text)
 
 
-def _python_player(text: str, kind: str, rest: str) -> EngineSpec:
+def parse_player(text: str, game: str) -> EngineSpec:
+    """Return the player of "gomoku", "nogo" or "go" that the text names; it speaks GTP.
+
+    Raises:
+        UsageError: there is no such program, it does not play this game, or an option is unknown.
+    """
+    kind, colon, rest = text.partition(":")
+    if colon and kind == "gtp":
+        return _gtp_program(text, rest)
+    if colon and kind == "nogo":
+        if game != "nogo":
+            raise UsageError(f"expected a player of {game}; {text} plays only NoGo")
+        return _nogo_player(text, rest)
+    if colon and kind in ("alphazero", "mcts"):
+        if kind == "alphazero" and game != "gomoku":
+            raise UsageError(f"expected a player of {game}; the network of {text} plays only Gomoku")
+        spec = _python_player(text)
+        return replace(spec, command=(*spec.command, "--gtp", game), protocol="gtp")
+    known = "gtp:COMMAND, mcts:playouts=200 or, in NoGo, nogo:uct?simulations=10000"
+    raise UsageError(f"expected a player of {game} such as {known}; got {text!r}")
+
+
+def _gtp_program(text: str, command: str) -> EngineSpec:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"expected gtp:COMMAND with balanced quotes; got {text!r}: {error}") from None
+    program = shutil.which(words[0]) if words else None
+    if program is None:
+        raise UsageError(f"expected a program that speaks GTP after gtp:; got {text!r}, and there is no such program")
+    return EngineSpec(text, (os.path.abspath(program), *words[1:]), protocol="gtp", any_size=True)
+
+
+def _nogo_player(text: str, rest: str) -> EngineSpec:
+    search, _, query = rest.partition("?")
+    try:
+        options = dict(parse_qsl(query, strict_parsing=True)) if query else {}
+        simulations = int(options.pop("simulations", "10000"))
+    except ValueError:
+        raise UsageError(f"expected an option such as simulations=10000 in {text}; got {query!r}") from None
+    if search not in ("uct", "rave", "random") or options or not 1 <= simulations <= MOST_SIMULATIONS:
+        raise UsageError(
+            f"expected nogo:uct, nogo:rave or nogo:random with simulations from 1 to {MOST_SIMULATIONS}; got {text!r}"
+        )
+    if not os.access(NOGO_PLAYER, os.X_OK):
+        raise UsageError(
+            f"expected our NoGo player at {NOGO_PLAYER}; nothing is there: make builds it in the course's repository"
+        )
+    command = (str(NOGO_PLAYER), "--search", search, "--simulations", str(simulations))
+    return EngineSpec(text, command, protocol="gtp", any_size=True)
+
+
+@dataclass(frozen=True)
+class PythonPlayer:
+    """A search of AlphaZero/ that a user named.
+
+    Attributes:
+        kind: "alphazero" or "mcts".
+        model: the file of weights; empty for mcts.
+        playouts: playouts for each move.
+        fast: whether `training.single_game` computes the network.
+    """
+
+    kind: str
+    model: str
+    playouts: int
+    fast: bool = False
+
+
+def parse_python_player(text: str) -> PythonPlayer:
+    """Return what `alphazero:FILE?playouts=N` or `mcts:playouts=N` names.
+
+    Raises:
+        UsageError: there are no weights, or an option is unknown.
+    """
+    kind, _, rest = text.partition(":")
     model, _, query = rest.partition("?") if kind == "alphazero" else ("", "", rest)
     if kind == "alphazero" and not os.path.isfile(model):
         raise UsageError(f"expected weights at {model or 'alphazero:FILE'}; nothing is there")
     try:
         options = dict(parse_qsl(query, strict_parsing=True)) if query else {}
         playouts = int(options.pop("playouts", "400"))
+        fast = ("no", "yes").index(options.pop("fast", "no")) if kind == "alphazero" else 0
     except ValueError:
-        raise UsageError(f"expected options such as playouts=400 in {text}; got {query!r}") from None
+        raise UsageError(f"expected options such as playouts=400 or fast=yes in {text}; got {query!r}") from None
     if options or playouts < 2:
         raise UsageError(f"expected playouts=N with N of at least 2 in {text}; got {query!r}")
-    command = [sys.executable, str(PYTHON_PLAYER), kind, "--playouts", str(playouts)]
-    if model:
-        command += ["--model", os.path.abspath(model)]
+    return PythonPlayer(kind, model, playouts, bool(fast))
+
+
+def _python_player(text: str) -> EngineSpec:
+    player = parse_python_player(text)
+    command = [sys.executable, str(PYTHON_PLAYER), player.kind, "--playouts", str(player.playouts)]
+    if player.model:
+        command += ["--model", os.path.abspath(player.model), *(["--fast"] if player.fast else [])]
     return EngineSpec(text, tuple(command), any_size=True)
 
 

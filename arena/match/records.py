@@ -14,11 +14,20 @@ from pathlib import Path
 from typing import Any
 
 from arena.engine.cores import available_cores
+from arena.engine.engine_process import EngineSpec
 from arena.match.referee import GameRecord
 from arena.match.setup import MatchSetup
 from common.errors import UsageError
 
 FORMAT = 3
+
+
+def agent_digest(agent: EngineSpec) -> str | None:
+    """Return the digest of the program behind an agent; None if the agent's name says more than the path of a program.
+
+    A GTP player always has a program of its own.
+    """
+    return digest(agent.argv[0] if agent.protocol == "gtp" else agent.path)
 
 
 def digest(path: str) -> str | None:
@@ -93,7 +102,7 @@ class Records:
     def __init__(self, path: Path, setup: MatchSetup, speed: float | None = None) -> None:
         self.path = path
         self.games: dict[int, GameRecord] = {}
-        digests = [digest(agent.path) for agent in setup.agents]
+        digests = [agent_digest(agent) for agent in setup.agents]
         if path.exists() and b"\n" in path.read_bytes():
             found, self.games = read_records(path)
             if setup.identity(found["match"]) != setup.identity(setup.to_json()):

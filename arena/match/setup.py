@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from arena.engine.engine_process import Clock, EngineSpec, Limits
-from arena.engine.specs import parse_agent
+from arena.engine.specs import parse_agent, parse_player
+from arena.match.board_game import BoardGame
 from arena.rules import SIZE, Action, centre
 
 OPENINGS = ("free", "all49")
@@ -27,6 +28,7 @@ class GameTask:
         index: number of the game in its match, from 0.
         black_agent: which agent of the match is black.
         free_opening: whether black's first stone may lie anywhere.
+        game: the game of games/ to play, by players that speak GTP; None for Gomoku.
     """
 
     black: EngineSpec
@@ -38,6 +40,7 @@ class GameTask:
     index: int = 0
     black_agent: int = 0
     free_opening: bool = False
+    game: BoardGame | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class MatchSetup:
             The pairs visit the points of the central 7x7 in a random order determined by the seed.
         size: rows and columns of the board.
         stop: the rule that may end the match early, as the user typed it; empty for no rule.
+        game: the game of games/ that is played; None for Gomoku.
     """
 
     agents: tuple[EngineSpec, EngineSpec]
@@ -62,6 +66,7 @@ class MatchSetup:
     openings: str = "free"
     size: int = SIZE
     stop: str = ""
+    game: BoardGame | None = None
 
     def task(self, index: int) -> GameTask:
         """Return the game with this number, which does not depend on earlier games."""
@@ -75,6 +80,7 @@ class MatchSetup:
             seed=self.game_seed(index),
             opening=self._opening(index // 2),
             size=self.size,
+            game=self.game,
         )
 
     def game_seed(self, index: int) -> int:
@@ -91,7 +97,7 @@ class MatchSetup:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values; each agent is given by the text that names it."""
-        return {
+        data = {
             "agents": [agent.path for agent in self.agents],
             "plays": self.plays,
             "seed": self.seed,
@@ -100,6 +106,7 @@ class MatchSetup:
             "size": self.size,
             "stop": self.stop,
         }
+        return data if self.game is None else {**data, "game": asdict(self.game)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MatchSetup:
@@ -108,9 +115,10 @@ class MatchSetup:
         Raises:
             UsageError: an agent's program no longer exists.
         """
-        first, second = (parse_agent(words) for words in data["agents"])
+        game = BoardGame(**data["game"]) if data.get("game") else None
+        first, second = (parse_agent(words) if game is None else parse_player(words, game.name) for words in data["agents"])
         limits = Limits(**{**data["limits"], "clock": Clock(data["limits"]["clock"])})
-        return cls(**{**data, "agents": (first, second), "limits": limits})
+        return cls(**{**data, "agents": (first, second), "limits": limits, "game": game})
 
     @staticmethod
     def identity(data: Mapping[str, Any]) -> dict[str, Any]:

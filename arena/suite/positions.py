@@ -23,10 +23,11 @@ from common.errors import UsageError
 POSITIONS = Path(__file__).with_name("positions.json")
 SEED = 1
 KINDS = {
-    "vcf": "a win by continuous fours",
-    "block": "a win of the opponent to be stopped",
-    "trap": "the strongest threat loses",
+    "vcf": "a win by continuous fours (VCF): each stone makes a four, so each answer is forced",
+    "block": "a win of the opponent by continuous fours, to be stopped",
+    "trap": "the same, but the strongest threat of the side to move loses",
 }
+DEPTH = "the stones that the winner needs, including the one that makes five; each of them but the last forces an answer"
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ def table(spec: EngineSpec, limits: Limits) -> Iterator[str]:
     for made in run_suite(spec, limits, suite):
         if not attempts:
             yield f"{spec.path}, {limits.move_s:g} s a position"
+            yield from explanation()
             yield f"{'position':<10}{'kind':<7}{'depth':>5}  {'answer':<8}{'solved':<15}{'time':>7}"
         attempts.append(made)
         position, spent_s = made.position, made.spent.cpu_s if limits.counts_cpu else made.spent.wall_s
@@ -173,6 +175,13 @@ def table(spec: EngineSpec, limits: Limits) -> Iterator[str]:
     for kind in KINDS:
         yield _total(kind, [made for made in attempts if made.position.kind == kind])
     yield _total("all", attempts)
+
+
+def explanation() -> Iterator[str]:
+    """Yield lines that say what the kinds of positions and the depth are."""
+    for kind, words in KINDS.items():
+        yield f"  {kind:<6} {words}"
+    yield f"  depth  {DEPTH}"
 
 
 def _total(name: str, attempts: list[Attempt]) -> str:

@@ -1,13 +1,12 @@
 """The pictures of README.md: python docs/pictures/make.py [board] [report].
 
 The board is the end of a game that the baseline plays against itself (build/engines/baseline), in the window of
-human_play.py. The report is that of the reference, graded with the profile smoke, in a headless Chromium. Both are drawn again
+human_play.py. The report is that of the reference, graded with the profile quick, in a headless Chromium. Both are drawn again
 in the same way from the same seed, so that a picture changes only with the program that it shows.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -23,35 +22,30 @@ SEED = "1"
 
 
 def draw_board(target: Path) -> None:
-    """Play a game of the baseline against itself and save its last position as the window shows it."""
+    """Play a game of the baseline against itself and save its last position as the window shows it, with numbers."""
     os.environ["SDL_VIDEODRIVER"] = "dummy"
     sys.path.insert(0, str(ROOT))
-    from Board import GUI_v1_4
+    from arena.engine.engine_process import EngineSpec
+    from Board.game_board import Board
+    from Board.play.game_file import read_game
+    from Board.play.people import Participant, Rules
+    from Board.play.session import Session
+    from Board.window.fonts import find_font
+    from Board.window.window import Window
+    from Minimax.search_wrapper import EnginePlayer
 
     with tempfile.TemporaryDirectory() as scratch:
-        record = Path(scratch, "match.json")
         command = [sys.executable, "Minimax/evaluate.py", "--agents-path", str(BASELINE), str(BASELINE), "--num-plays", "1"]
-        subprocess.run([*command, "--seed", SEED, "--json", str(record)], cwd=ROOT, check=True)
-        game = json.loads(record.read_text(encoding="utf-8"))["games"][0]
-    stones = coloured(game["moves"])
-    last = list(stones)[-1]
-    won = GUI_v1_4.line_through(stones, last, 5)
-    view = GUI_v1_4.View(stones, last, "The AI wins", human_is_black=stones[last] == 1, score=(0, 1, 0), line=won)
-    gui = GUI_v1_4.GUI(15)
-    gui.draw(view)
-    GUI_v1_4.pygame.image.save(GUI_v1_4.pygame.display.get_surface(), str(target))
-    gui.close()
-
-
-def coloured(moves: list[list[int]]) -> dict[tuple[int, int], int]:
-    """(h, w) -> colour of the stones of a recorded game in order of play; a swap changes the colour of those before it."""
-    stones: dict[tuple[int, int], int] = {}
-    for ply, (x, y) in enumerate(moves):
-        if (x, y) == (-1, -1):
-            stones = {point: 1 - colour for point, colour in stones.items()}
-        else:
-            stones[y, x] = ply % 2
-    return stones
+        subprocess.run([*command, "--seed", SEED, "--sgf", scratch], cwd=ROOT, check=True)
+        game = read_game(next(Path(scratch).glob("*.sgf")))
+    people = (Participant("You"), Participant("baseline", EnginePlayer(EngineSpec(str(BASELINE)))))
+    session = Session(Board(width=15, height=15, n_in_row=5), people, black=1, rules=Rules(may_swap=True))
+    session.load(game)
+    window = Window(session, font=find_font("en"))
+    window.do("numbers")
+    window.run_frame()
+    window.screenshot(target)
+    window.close()
 
 
 def draw_report(target: Path) -> None:
@@ -60,7 +54,7 @@ def draw_report(target: Path) -> None:
     if browser is None:
         sys.exit(f"expected one of {', '.join(BROWSERS)} on the PATH (Debian, Ubuntu: apt-get install chromium)")
     with tempfile.TemporaryDirectory() as scratch:
-        command = [sys.executable, "-m", "grader", "grade", "instructor/reference", "--profile", "smoke"]
+        command = [sys.executable, "-m", "grader", "grade", "instructor/reference", "--profile", "quick"]
         subprocess.run([*command, "--seed", SEED, "--out", scratch], cwd=ROOT, check=True)
         page = Path(scratch, "reference", "report.html").as_uri()
         options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=900,860", f"--screenshot={target}"]

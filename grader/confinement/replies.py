@@ -84,7 +84,13 @@ HEADS = Row((ARRAY, ARRAY))
 EVALUATION = Row((ListOf(Row((WHOLE, NUMBER))), NUMBER))  # moves with priors, and the value
 FAULT = Record({"type": TEXT, "message": TEXT, "place": TEXT, "ours": FLAG})
 
+VALUES = MapOf(ARRAY)  # of a board, by the names of its attributes and methods
+
 REPLIES: dict[str, Layout] = {
+    "follow": ListOf(Record({"seen": ListOf(VALUES), "fault": TEXT})),
+    "copies": MapOf(VALUES),
+    "refusals": ListOf(Record({"raised": TEXT, "before": VALUES, "after": VALUES})),
+    "run_cell": TEXT,
     "search": Record({**STEP, "finished": WHOLE}),
     "choose": ListOf(Record({"move": WHOLE, "moves": ARRAY, "visits": ARRAY})),
     "self_play": ListOf(Record(STEP)),
@@ -93,6 +99,7 @@ REPLIES: dict[str, Layout] = {
     "net_create": NOTHING,
     "net_forward": HEADS,
     "net_forward_changed": MapOf(HEADS),
+    "net_layers": ListOf(Row((TEXT, ListOf(WHOLE), NUMBER, NUMBER))),
     "net_policy_value": HEADS,
     "net_policy_value_fn": EVALUATION,
     "net_random_symmetries": ListOf(EVALUATION),

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -262,12 +263,25 @@ def _candidates(level: str) -> Iterator[Sandbox]:
         yield Sandbox(level, False)
 
 
+@contextmanager
+def passing_folder(prefix: str) -> Iterator[Path]:
+    """Make a folder for temporary files that is removed at the end, even if this process is killed meanwhile.
+
+    Others can pass through the folder but not list it.
+    """
+    folder = Path(tempfile.gettempdir(), f"{prefix}{secrets.token_hex(8)}")
+    wait_and_remove = ["/bin/sh", "-c", 'read -r _; rm -rf -- "$1"', "sh", str(folder)]  # the input ends with this process
+    with subprocess.Popen(wait_and_remove, stdin=subprocess.PIPE, start_new_session=True):
+        folder.mkdir(mode=0o700)
+        folder.chmod(0o711)
+        yield folder
+
+
 def _failure(sandbox: Sandbox) -> str:
     """Return why a program cannot start, read a package, or read a folder laid out like a workspace; "" if it can."""
     limits = ProcessLimits(memory_mib=1024, cpu_s=10, processes=64, file_size_mib=1)
     code = "import importlib.util, sys; [open(p).close() for p in (sys.argv[1], importlib.util.find_spec('numpy').origin)]"
-    with tempfile.TemporaryDirectory(prefix="grader-probe-") as folder:
-        os.chmod(folder, 0o711)
+    with passing_folder("grader-probe-") as folder:
         laid = Path(folder, "laid").resolve()
         laid.mkdir()
         shutil.copyfile(PROBES_FILE, laid / PROBES_FILE.name)

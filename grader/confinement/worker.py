@@ -6,7 +6,7 @@ random generators that the student's code uses. The reply is `{"nonce", "value"}
 as in `grader.confinement.plain`. The descriptors of the exchange are moved first, so whatever the student prints goes to
 standard error. This process judges nothing and knows no expected values.
 
-A position is `{"width", "height", "n_in_row", "moves"}`, with the moves in order of play from the empty board.
+`grader.confinement.boards` defines what a position is.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import importlib
 import json
 import os
 import random
-import re
 import sys
-import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from grader.confinement import boards
+from grader.confinement.blame import describe
+from grader.confinement.cells import run_cell
+from grader.confinement.layers import layer_outputs
 from grader.confinement.plain import decode, encode, hash_priors_and_value, number, whole
 
 HELLO = b"hello\n"
 MAX_TREE_NODES = 200_000
 STATE: dict[str, Any] = {}
-SUBMITTED = "AlphaZero"  # the folder of a workspace that has the submission's Python; we handed out everything else
-# `policy_value` begins with these assertions in the published stubs.
-HANDED_OUT_ASSERTION = re.compile(r"assert \(?(actin_fc|action_fc|evaluation_fc) ==")
 
 
 # ----------------------------------------------------------------------------------- modules and random generators
@@ -59,15 +59,7 @@ def load_module(name: str) -> Any:
 # ------------------------------------------------------------------------------------- boards and evaluators
 
 
-def board_at(position: dict[str, Any]) -> Any:
-    """Return the framework's Board after the position's moves."""
-    from Board.game_board import Board
-
-    board = Board(width=position["width"], height=position["height"], n_in_row=position["n_in_row"])
-    board.init_board(0)
-    for move in position["moves"]:
-        board.do_move(move)
-    return board
+board_at = partial(boards.board_at, load=load_module)
 
 
 class SearchEvaluator:
@@ -150,8 +142,11 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
 
 
 def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
-    """Return the root that gained the most visits, the latest among equals: an old root that the new one was not cut off from
-    gains the same. A root kept from an earlier search may have as many in total."""
+    """Return the root that gained the most visits, and of several equal ones the latest.
+
+    An old root gains as many if the new one was not cut off from it. The totals do not decide, because a root kept from an
+    earlier search may have as many.
+    """
     return max(reversed(roots), key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
 
 
@@ -430,50 +425,14 @@ def train_steps(states: np.ndarray, probs: np.ndarray, winners: np.ndarray, lr: 
 
 OF_BOARDS = (search, choose, self_play, advance, net_policy_value_fn, net_random_symmetries)
 OF_THE_NETWORK = (model_layout, net_create, net_weights, net_forward, net_forward_changed, net_policy_value)
-STEPS = (net_train, net_gradients, train_start, train_games, train_play, train_steps)
+STEPS = (net_train, net_gradients, train_start, train_games, train_play, train_steps, run_cell)
 OPERATIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (*OF_BOARDS, *OF_THE_NETWORK, *STEPS)}
+OPERATIONS |= {each.__name__: partial(each, load_module) for each in boards.OF_RULES}
+OPERATIONS["net_layers"] = lambda states: layer_outputs(torch_module(), STATE["net"].model, states)
 
 
-def describe(error: BaseException, workspace: Path) -> dict[str, Any]:
-    """Return an exception as plain text: its class, its message and the line of the submission where it arose.
-
-    `ours` means that the submission is not to blame.
-    """
-    place = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        file = Path(frame.filename)
-        if file.is_relative_to(workspace):
-            place = f"{file.relative_to(workspace).as_posix()}, line {frame.lineno}"
-    message = str(error)
-    if isinstance(error, SyntaxError) and error.filename:
-        file = Path(error.filename)
-        inside = file.relative_to(workspace).as_posix() if file.is_relative_to(workspace) else file.name
-        place, message = f"{inside}, line {error.lineno}", error.msg
-    return {"type": type(error).__name__, "message": message[:500], "place": place, "ours": is_ours(error, workspace)}
-
-
-def is_ours(error: BaseException, workspace: Path) -> bool:
-    """Return whether code that we handed out failed for a reason other than the submission.
-
-    An assertion counts against the submission only if the submission wrote it. The framework's assertions, and the two about
-    handles in the published stubs, mean that framework and stubs do not agree. Any other exception is ours if Board raised
-    it and no code of the submission had called Board.
-    """
-    frames = traceback.extract_tb(error.__traceback__)
-    folders = [_folder(Path(frame.filename), workspace) for frame in frames]
-    if isinstance(error, AssertionError):
-        raised_in, line = folders[-1], frames[-1].line or ""
-        return raised_in != "" and (raised_in != SUBMITTED or bool(HANDED_OUT_ASSERTION.match(line)))
-    return {folder for folder in folders if folder} == {"Board"}
-
-
-def _folder(file: Path, workspace: Path) -> str:
-    """Return the top folder (or file) of the workspace that contains the file; "" for a file from elsewhere."""
-    return file.relative_to(workspace).parts[0] if file.is_relative_to(workspace) else ""
-
-
-def main(workspace: Path) -> None:
-    """Reply to requests until the input ends."""
+def main(workspace: Path, submitted: Sequence[str]) -> None:
+    """Reply to requests until the input ends; `submitted` names the folders that have the submission's Python."""
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -491,7 +450,7 @@ def main(workspace: Path) -> None:
             text = json.dumps(reply)
         except BaseException as error:  # including SystemExit, since the student's exit() must not end the exchange
             reply.pop("value", None)
-            reply["fault"] = describe(error, workspace)
+            reply["fault"] = describe(error, workspace, submitted)
             text = json.dumps(reply)
         replies.write(text.encode("ascii") + b"\n")
         replies.flush()

@@ -22,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,6 +31,7 @@ from arena.engine.process import Descendants, signal_name
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
 from common.harmless_text import on_screen
 from common.processes import kill_group
+from grader.confinement.blame import SUBMITTED
 from grader.confinement.plain import decode, encode
 from grader.confinement.replies import FAULT, REPLIES
 from grader.confinement.sandbox import ProcessLimits, Sandbox
@@ -42,12 +44,13 @@ START_LIMIT_S = 60.0
 BUSY_REPEATS = 1  # how often to repeat a request if the machine was too busy; each attempt takes very long
 MAX_REPLY_BYTES = 128 << 20
 MAX_REPLY_PARTS = 1_000_000  # in memory, a part takes up to 30 times the size of its text; an array is one part
+NOT_WRITTEN = "Not written yet:"  # how the sentence about a stub begins
 MAX_DIGITS = 18  # most digits of an integer
 STDERR_TAIL_BYTES = 4096
 FOREIGN_REPLY = "The program wrote something of its own into the connection to the grader."
 
 # Operations that leave no state behind; a worker that has run only these can be replaced by a new one.
-STATELESS = ("search", "choose", "self_play", "advance", "model_layout")
+STATELESS = ("follow", "copies", "refusals", "search", "choose", "self_play", "advance", "model_layout")
 
 
 class Worker:
@@ -59,13 +62,22 @@ class Worker:
         limits: the limits of the worker's process tree.
         call_limit_s: the CPU seconds that one call may take by default; for wall-clock time see
             `arena.engine.stopwatch.cpu_allowance`.
+        submitted: the folders of the workspace that have the submission's Python.
 
     Attributes:
         seed_rng: draws the seed of each call; replace it to make the seeds repeatable.
     """
 
-    def __init__(self, workspace: Path, sandbox: Sandbox, limits: ProcessLimits, call_limit_s: float = 60.0) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        sandbox: Sandbox,
+        limits: ProcessLimits,
+        call_limit_s: float = 60.0,
+        submitted: Sequence[str] = SUBMITTED,
+    ) -> None:
         self.seed_rng = Random()
+        self._submitted = tuple(submitted)
         self._call_limit_s = call_limit_s
         self._workspace, self._sandbox, self._limits = workspace, sandbox, limits
         self._process: subprocess.Popen[bytes] | None = None
@@ -119,7 +131,7 @@ class Worker:
             self.close()
             raise
         if "fault" in reply:
-            sentence = fault_sentence(reply["fault"])
+            sentence = fault_sentence(reply["fault"], self._submitted)
             if reply["fault"]["ours"]:
                 raise CouldNotGrade(f"code that was handed out failed when the grader used it: {sentence}")
             raise StudentFault(sentence)
@@ -142,7 +154,7 @@ class Worker:
         """Start the process and read its hello."""
         self._scratch = Path(tempfile.mkdtemp(prefix="grader-scratch-")).resolve()
         self._stderr, self._has_state = b"", False
-        command = [sys.executable, "-I", "-B", str(WORKER), str(self._workspace)]
+        command = [sys.executable, "-I", "-B", str(WORKER), str(self._workspace), *self._submitted]
         environment = {
             "PATH": "/usr/bin:/bin",
             "HOME": str(self._scratch),
@@ -256,7 +268,7 @@ def _too_busy(over: OutOfTime) -> str:
 
 
 def _parse(line: bytes, nonce: str) -> dict[str, Any]:
-    """Return a reply with either a value or a fault as in `worker.describe`; raise StudentFault for anything else."""
+    """Return a reply with either a value or a fault as in `blame.describe`; raise StudentFault for anything else."""
     try:
         if sum(line.count(character) for character in b"[{,") > MAX_REPLY_PARTS:
             raise ValueError("too many parts")
@@ -284,14 +296,14 @@ def _one_line(text: str, most: int) -> str:
     return " ".join(on_screen(text[:most]).split())
 
 
-def fault_sentence(fault: dict[str, Any]) -> str:
+def fault_sentence(fault: dict[str, Any], submitted: Sequence[str] = SUBMITTED) -> str:
     """Return a worker's fault in the words that the student reads."""
     kind, message, place = (_one_line(fault[key], most) for key, most in (("type", 100), ("message", 500), ("place", 200)))
     if kind == "NotImplementedError" and "handout section" in message:
-        return f"Not written yet: {message}."
-    missing = re.match(r"No module named '(AlphaZero[\w.]*)'", message)
-    if kind == "ModuleNotFoundError" and missing:
+        return f"{NOT_WRITTEN} {message}."
+    missing = re.match(r"No module named '([\w.]+)'", message)
+    if kind == "ModuleNotFoundError" and missing and missing[1].split(".")[0] in submitted:
         file = missing[1].replace(".", "/")
-        return f"{file}{'/' if file == 'AlphaZero' else '.py'} is missing from the submission."
+        return f"{file}{'/' if file in submitted else '.py'} is missing from the submission."
     where = f" ({place})" if place else ""
     return f"{kind}: {message}{where}." if message else f"{kind}{where}."

@@ -5,7 +5,7 @@ import sys
 import types
 from pathlib import Path
 
-MODULES = ("plain", "worker")  # each module comes after those that it imports
+MODULES = ("plain", "layers", "boards", "cells", "blame", "worker")  # each module comes after those that it imports
 SHOWN = ("worker_entry.py", *(f"{name}.py" for name in MODULES))
 
 
@@ -26,4 +26,4 @@ if __name__ == "__main__":
     loaded = [load_file(name) for name in MODULES]
     for name in packages:
         del sys.modules[name]
-    loaded[-1].main(Path(sys.argv[1]))
+    loaded[-1].main(Path(sys.argv[1]), sys.argv[2:])

@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from grader.arguments import at_least_one
+from grader.arguments import add_lab, at_least_one
+from grader.assignment import load_named
 from grader.confinement.sandbox import LEVELS
-from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust
+from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust, warmup
 from grader.instructor.collecting import commands as collecting
 from grader.instructor.marking import commands as marking
 from grader.instructor.marking.schemes import DEFAULT
@@ -20,17 +21,20 @@ from grader.screen import Screen
 
 def stubs_command(options: argparse.Namespace) -> int:
     """Generate the student stubs from the reference, or check that they are up to date."""
-    return stubs.main(check=options.check)
+    return stubs.main(check=options.check, assignment=load_named(options.lab))
 
 
 def handout_command(options: argparse.Namespace) -> int:
     """Render the handout's table of points from assignment.toml, or check that it is up to date."""
-    return handout.main(check=options.check)
+    return handout.main(check=options.check, assignment=load_named(options.lab))
 
 
 def notebook_command(options: argparse.Namespace) -> int:
-    """Generate the course's report notebook from assignment.toml and the rubric, or check that it is up to date."""
-    return notebook.main(options.course, check=options.check)
+    """Generate the report notebook and the kit's warm-up notebooks, or check that they are up to date."""
+    outcome = notebook.main(options.course, check=options.check)
+    if options.course.resolve() == notebook.COURSE:  # another course's notebooks are not those of this repository's kit
+        outcome = max(outcome, warmup.main(options.course, check=options.check))
+    return outcome
 
 
 def gradebook_command(options: argparse.Namespace) -> int:
@@ -55,14 +59,14 @@ def replay_command(options: argparse.Namespace) -> int:
 
 def release_command(options: argparse.Namespace) -> int:
     """Build the student kit, as a folder and as a .zip."""
-    return release.main(options.out, seed=options.seed)
+    return release.main(options.out, seed=options.seed, lab=options.lab)
 
 
 def trust_command(options: argparse.Namespace) -> int:
     """Grade the samples with a known outcome, and compare."""
     kinds = (options.kind,) if options.kind else tuple(trust.KINDS)
     seeds = range(options.seed, options.seed + options.seeds)
-    chosen = trust.TrustOptions(options.only, kinds, seeds, options.out, options.long, options.jobs)
+    chosen = trust.TrustOptions(options.only, kinds, seeds, options.out, options.long, options.jobs, options.lab)
     return trust.main(chosen, Screen())
 
 
@@ -86,15 +90,18 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_generators(commands: Any, course: argparse.ArgumentParser) -> None:
-    stubs = commands.add_parser("stubs", help="generate the student stubs from instructor/reference")
+    stubs = commands.add_parser("stubs", help="generate the student stubs from the reference")
+    add_lab(stubs)
     stubs.add_argument("--check", action="store_true", help="only say which stubs differ")
     stubs.set_defaults(run=stubs_command)
 
     handout = commands.add_parser("handout", help="render the handout's table of points from assignment.toml")
+    add_lab(handout)
     handout.add_argument("--check", action="store_true", help="only say whether the table differs")
     handout.set_defaults(run=handout_command)
 
     release = commands.add_parser("release", help="build the student kit and search it for leaks")
+    add_lab(release)
     release.add_argument("out", type=Path, metavar="OUT", help="folder for the kit and its .zip")
     release.add_argument("--seed", type=int, help="seed of the checks' cases, to make a kit again (default: a new seed)")
     release.set_defaults(run=release_command)
@@ -137,6 +144,7 @@ def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> 
 
 def _add_commands_on_submissions(commands: Any) -> None:
     trusting = commands.add_parser("trust", help="grade the samples with a known outcome (instructor/submissions)")
+    add_lab(trusting)
     trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples with a matching name, such as 'pure-*'")
     trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of samples (default: all)")
     trusting.add_argument("--seed", type=int, default=1, help="first seed of positions and games (default: 1)")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.errors import UsageError
+from common.errors import UsageError, reason_of
 from common.harmless_text import on_screen
 from grader.assignment import Assignment
 from grader.pipeline.results import COULD_NOT_GRADE, PASSED, RESULTS, RUN, Verdict, read_results
@@ -169,7 +169,7 @@ def read_roster(path: Path) -> tuple[Student, ...]:
                     listed.add((column, value))
                 students.append(student)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"expected a roster (CSV, UTF-8) at {path}: {error}") from error
+        raise UsageError(f"expected a roster (CSV, UTF-8) at {path}: {reason_of(error)}") from error
     return tuple(students)
 
 

@@ -60,21 +60,22 @@ def missing_sections(text: str, assignment: Assignment) -> list[str]:
     """Return `section (who refers to it)` for each section that is referred to but is not a heading of the handout."""
     named = [(item.handout, item.id) for item in (*assignment.checks, *assignment.marks)]
     for name in dict.fromkeys([*assignment.stubs, *framework_files(assignment)]):
-        if name.endswith((".py", ".cpp", ".h")) and (ROOT / name).is_file():
-            for numbers in REFERENCE.findall((ROOT / name).read_text(encoding="utf-8")):
+        place = ROOT / assignment.place(name)
+        if name.endswith((".py", ".cpp", ".h")) and place.is_file():
+            for numbers in REFERENCE.findall(place.read_text(encoding="utf-8")):
                 named += [(number, name) for number in re.findall(NUMBER, numbers)]
     there = headings(text)
     return [f"{number} ({who})" for number, who in dict.fromkeys(named) if number not in there]
 
 
-def main(*, check: bool) -> int:
-    """Write the table, or with `check` only say whether it differs.
+def main(*, check: bool, assignment: Assignment | None = None) -> int:
+    """Write the table of an assignment, by default the main one, or with `check` only say whether it differs.
 
     Returns:
         1 if it differs under `check`, or if the handout lacks a section that is referred to; else 0.
     """
-    assignment = load_assignment()
-    path = ROOT / assignment.handout
+    assignment = assignment or load_assignment()
+    path = ROOT / assignment.place(assignment.handout)
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -186,16 +186,19 @@ def literal(text: str, heading: str = "") -> str:
     return f"<article>{f'<p><em>{coded(heading)}</em></p>' if heading else ''}<pre>{coded(text)}</pre></article>"
 
 
-def harmless_notebook(notebook: Any) -> tuple[Any, int]:
+def harmless_notebook(notebook: Any, *, run: bool = False) -> tuple[Any, int]:
     """Return the notebook as Markdown cells of harmless text, and the number of links and pictures removed.
 
     Outputs are removed, and so is all metadata except what nbgrader needs to recognise a cell.
+
+    Args:
+        run: whether the grader has run the code cells; their errors are shown then.
     """
     cells, removed, room = [], 0, MAX_RENDERED_IN_ALL
     for number, cell in enumerate(notebook.cells[:MAX_CELLS]):
         text = cell.source.encode("utf-8", "replace").decode()
         if cell.cell_type != "markdown":
-            source, lost = literal(text, f"A {cell.cell_type} cell, not run:"), 0
+            source, lost = _code(cell, text, run=run), 0
         else:
             pictures = _attached(cell.get("attachments", {}))
             source, lost = harmless_markdown(text, pictures) if len(text) <= room else (literal(text), 0)
@@ -208,6 +211,14 @@ def harmless_notebook(notebook: Any) -> tuple[Any, int]:
     if len(notebook.cells) > MAX_CELLS:
         cells.append(nbformat.v4.new_markdown_cell(literal(f"{len(notebook.cells) - MAX_CELLS} more cells are not shown.")))
     return nbformat.v4.new_notebook(cells=cells, metadata=KERNEL), removed
+
+
+def _code(cell: Any, text: str, *, run: bool) -> str:
+    """Return one block of HTML for a code cell or a raw cell."""
+    if not run:
+        return literal(text, f"A {cell.cell_type} cell, not run:")
+    errors = (str(output.get("evalue", "")) for output in cell.get("outputs", []) if output.get("output_type") == "error")
+    return literal("\n\n".join([text, *errors]), f"A {cell.cell_type} cell:")
 
 
 def _attached(attachments: object) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Plugins that nbgrader's programs load for this course (see `instructor/course/nbgrader_config.py`).
 
-They are a step that makes a student's notebook harmless, a filter that adds a Content-Security-Policy to the pages that show
-it, and an export of the marks for spreadsheets.
+They are steps that make a student's notebook harmless and run the warm-up in the sandbox, a filter that adds a
+Content-Security-Policy to the pages that show a notebook, and an export of the marks for spreadsheets.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ import re
 from typing import Any
 
 import jinja2
+import nbformat
 from nbconvert.preprocessors import Preprocessor
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
-from traitlets import Bool
+from nbgrader.utils import is_grade
+from traitlets import Bool, List, Unicode
 
 from common.harmless_text import csv_cell
+from grader.confinement.sandbox import find_sandbox
 from grader.instructor.harmless_notebook import harmless_notebook
+from grader.pipeline.notebook_cells import CodeCell, run_cells
 
 MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/"
 SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
@@ -34,12 +38,52 @@ class HarmlessNotebook(Preprocessor):
     """`harmless_notebook` as a step of nbgrader; it runs when a notebook is collected and whenever one is shown."""
 
     enabled = Bool(True).tag(config=True)
+    run = List(Unicode(), help="Assignments whose cells ConfinedExecute runs").tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        notebook, removed = harmless_notebook(nb)
+        notebook, removed = harmless_notebook(nb, run=self._is_run(resources))
         if removed:
             self.log.warning("%s links or pictures were removed; only http, https, mailto and embedded pictures stay", removed)
         return notebook, resources
+
+    def _is_run(self, resources: Any) -> bool:
+        return resources.get("nbgrader", {}).get("assignment") in self.run
+
+
+class HarmlessUnlessRun(HarmlessNotebook):
+    """The same when a notebook is collected, except for assignments whose cells `ConfinedExecute` still has to run."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        return (nb, resources) if self._is_run(resources) else super().preprocess(nb, resources)
+
+
+class ConfinedExecute(Preprocessor):
+    """Runs the code cells of some assignments in the sandbox, where nbgrader would start a kernel without confinement.
+
+    A cell that fails gets an error as its output, and nbgrader gives a test with an error 0 points.
+    """
+
+    enabled = Bool(True).tag(config=True)
+    run = List(Unicode(), help="Assignments whose cells are run; no other cell ever is").tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        about = resources["nbgrader"]
+        if about["assignment"] not in self.run:
+            return nb, resources
+        self._name_deleted_tests(nb, about)
+        cells = [cell for cell in nb.cells if cell.cell_type == "code"]
+        named = [CodeCell(str(cell.metadata.get("nbgrader", {}).get("grade_id", cell.id)), cell.source) for cell in cells]
+        for cell, failure in zip(cells, run_cells(named, find_sandbox()), strict=True):
+            error = {"ename": "Error", "evalue": failure, "traceback": [failure]}
+            cell.outputs = [nbformat.v4.new_output("error", **error)] if failure else []
+        return nb, resources
+
+    def _name_deleted_tests(self, nb: Any, about: Any) -> None:
+        present = {cell.metadata.nbgrader["grade_id"] for cell in nb.cells if is_grade(cell)}
+        with Gradebook(about["db_url"]) as gradebook:
+            tests = {cell.name for cell in gradebook.find_notebook(about["notebook"], about["assignment"]).grade_cells}
+        if deleted := sorted(tests - present):
+            self.log.warning("%s deleted the tests %s, which give 0 points", about["student"], ", ".join(deleted))
 
 
 @jinja2.pass_environment

@@ -18,20 +18,23 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
 from arena.engine.cores import available_cores
 from common.errors import UsageError
-from grader.assignment import ROOT, Assignment, load_assignment, matches
-from grader.instructor.bank import CASES, make_bank
+from grader.assignment import INSTRUCTOR, ROOT, Assignment, load_named, matches
+from grader.instructor.bank import CASES
 from grader.instructor.stubs import BEGIN, END, RESEMBLING, make_stub
+from grader.instructor.warmup import cell_lines, solution_lines
 from grader.judge.support.oracle import BANK
 from grader.pipeline.archive_names import IGNORED_FOLDERS
-from grader.pipeline.handed_out import LEAST, answers_below, sources_below, stub_fingerprints
+from grader.pipeline.handed_out import DIGESTS, LEAST, answers_below, digests_of, sources_below, stub_fingerprints
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 
 README = "README.txt"
+SHARED = "shared_lines.txt"  # beside a reference
 BANK_PATH = BANK.relative_to(ROOT).as_posix()
 MARKER = re.compile(r"\b(?:BEGIN|START|END|STOP)[\W_]*SOLU?T|\bSOLUTION[\W_]*(?:BEGIN|START|END|STOP)S?\b", re.IGNORECASE)
 # Paths below instructor/. Paths below grader/instructor/ may appear: everybody knows that this folder is withheld.
@@ -91,6 +94,10 @@ def collect_kit(assignment: Assignment, root: Path) -> Kit:
             kit.files[relative] = path.read_bytes()
             for pattern in [pattern for pattern in unused if matches(relative, [pattern])]:
                 del unused[pattern]
+    if assignment.home:
+        own = {path: root / assignment.place(path) for path in assignment.own_files}
+        kit.files |= {path: place.read_bytes() for path, place in own.items() if place.is_file()}
+        unused = {pattern: None for pattern in unused if not any(matches(path, [pattern]) for path in kit.files)}
     if unused and not kit.links:
         raise UsageError(
             f"expected a file for each pattern of release.kit in assignment.toml; no file matches {', '.join(unused)}"
@@ -119,21 +126,25 @@ def read_secrets(assignment: Assignment, root: Path) -> Secrets:
     Raises:
         UsageError: there is no reference (as in a kit), or its markers are wrong.
     """
-    folder = root / "instructor"
-    reference = folder / "reference"
+    folder, reference = root / INSTRUCTOR, root / assignment.reference
     if not reference.is_dir():
         raise UsageError(f"expected the reference solution in {reference}, against which a kit is checked; nothing is there")
     contents: dict[bytes, str] = {}
     hidden: dict[str, str] = {}
     public: set[str] = set()
     stubs: dict[str, bytes] = {}
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+    rooms = {folder, reference, root / assignment.samples}
+    for path in sorted({path for room in rooms for path in room.rglob("*") if path.is_file()}):
         where = path.relative_to(root).as_posix()
         if CACHES.intersection(where.split("/")):
             continue
         content = path.read_bytes()
         if content.strip():
             contents[content] = where
+        if path.suffix == ".ipynb":
+            solved, open_to_all = solution_lines(content)
+            hidden |= {line: where for line in solved if len(line) >= REGION_LINE}
+            public |= open_to_all
         if not path.is_relative_to(reference):
             continue
         relative, text = path.relative_to(reference).as_posix(), content.decode("utf-8", "replace")
@@ -145,9 +156,8 @@ def read_secrets(assignment: Assignment, root: Path) -> Secrets:
             lines = (line.strip() for line in text.splitlines())
             hidden |= {line: where for line in lines if len(line) >= FILE_LINE}
     # Lines that the framework has too, such as the head of a loop.
-    list_of_shared = folder / "shared_lines.txt"
-    text = list_of_shared.read_text(encoding="utf-8") if list_of_shared.is_file() else ""
-    shared = frozenset(line.strip() for line in text.splitlines())
+    lists = [path for path in {folder / SHARED, reference.with_name(SHARED)} if path.is_file()]
+    shared = frozenset(line.strip() for path in lists for line in path.read_text(encoding="utf-8").splitlines())
     secret = {line: where for line, where in hidden.items() if line not in public | shared}
     answers = [*sources_below(root, [f"{reference.relative_to(root).as_posix()}/**/*"]), *answers_below(root, assignment)]
     given = stub_fingerprints(stubs)
@@ -192,7 +202,8 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
         return
     if is_source(path) and (likest := likest_secret(path, content, secrets)) and likest[0] >= assignment.likeness.kit:
         yield f"has {likest[0]:.0%} in common with {likest[1]}"
-    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+    lines = cell_lines(content) if path.endswith(".ipynb") else content.decode("utf-8", "replace").splitlines()
+    for number, line in enumerate(lines, 1):
         if MARKER.search(line) or (path.endswith(".py") and RESEMBLING.search(line)):
             yield f"line {number} looks like a marker of the solution, {_quoted(line)}"
         if line.strip() in secrets.lines:
@@ -265,15 +276,18 @@ def _write_folder(files: Mapping[str, bytes], folder: Path) -> None:
         os.utime(path, (FIXED_TIME_S, FIXED_TIME_S))
 
 
-def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = CASES, jobs: int | None = None) -> int:
+def main(
+    out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = CASES, jobs: int | None = None, lab: str = ""
+) -> int:
     """Build the kit. If there are leaks, print a sentence for each, write nothing and return 1.
 
     Args:
         seed: seed of the bank's cases; None draws one.
         cases: number of cases in each family of the bank.
         jobs: number of processes that make the bank (default: one per core).
+        lab: the lab whose kit it is; empty for the main assignment.
     """
-    assignment = load_assignment(root / "assignment.toml")
+    assignment = load_named(lab, root)
     kit = collect_kit(assignment, root)
     if leaks := find_leaks(kit, read_secrets(assignment, root), assignment):
         print("\n".join(leaks), file=sys.stderr)
@@ -286,8 +300,9 @@ def main(out: Path, root: Path = ROOT, *, seed: int | None = None, cases: int = 
     except OSError as error:
         raise UsageError(f"the kit cannot be written to {out}: {error.strerror}") from error
     seed = secrets.randbelow(2**31) if seed is None else seed
-    print("Computing the expected values of the kit's checks, which takes some minutes.", flush=True)
-    kit.files[BANK_PATH] = make_bank(seed, cases, jobs or available_cores())
+    print("Computing the expected values of the kit's checks, which takes a few minutes.", flush=True)
+    kit.files[DIGESTS] = digests_of(kit.files, assignment)
+    kit.files[BANK_PATH] = import_module(assignment.bank).make_bank(seed, cases, jobs or available_cores())
     folder, archive = write_kit(kit.files, assignment.id, out)
     print(f"{len(kit.files)} files, {sum(map(len, kit.files.values())) / 1e6:.1f} MB, no leak: {folder} and {archive}")
     print(f"The expected values of its checks were drawn with seed {seed}; --seed {seed} makes this kit again.")

@@ -16,7 +16,7 @@ from pathlib import Path
 from arena.match.match import Load
 from arena.match.referee import GameRecord
 from common.errors import UsageError
-from grader.assignment import Assignment, load_assignment
+from grader.assignment import Assignment, load_named
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.engine_build import require_compiler
 from grader.pipeline.grading import absent_verdicts, environment, grade_submission, require_strong
@@ -125,10 +125,8 @@ def main(
     if (out / results.submission).resolve() == folder.resolve():
         raise UsageError(f"expected another --out: {folder} is the recorded run itself, which must not be altered")
     recorded = {verdict.id: verdict for verdict in results.program}
-    assignment = load_assignment()
+    assignment = load_named(results.assignment)
     require_compiler(assignment)
-    if results.assignment != assignment.id:
-        raise UsageError(f"expected a run of the assignment {assignment.id!r}; {folder} belongs to {results.assignment!r}")
     assignment = replace(assignment, checks=tuple(check for check in assignment.checks if check.id in recorded))
     wanted = {check.id for name in names for check in assignment.named(name)} or {check.id for check in assignment.checks}
     sandbox = find_sandbox(level or str(results.sandbox["level"]))

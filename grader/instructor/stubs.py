@@ -1,9 +1,9 @@
 """Student stubs, generated from the reference solution so that the two cannot drift apart.
 
-In `instructor/reference/`, students have to write the lines between `### BEGIN SOLUTION <handout section>` and
-`### END SOLUTION`. A stub is the same file with each such region replaced by a NotImplementedError that names the file, the
-method and the section. Everything else (docstrings, attributes, provided methods) stays. A misspelt marker would give the
-solution away, so every line that resembles a marker must be one.
+In the reference of an assignment (`instructor/reference/`, `labs/NAME/reference/`), students have to write the lines between
+`### BEGIN SOLUTION <handout section>` and `### END SOLUTION`. A stub is the same file with each such region replaced by a
+NotImplementedError that names the file, the method and the section. Everything else (docstrings, attributes, provided methods)
+stays. A misspelt marker would give the solution away, so every line that resembles a marker must be one.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import sys
 from pathlib import Path
 
 from common.errors import UsageError
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT, Assignment, load_assignment
 
-REFERENCE = ROOT / "instructor" / "reference"
+TREE = ROOT  # with the solutions; stubs are written below ROOT
+REFERENCE = ROOT / "instructor" / "reference"  # of the main assignment
 BEGIN = re.compile(r"^(?P<indent>\s*)### BEGIN SOLUTION (?P<section>\d+(\.\d+)*)\s*$")
 END = re.compile(r"^(?P<indent>\s*)### END SOLUTION\s*$")
 RESEMBLING = re.compile(r"\b(BEGIN|END)[\s_-]*SOLUTION|^\s*###", re.IGNORECASE)
@@ -89,10 +90,16 @@ def _functions(source: str, name: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def generate(reference: Path = REFERENCE) -> dict[str, str]:
-    """Return relative path -> text for every stub that the assignment hands out."""
+def generate(reference: Path | None = None, assignment: Assignment | None = None) -> dict[str, str]:
+    """Return relative path -> text for every stub that the assignment, by default the main one, hands out.
+
+    Args:
+        reference: the folder of the solution; None for that of the assignment.
+    """
     stubs = {}
-    for name in load_assignment().stubs:
+    assignment = assignment or load_assignment()
+    reference = reference or TREE / assignment.reference
+    for name in assignment.stubs:
         path = reference / name
         if not path.is_file():
             raise UsageError(f"expected the reference of {name} at {path}; nothing is there")
@@ -100,16 +107,19 @@ def generate(reference: Path = REFERENCE) -> dict[str, str]:
     return stubs
 
 
-def main(*, check: bool) -> int:
-    """Write the stubs, or with `check` only say which differ (exit code 1)."""
-    stubs = generate()
-    stale = [name for name, text in stubs.items() if not (ROOT / name).is_file() or (ROOT / name).read_text("utf-8") != text]
+def main(*, check: bool, assignment: Assignment | None = None) -> int:
+    """Write the stubs of an assignment, by default the main one, or with `check` only say which differ (exit code 1)."""
+    assignment = assignment or load_assignment()
+    stubs = generate(assignment=assignment)
+    places = {name: ROOT / assignment.place(name) for name in stubs}
+    stale = [name for name, place in places.items() if not place.is_file() or place.read_text("utf-8") != stubs[name]]
     if check:
         if stale:
-            print(f"not generated from the reference: {', '.join(stale)}; run python -m grader stubs", file=sys.stderr)
+            command = f"python -m grader stubs{f' --lab {assignment.id}' if assignment.home else ''}"
+            print(f"not generated from the reference: {', '.join(stale)}; run {command}", file=sys.stderr)
         return 1 if stale else 0
     for name in stale:
-        (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
-        (ROOT / name).write_text(stubs[name], encoding="utf-8")
+        places[name].parent.mkdir(parents=True, exist_ok=True)
+        places[name].write_text(stubs[name], encoding="utf-8")
     print(f"{len(stale)} of {len(stubs)} stubs have been updated")
     return 0

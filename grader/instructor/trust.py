@@ -29,7 +29,7 @@ from typing import Any
 
 from arena.statistics.estimates import wilson_95
 from common.errors import UsageError
-from grader.assignment import ROOT, Assignment, Check, load_assignment
+from grader.assignment import ROOT, Assignment, Check, load_assignment, load_named
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.grading import grade
 from grader.pipeline.handed_out import checks_decided_by
@@ -40,8 +40,6 @@ from grader.pipeline.run import RunRecord
 from grader.pipeline.run_folder import finished_results
 from grader.pipeline.submission import read_submission
 
-REFERENCE = Path("instructor", "reference")
-SAMPLES = Path("instructor", "submissions")
 OUT = Path("results", "trust")
 BRIEF_PROFILE, LONG_PROFILE = "trust", "quick"
 EXPECTED = "expected.toml"
@@ -97,21 +95,23 @@ class SampleRow:
         return "; ".join(f"{check_id} {fault}" for check_id, fault in self.faults.items())
 
 
-def load_mutants(root: Path) -> list[Sample]:
+def load_mutants(root: Path, assignment: Assignment | None = None) -> list[Sample]:
     """Return the mutants of `mutants/*.toml`, in the order of the file names.
 
-    In the reference's `file` the text `old` is replaced by `new`. The checks in `fails` must give less than full points, and no
-    others may, except those in `luck`, which depend on chance. The message of the first check in `fails` must contain `says`.
+    They are those of the main assignment by default. In the reference's `file` the text `old` is replaced by `new`. The checks
+    in `fails` must give less than full points, and no others may, except those in `luck`, which depend on chance. The message
+    of the first check in `fails` must contain `says`.
 
     Raises:
         UsageError: the old text is not in the file exactly once, the file cannot be read, or a key is missing.
     """
     found = []
-    files = sorted((root / SAMPLES / "mutants").glob("*.toml"))
+    assignment = assignment or load_assignment()
+    files = sorted((root / assignment.samples / "mutants").glob("*.toml"))
     for mutant in [mutant for path in files for mutant in _read_toml(path).get("mutant", [])]:
         try:
             name, path, old = mutant["name"], mutant["file"], mutant["old"]
-            text = (root / REFERENCE / path).read_text(encoding="utf-8")
+            text = (root / assignment.reference / path).read_text(encoding="utf-8")
             if text.count(old) != 1:
                 raise UsageError(
                     f"mutant {name}: expected its old text exactly once in {path}; it is there {text.count(old)} times"
@@ -134,14 +134,15 @@ def load_mutants(root: Path) -> list[Sample]:
     return found
 
 
-def load_variants(root: Path) -> list[Sample]:
+def load_variants(root: Path, assignment: Assignment | None = None) -> list[Sample]:
     """Return the reference itself and the variants in the folders of `variants/`.
 
-    Each folder has an `expected.toml` with `why`, and if need be `over` (another variant whose files are laid first),
-    `without` and `[share]`.
+    They are those of the main assignment by default. Each folder has an `expected.toml` with `why`, and if need be `over`
+    (another variant whose files are laid first), `without` and `[share]`.
     """
     found = [Sample(kind="variants", name="reference", why="It is the solution itself.", files={})]
-    for place in sorted(path for path in (root / SAMPLES / "variants").glob("*") if path.is_dir()):
+    samples = (assignment or load_assignment()).samples
+    for place in sorted(path for path in (root / samples / "variants").glob("*") if path.is_dir()):
         told = _read_toml(place / EXPECTED)
         if unknown := set(told) - {"why", "over", "without", "share"}:
             raise UsageError(f"{place / EXPECTED}: unknown {', '.join(sorted(unknown))}")
@@ -169,17 +170,20 @@ def _files_of(variant: Path) -> dict[str, bytes]:
     return {path.relative_to(variant).as_posix(): path.read_bytes() for path in files if path != variant / EXPECTED}
 
 
-KINDS: dict[str, Callable[[Path], list[Sample]]] = {"mutants": load_mutants, "variants": load_variants}
+KINDS: dict[str, Callable[[Path, Assignment | None], list[Sample]]] = {"mutants": load_mutants, "variants": load_variants}
 
 
-def load_samples(kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: Path = ROOT) -> list[Sample]:
-    """Return the samples of these kinds whose names match the pattern.
+def load_samples(
+    kinds: tuple[str, ...] = tuple(KINDS), only: str = "*", root: Path = ROOT, assignment: Assignment | None = None
+) -> list[Sample]:
+    """Return the samples of an assignment, by default the main one, of these kinds whose names match the pattern.
 
     Raises:
         UsageError: two samples have the same name, a check is unknown, or no name matches.
     """
-    samples = [sample for kind in kinds for sample in KINDS[kind](root)]
-    known = {check.id for check in load_assignment().checks}
+    assignment = assignment or load_assignment()
+    samples = [sample for kind in kinds for sample in KINDS[kind](root, assignment)]
+    known = {check.id for check in assignment.checks}
     names = [(sample.kind, sample.name) for sample in samples]
     if doubled := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"expected samples of different names; twice: {doubled}")
@@ -203,13 +207,15 @@ def checks_for(sample: Sample, assignment: Assignment, *, long: bool = False) ->
     return [check for check in able if check.id not in left_out], left_out
 
 
-def run_sample(sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: bool = False) -> SampleRow:
+def run_sample(
+    sample: Sample, out: Path, sandbox: Sandbox, seed: int, *, long: bool = False, assignment: Assignment | None = None
+) -> SampleRow:
     """Grade one sample into `out/KIND/NAME`, or reuse the results of an earlier run of exactly the same work."""
-    assignment = load_assignment()
+    assignment = assignment or load_assignment()
     checks, not_run = checks_for(sample, assignment, long=long)
-    assignment = replace(assignment, checks=tuple(checks))
     folder = out / "submissions" / sample.kind / sample.name
-    lay_out(sample, folder)
+    lay_out(sample, folder, assignment)
+    assignment = replace(assignment, checks=tuple(checks))
     profile = LONG_PROFILE if long else BRIEF_PROFILE
     done = out / sample.kind / sample.name
     order = Order(assignment, profile, out / sample.kind, sandbox, seed=seed)
@@ -253,10 +259,11 @@ def find_faults(sample: Sample, verdicts: Mapping[str, Verdict]) -> dict[str, st
     return faults
 
 
-def lay_out(sample: Sample, folder: Path) -> None:
+def lay_out(sample: Sample, folder: Path, assignment: Assignment | None = None) -> None:
     """Write a sample's submission into a folder, replacing anything there."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT / REFERENCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    reference = ROOT / (assignment or load_assignment()).reference
+    shutil.copytree(reference, folder, ignore=shutil.ignore_patterns("__pycache__"))
     for path in sample.without:
         if not (folder / path).exists():
             raise UsageError(f"{sample.kind} {sample.name}: expected {path} in the reference, to leave it out; it is not there")
@@ -303,6 +310,7 @@ class TrustOptions:
         out: folder for the results.
         long: whether the checks that take minutes run too.
         jobs: how many samples are graded at once.
+        lab: the lab whose samples they are; empty for the main assignment.
     """
 
     only: str = "*"
@@ -311,20 +319,22 @@ class TrustOptions:
     out: Path = OUT
     long: bool = False
     jobs: int = 1
+    lab: str = ""
 
 
 def main(options: TrustOptions, announce: Announce) -> int:
     """Grade the samples with each seed and print the tables; return 0 if every row is as expected, else 1."""
-    samples, sandbox = load_samples(options.kinds, options.only), find_sandbox()
+    assignment = load_named(options.lab)
+    samples, sandbox = load_samples(options.kinds, options.only, assignment=assignment), find_sandbox()
     announce(sandbox.sentence)
-    width, out = max(len(sample.name) for sample in samples), options.out
+    width, out = max(len(sample.name) for sample in samples), options.out / options.lab
     runs = [(seed, sample) for seed in options.seeds for sample in samples]
     started = time.monotonic()
     rows: list[SampleRow] = []
     out.mkdir(parents=True, exist_ok=True)
     announce(f"{'kind':8}  {'name':{width}}  seed  expected | failed | ok")
     with ProcessPoolExecutor(options.jobs) as pool:
-        run = partial(_run_one, out.resolve(), sandbox, options.long)
+        run = partial(_run_one, out.resolve(), sandbox, options.long, assignment)
         for row in pool.map(run, runs):
             rows.append(row)
             expected = ", ".join(i if share is None else f"{i} {share:.0%}" for i, share in row.expected.items())
@@ -343,6 +353,6 @@ def main(options: TrustOptions, announce: Announce) -> int:
     return 0 if as_expected == len(rows) else 1
 
 
-def _run_one(out: Path, sandbox: Sandbox, long: bool, run: tuple[int, Sample]) -> SampleRow:
+def _run_one(out: Path, sandbox: Sandbox, long: bool, assignment: Assignment, run: tuple[int, Sample]) -> SampleRow:
     seed, sample = run
-    return run_sample(sample, out / f"seed_{seed}", sandbox, seed, long=long)
+    return run_sample(sample, out / f"seed_{seed}", sandbox, seed, long=long, assignment=assignment)

@@ -158,7 +158,8 @@ def oracle() -> Oracle:
 @pytest.fixture(scope="module")
 def worker(run: Run) -> Iterator[Worker]:
     """A process that runs the student's Python; each file of checks gets its own process."""
-    with Worker(run.workspace, run.sandbox, run.worker_limits, run.profile.call_limit_s) as worker:
+    submitted = run.assignment.python_parts
+    with Worker(run.workspace, run.sandbox, run.worker_limits, run.profile.call_limit_s, submitted) as worker:
         yield worker
 
 

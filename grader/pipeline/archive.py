@@ -39,7 +39,7 @@ DIRECTORY_ENTRY = b"PK\1\2"  # the first bytes of each entry in a zip's list
 UTF8_NAME, ENCRYPTED = 0x800, 0x1  # bits in a zip entry's flags (APPNOTE.TXT, section 4.4.4)
 OTHER_COMPRESSIONS = {9: "Deflate64", 12: "bzip2", 14: "LZMA", 93: "Zstandard", 95: "xz", 98: "PPMd"}  # section 4.4.5
 EXTENDED_TIMESTAMP = 0x5455  # in a zip entry's extra field (section 4.6.1)
-NO_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # what packers write that know no time
+NO_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # written by packers that do not know the time
 MAX_TIME_S = 1 << 33  # of a tar's entry, which may claim any number
 AES = 99  # the compression method of an entry encrypted with AES
 # The first bytes of archives of other kinds.

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -91,8 +91,9 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         for cores in slots:
             free.put(cores)
         with ThreadPoolExecutor(len(slots), initializer=lambda: os.sched_setaffinity(0, free.get())) as pool:
-            rows = [pool.submit(grading.grade, path) for path in paths]
+            rows: list[Future[SummaryRow]] = []
             try:
+                rows.extend(pool.submit(grading.grade, path) for path in paths)
                 return [row.result() for row in rows]
             except KeyboardInterrupt:
                 announce("Stopping; every verdict so far is kept.")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from common.harmless_text import on_screen
-from grader.arguments import at_least_one
-from grader.assignment import load_assignment
+from grader.arguments import add_lab, at_least_one
+from grader.assignment import load_named
 from grader.confinement.sandbox import LEVELS, find_sandbox
 from grader.pipeline.class_grading import ClassOrder, grade_class
 from grader.pipeline.grading import require_strong
@@ -22,7 +22,7 @@ from grader.screen import Screen
 
 def grade_command(options: argparse.Namespace) -> int:
     """Grade the paths, several at once, and print a summary; a path that cannot be read does not stop the others."""
-    assignment = load_assignment()
+    assignment = load_named(options.lab)
     assignment.profile(options.profile)
     sandbox = find_sandbox(options.sandbox)
     require_strong(sandbox, options.paths, assignment, options.allow_weak_sandbox)
@@ -54,7 +54,7 @@ def grade_command(options: argparse.Namespace) -> int:
 
 def workspace_command(options: argparse.Namespace) -> int:
     """Lay out a runnable tree: the framework with the submission over it."""
-    assignment = load_assignment()
+    assignment = load_named(options.lab)
     submission = read_submission(options.submission, assignment)
     place = build_workspace(assignment, submission, options.folder)
     print(on_screen(f"{place} holds the framework with {len(submission.files)} files of {submission.name} over it."))
@@ -65,6 +65,7 @@ def add_commands(commands: Any) -> None:
     """Add these commands to the subparsers of `python -m grader`."""
     grading = commands.add_parser("grade", help="grade submissions (folders or archives)")
     grading.add_argument("paths", nargs="+", type=Path, metavar="SUBMISSION", help="folder or archive of one submission")
+    add_lab(grading)
     grading.add_argument("--profile", default="quick", help="how thoroughly to grade: smoke, quick (default) or full")
     grading.add_argument("--out", type=Path, default=Path("results"), help="folder for results (default: results)")
     grading.add_argument(
@@ -108,4 +109,5 @@ def add_commands(commands: Any) -> None:
     workspace = commands.add_parser("workspace", help="lay out the framework and a submission as a runnable tree")
     workspace.add_argument("submission", type=Path, metavar="SUBMISSION", help="folder or archive of one submission")
     workspace.add_argument("folder", type=Path, metavar="FOLDER", help="new or empty folder for the tree")
+    add_lab(workspace)
     workspace.set_defaults(run=workspace_command)

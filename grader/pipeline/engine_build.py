@@ -35,7 +35,9 @@ MESSAGE_CHARACTERS = 300
 
 
 def require_compiler(assignment: Assignment) -> None:
-    """Raise a UsageError that names the package to install if the compiler is missing."""
+    """Raise a UsageError that names the package to install if the compiler is missing; without an engine nobody needs it."""
+    if not assignment.engine_folder:
+        return
     compiler = assignment.compile_command[0]
     if shutil.which(compiler) is None:
         raise UsageError(f"expected the C++ compiler {compiler} on PATH; install it first (Debian, Ubuntu: package {compiler})")
@@ -56,7 +58,7 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     folder = f"{assignment.engine_folder}/"
     files = _SourceFiles(submission, assignment)
     if not files.sources:
-        raise StudentFault(f"There is no engine: expected a .cpp file of yours in {folder}, besides the handed-out files.")
+        raise StudentFault(f"There is no engine: expected your own .cpp file in {folder}, besides the handed-out files.")
     if not files.engines:
         raise StudentFault(f"No .cpp file in {folder} includes {assignment.engine_header}, so there is no engine to run.")
     if len(files.engines) > 1:

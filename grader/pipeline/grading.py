@@ -36,7 +36,6 @@ from grader.pipeline.run_folder import TakenOver, held, prepare_folder
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
 CHECKS = Path(__file__).resolve().parents[1] / "judge"
-SOLUTION = ROOT / "instructor" / "reference"
 POLL_S = 0.2
 NOTED_S = 5.0  # a killed run forgets at most this much of what it had used of its budget
 SILENT = Listener()
@@ -73,10 +72,11 @@ def require_strong(sandbox: Sandbox, paths: Sequence[Path], assignment: Assignme
 
 def is_own_solution(path: Path, assignment: Assignment) -> bool:
     """Return whether a submission equals, file for file, the solution in this repository; a student's kit holds no solution."""
-    if not SOLUTION.is_dir():
+    solution = ROOT / assignment.reference
+    if not solution.is_dir():
         return False
     try:
-        return read_submission(path, assignment).digest == read_submission(SOLUTION, assignment).digest
+        return read_submission(path, assignment).digest == read_submission(solution, assignment).digest
     except UsageError:
         return False
 
@@ -148,8 +148,11 @@ def run_checks_here(run: Run, listener: Listener, stopping: threading.Event) -> 
     Raises:
         KeyboardInterrupt: `stopping` was set, or Ctrl-C was pressed.
     """
-    command = [sys.executable, "-m", "pytest", str(CHECKS), "-q", "-p", "no:cacheprovider", "--no-header"]
-    command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={CHECKS}", "--import-mode=importlib"]
+    checks = ROOT / run.assignment.checks_folder
+    command = [sys.executable, "-m", "pytest", str(checks), "-q", "-p", "no:cacheprovider", "--no-header"]
+    command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={checks}", "--import-mode=importlib"]
+    if not checks.is_relative_to(CHECKS):
+        command += ["-p", "grader.judge.conftest"]  # pytest finds it by itself only above the checks
     variables = {**os.environ, FOLDER_VARIABLE: str(run.folder), GRADER_VARIABLE: str(os.getpid())}
     variables |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     # Files that killed checks leave behind are removed with this folder when the run ends, or when it next starts.
@@ -290,5 +293,7 @@ def environment(assignment: Assignment) -> dict[str, str]:
 
 
 def _compiler_version(assignment: Assignment) -> str:
+    if not assignment.engine_folder:
+        return "not used"
     done = subprocess.run([assignment.compile_command[0], "-dumpfullversion"], capture_output=True, text=True)
     return done.stdout.strip()

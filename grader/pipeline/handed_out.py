@@ -1,4 +1,4 @@
-"""Find handed-out sources that a submission includes or nearly repeats.
+"""Find handed-out sources that a submission includes or nearly repeats, and those that a student has changed in vain.
 
 A submission's files are compared with two kinds of sources in the same language: the sources of the kit, and those that no
 kit may hold because they answer a part (`[release].answers` of assignment.toml; an earlier kit may have held them). Code that
@@ -8,6 +8,8 @@ begin from the given example, and no degree of resemblance proves intent.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import posixpath
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from grader.pipeline.includes import included_names, without_comments
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 from grader.pipeline.submission import Submission
 
+DIGESTS = "grader/handed_out.json"  # in a kit: path -> sha256 of each file of which grading uses its own copy
 LEAST = 30  # fingerprints; a shorter source proves nothing
 CONTRIBUTES = 0.1  # a file is named if it holds this share of the source or of the submission's part, whichever is smaller
 
@@ -105,15 +108,17 @@ def _included(submission: Submission, assignment: Assignment) -> list[Resemblanc
 def _given(assignment: Assignment, stubs: Fingerprints) -> Mapping[str, Fingerprints]:
     """Return path -> fingerprints for every source that no student wrote, without the fingerprints of the stubs."""
     return {
-        path: fingerprints((ROOT / path).read_bytes(), path).without(stubs)
+        path: fingerprints((ROOT / assignment.place(path)).read_bytes(), path).without(stubs)
         for path in {*kit_sources(ROOT, assignment), *answers_below(ROOT, assignment)}
-        if path not in assignment.stubs and posixpath.basename(path) != assignment.engine_header
+        # In a kit, what would be collected is the student's own.
+        if not assignment.is_collected(path) and posixpath.basename(path) != assignment.engine_header
     }
 
 
 def common_to_all(assignment: Assignment, root: Path = ROOT) -> Fingerprints:
     """Return the fingerprints of everything that every student has: the stubs and all other sources of the kit."""
-    return Fingerprints.union(fingerprints((root / path).read_bytes(), path) for path in kit_sources(root, assignment))
+    paths = kit_sources(root, assignment)
+    return Fingerprints.union(fingerprints((root / assignment.place(path)).read_bytes(), path) for path in paths)
 
 
 def stub_fingerprints(stubs: Mapping[str, bytes]) -> Fingerprints:
@@ -122,12 +127,14 @@ def stub_fingerprints(stubs: Mapping[str, bytes]) -> Fingerprints:
 
 
 def _stubs(assignment: Assignment) -> Fingerprints:
-    return stub_fingerprints({path: (ROOT / path).read_bytes() for path in assignment.stubs if (ROOT / path).is_file()})
+    places = {path: ROOT / assignment.place(path) for path in assignment.stubs}
+    return stub_fingerprints({path: place.read_bytes() for path, place in places.items() if place.is_file()})
 
 
 def kit_sources(root: Path, assignment: Assignment) -> list[str]:
-    """Return the sources that every student has."""
-    return [path for path in sources_below(root, assignment.kit) if assignment.is_in_kit(path)]
+    """Return the sources that every student has, by their places in the kit."""
+    stubs = {path for path in assignment.stubs if is_source(path) and (root / assignment.place(path)).is_file()}
+    return sorted(stubs | {path for path in sources_below(root, assignment.kit) if assignment.is_in_kit(path)})
 
 
 def answers_below(root: Path, assignment: Assignment) -> list[str]:
@@ -139,3 +146,26 @@ def sources_below(root: Path, patterns: Collection[str]) -> list[str]:
     """Return the relative paths of the sources that match the patterns."""
     found = {path for pattern in patterns for path in root.glob(pattern)}
     return sorted(path.relative_to(root).as_posix() for path in found if path.is_file() and is_source(path.name))
+
+
+def digests_of(files: Mapping[str, bytes], assignment: Assignment) -> bytes:
+    """Return the content of DIGESTS for a kit with these files."""
+    ours = [path for path in sorted(files) if matches(path, (*assignment.protected, *assignment.framework))]
+    return (json.dumps({path: hashlib.sha256(files[path]).hexdigest() for path in ours}, indent=1) + "\n").encode()
+
+
+def changed_in_vain(root: Path) -> list[str]:
+    """Return the handed-out files of a kit that a student has changed although grading uses its own copy of them.
+
+    Args:
+        root: the student's folder; a tree without DIGESTS is not a kit, and nothing is known about its files.
+    """
+    try:
+        digests = json.loads((root / DIGESTS).read_text(encoding="utf-8"))
+        return [
+            path
+            for path, digest in digests.items()
+            if (root / path).is_file() and hashlib.sha256((root / path).read_bytes()).hexdigest() != digest
+        ]
+    except (OSError, ValueError, AttributeError):
+        return []

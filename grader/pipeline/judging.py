@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from grader.assignment import ROOT, Assignment, Check
-from grader.pipeline.handed_out import answers_below, kit_sources
+from grader.assignment import DESCRIPTION, ROOT, Assignment, Check
+from grader.pipeline.handed_out import answers_below, kit_sources, sources_below
 from grader.pipeline.workspace import framework_files
 
 CONFTEST = "grader/judge/conftest.py"
@@ -33,12 +33,13 @@ STARTED = ("grader/confinement/", "arena/engine/")
 def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
     """Return the relative paths of all files that can change a verdict.
 
-    These are the assignment, the packages of the grader that a submission passes through, the framework that the submission
-    is laid over, and the sources of the opponents.
+    These are the assignment, its own sources that judge, the packages of the grader that a submission passes through, the
+    framework that the submission is laid over, and the sources of the opponents.
     """
     grader = {path.relative_to(root).as_posix() for path in (root / "grader").rglob("*.py")}
     grader = {path for path in grader if not path.startswith(("grader/instructor/", "grader/student/"))}
-    return sorted({"assignment.toml", *grader, *framework_files(assignment, root), *_engine_files(assignment)})
+    own = {assignment.place(DESCRIPTION), *sources_below(root, assignment.judging), *_engine_files(assignment)}
+    return sorted({*own, *grader, *framework_files(assignment, root)})
 
 
 def grading_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
@@ -46,7 +47,8 @@ def grading_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
 
     Besides the files that judge, these are the sources that every submission is compared with.
     """
-    return sorted({*judging_files(assignment, root), *kit_sources(root, assignment), *answers_below(root, assignment)})
+    sources = [assignment.place(path) for path in kit_sources(root, assignment)]
+    return sorted({DESCRIPTION, *judging_files(assignment, root), *sources, *answers_below(root, assignment)})
 
 
 def grader_digest(assignment: Assignment, root: Path = ROOT) -> str:
@@ -70,7 +72,7 @@ def files_of_checks(assignment: Assignment, root: Path = ROOT) -> dict[str, list
     """Return check -> the relative paths of the files that can change its verdict."""
     engine = _engine_files(assignment)
     framework = set(framework_files(assignment, root)) - engine
-    sources, found = _Sources(root), {}
+    sources, found = _Sources(root, assignment.checks_folder), {}
     for check in assignment.checks:
         surroundings = engine if _is_of_part(check, assignment.engine_folder, assignment) else framework
         found[check.id] = sorted({*surroundings, *sources.reached_from(check)})
@@ -95,6 +97,8 @@ def _is_of_part(check: Check, top: str, assignment: Assignment) -> bool:
 
 
 def _engine_files(assignment: Assignment) -> set[str]:
+    if not assignment.engine_folder:
+        return set()
     opponents = {source for sources in assignment.opponents.values() for source in sources}
     return {f"{assignment.engine_folder}/{assignment.engine_header}", *opponents}
 
@@ -102,7 +106,7 @@ def _engine_files(assignment: Assignment) -> set[str]:
 def _values_for(check: Check, assignment: Assignment, profile: str) -> str:
     """Return the values of assignment.toml that matter to a check, as text."""
     values = asdict(assignment)
-    for name in ("title", "handout", "reports", "kit", "withheld", "kit_readme", "checks", "marks", "profiles"):
+    for name in ("title", "handout", "handout_url", "reports", "kit", "withheld", "kit_readme", "checks", "marks", "profiles"):
         del values[name]
     return json.dumps([values, asdict(check), asdict(assignment.profile(profile))], sort_keys=True)
 
@@ -140,8 +144,8 @@ class _Module:
 class _Sources:
     """The Python sources of a tree."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, checks_folder: str) -> None:
+        self._root, self._checks_folder = root, checks_folder
         self._read: dict[str, _Module] = {}
         self._reached: dict[str, set[str]] = {}
 
@@ -150,11 +154,13 @@ class _Sources:
         tests = {path: module for path, module in self._tests() if check.id in module.checks}
         started = (path for place in STARTED for path in self._below(place))
         # By their dotted names, so that the packages around them are found as well.
-        waiting = self._paths(path.removesuffix(".py").replace("/", ".") for path in (*ENTRANCES, *tests, *started))
-        conftest = self._module(CONFTEST)
+        conftests = self._conftests()
+        entrances = {*ENTRANCES, *conftests, *tests, *started}
+        waiting = self._paths(path.removesuffix(".py").replace("/", ".") for path in entrances)
         for module in tests.values():
-            requested = _requested(module.checks[check.id], module, conftest)
-            waiting |= self._paths(name for fixture in requested for name in conftest.fixture_imports.get(fixture, ()))
+            requested = _requested(module.checks[check.id], module, *conftests.values())
+            imports = (each.fixture_imports.get(fixture, ()) for each in conftests.values() for fixture in requested)
+            waiting |= self._paths(name for names in imports for name in names)
         found = set[str]()
         while waiting:
             path = waiting.pop()
@@ -165,13 +171,18 @@ class _Sources:
     def _imported_by(self, path: str) -> set[str]:
         if path not in self._reached:
             module = self._module(path)
-            # The fixtures of conftest.py count only for the checks that request them.
-            inside = module.fixture_imports.values() if path != CONFTEST else ()
+            # The fixtures of a conftest.py count only for the checks that request them.
+            inside = module.fixture_imports.values() if path not in self._conftests() else ()
             self._reached[path] = self._paths(module.imports.union(*inside))
         return self._reached[path]
 
+    def _conftests(self) -> dict[str, _Module]:
+        """Return path -> module for pytest's side of the grader and the fixtures of the checks' own folder."""
+        paths = dict.fromkeys((CONFTEST, f"{self._checks_folder}/conftest.py"))
+        return {path: self._module(path) for path in paths if (self._root / path).is_file()}
+
     def _tests(self) -> Iterator[tuple[str, _Module]]:
-        for path in self._below("grader/judge/"):
+        for path in self._below(self._checks_folder):
             if path.rpartition("/")[2].startswith("test_"):
                 yield path, self._module(path)
 

@@ -64,6 +64,7 @@ class Identity:
         sandbox: level of confinement.
         grader: sha256 of everything that can change a verdict.
         checks: ids of the requested checks.
+        assignment: id of the assignment; empty in the record of a run from before there were labs.
     """
 
     submission: str
@@ -74,6 +75,7 @@ class Identity:
     checks: tuple[str, ...]
     looked_at: bool = False
     whole_match: bool = False
+    assignment: str = ""
 
     @classmethod
     def of(cls, submission: Submission, order: Order) -> Identity:
@@ -88,6 +90,7 @@ class Identity:
             checks=tuple(check.id for check in assignment.checks),
             looked_at=order.looked_at,
             whole_match=order.whole_match,
+            assignment=assignment.id,
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -72,8 +72,10 @@ def measured_costs(results: Sequence[Results], assignment: Assignment, basis: st
 
 
 def recorded_costs(assignment: Assignment) -> dict[str, Costs]:
-    """Return profile -> the recorded costs of the reference, scaled to the speed of this machine."""
+    """Return profile -> the recorded costs of the reference, scaled to this machine; empty if there is no record of them."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
+    if not any(check.id in costs["checks"] for costs in record["profiles"].values() for check in assignment.checks):
+        return {}
     baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
     factor = record["speed"] / measure(EngineSpec(path=baseline, command=(baseline,))).factor
     basis = "the times of the reference, scaled to this machine"
@@ -145,6 +147,8 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
     costs = recorded_costs(assignment)
     if len(known) >= ENOUGH:
         costs[order.profile] = measured_costs(known, assignment, f"the times of {len(known)} results in {out}")
+    if not costs:
+        yield f"  no times are recorded; grade {ENOUGH} submissions with this profile, and the estimate will use their times"
     for profile in sorted(costs, key=lambda name: name != order.profile):
         yield _line(profile, checks, costs[profile], assignment, cores)
 

@@ -32,7 +32,7 @@ from arena.match.calibrate import measure
 from arena.match.ray_runner import RETRIES, check_address, load_ray
 from common.errors import UsageError
 from common.processes import kill_group
-from grader.assignment import ROOT, Assignment, load_assignment
+from grader.assignment import ROOT, Assignment, load_named
 from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox, find_sandbox
 from grader.pipeline.engine_build import build_opponent
@@ -71,10 +71,12 @@ class Machine:
 
     @classmethod
     def here(cls, name: str, assignment: Assignment, level: str) -> Machine:
-        """Examine this machine; it takes some seconds."""
+        """Examine this machine; it takes a few seconds."""
         versions = environment(assignment)
-        baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
-        speed = measure(EngineSpec(path=baseline, command=(baseline,))).factor
+        speed = 1.0  # matters only to engines
+        if assignment.opponents:
+            baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
+            speed = measure(EngineSpec(path=baseline, command=(baseline,))).factor
         return cls(name, {key: versions[key] for key in SAME}, find_sandbox(level).level, speed)
 
     def faults(self, other: Machine) -> Iterator[str]:
@@ -101,6 +103,7 @@ class RayChecks:
     def __init__(self, address: str, assignment: Assignment, sandbox: Sandbox) -> None:
         ray = self._ray = load_ray()
         check_address(address)
+        self._assignment = assignment.id
         self._tree = tempfile.TemporaryDirectory(prefix="gomoku-grader-")
         lay_out_tree(Path(self._tree.name), assignment)
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -131,7 +134,7 @@ class RayChecks:
             place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']}, node {node['NodeID'][:8]})"
             examine = ray.remote(num_cpus=1, scheduling_strategy=place, max_retries=0)(_examine)
-            waiting[node["NodeID"]] = (name, examine.remote(name, here.level))
+            waiting[node["NodeID"]] = (name, examine.remote(name, self._assignment, here.level))
         machines, refused = {}, []
         for node_id, (name, reference) in waiting.items():
             try:
@@ -145,7 +148,7 @@ class RayChecks:
             if faults := list(here.faults(machines[node_id])):
                 refused.append(f"the node {name} has {'; '.join(faults)}")
         if refused:
-            raise UsageError(f"{'. '.join(refused)}. Mend it, or stop Ray there (ray stop), and give the command again")
+            raise UsageError(f"{'. '.join(refused)}. Fix this, or stop Ray there (ray stop), and run the command again")
         return machines
 
     def __call__(self, run: Run, listener: Listener, stopping: threading.Event) -> Ended:
@@ -160,7 +163,7 @@ class RayChecks:
                     raise error.cause from None
                 raise
             except self._ray.exceptions.RayError as error:
-                listener.say(f"{run.identity.submission}: a node was lost ({type(error).__name__}); another one goes on.")
+                listener.say(f"{run.identity.submission}: a node was lost ({type(error).__name__}); another node continues.")
             finally:
                 with suppress(self._ray.exceptions.RayError):
                     self._ray.cancel(parts, force=True)
@@ -208,8 +211,8 @@ def _content(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
 # ------------------------------------------------------------------------------------------ sent to and run on a node
 
 
-def _examine(name: str, level: str) -> Machine:
-    return Machine.here(name, load_assignment(), level)
+def _examine(name: str, assignment: str, level: str) -> Machine:
+    return Machine.here(name, load_named(assignment), level)
 
 
 def _run_checks_there(files: dict[str, bytes], level: str) -> Iterator[dict[str, bytes]]:
@@ -269,8 +272,8 @@ def _new_content(folder: Path, sent: dict[str, int], shown: dict[str, bytes]) ->
 
 def main(folder: Path, level: str) -> None:
     """Run the checks of a run that was sent to this node."""
-    assignment = load_assignment()
-    run = Run(folder, assignment, find_sandbox(level))
+    run = Run.read(folder, level)
+    assignment = run.assignment
     build_workspace(assignment, run.submission, run.workspace)
     (folder / SCRATCH).mkdir()
     for opponent in assignment.opponents:

@@ -208,11 +208,9 @@ def read_results(path: Path) -> Results:
     except OSError as error:
         raise UsageError(f"expected a results.json at {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is damaged, or no results.json of the grader: grade this submission again") from error
+        raise UsageError(f"{path} is damaged, or not a results.json of the grader: grade this submission again") from error
     if not isinstance(data, dict) or "checksum" not in data:
-        raise UsageError(
-            f"{path} carries no checksum: an earlier version of the grader wrote it, or it was altered; grade again"
-        )
+        raise UsageError(f"{path} has no checksum: an earlier version of the grader wrote it, or it was altered; grade again")
     if data.get("version") != VERSION:
         raise UsageError(f"{path} has format {data.get('version')}, and this grader reads format {VERSION}; grade again")
     if data["checksum"] != checksum({key: value for key, value in data.items() if key != "checksum"}):

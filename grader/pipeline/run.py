@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.files import write_whole
-from grader.assignment import Assignment, Profile, load_assignment
+from grader.assignment import Assignment, Profile, load_named
 from grader.confinement.sandbox import ProcessLimits, Sandbox, find_sandbox
 from grader.pipeline.order import Identity
 from grader.pipeline.results import MALFORMED, RUN, SUBMISSION, VERDICTS, Verdict
@@ -106,9 +106,14 @@ class Run:
     @classmethod
     def from_environment(cls) -> Run:
         """Return the run that the environment variable names; the checks call this."""
-        folder = Path(os.environ[FOLDER_VARIABLE])
+        return cls.read(Path(os.environ[FOLDER_VARIABLE]))
+
+    @classmethod
+    def read(cls, folder: Path, level: str | None = None) -> Run:
+        """Return the run in a folder, with its assignment and, unless another level is given, its level of confinement."""
         record = RunRecord.read(folder)
-        return cls(folder, load_assignment(), find_sandbox(record.identity.sandbox if record else None))
+        assignment = load_named(record.identity.assignment if record else "")
+        return cls(folder, assignment, find_sandbox(level or (record.identity.sandbox if record else None)))
 
     @property
     def submission(self) -> Submission:

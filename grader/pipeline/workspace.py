@@ -45,8 +45,9 @@ def build_workspace(assignment: Assignment, submission: Submission, destination:
         raise UsageError(f"expected a new or empty folder for the workspace; {destination} is a file")
     files = {relative: (ROOT / relative).read_bytes() for relative in framework_files(assignment)}
     files |= submission.files
-    if any(relative.startswith("AlphaZero/") for relative in files):
-        files.setdefault("AlphaZero/__init__.py", b"")
+    for part in assignment.python_parts:
+        if any(relative.startswith(f"{part}/") for relative in files):
+            files.setdefault(f"{part}/__init__.py", b"")
     try:
         for relative in _laid_before(destination):
             _inside(destination, relative).unlink(missing_ok=True)

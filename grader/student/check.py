@@ -11,11 +11,14 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+from common.near_names import near_name
 from common.unwritten import REMINDER
 from grader.assignment import ROOT, Assignment, Check, load_assignment
 from grader.confinement.sandbox import find_sandbox
+from grader.confinement.worker_client import NOT_WRITTEN
+from grader.pipeline.gains import points_in_words
 from grader.pipeline.grading import grade_submission
-from grader.pipeline.handed_out import find_resemblances
+from grader.pipeline.handed_out import changed_in_vain, find_resemblances
 from grader.pipeline.listeners import Announce, Lines
 from grader.pipeline.order import Order
 from grader.pipeline.results import PASSED, Results
@@ -23,6 +26,7 @@ from grader.pipeline.submission import Submission, read_submission
 
 PROFILE = "check"
 OUT = Path("build", "check")
+OTHER_SOURCES = ("cxx", "c++", "C", "CPP", "CC", "cp", "c")  # names of C++ sources elsewhere
 
 
 def choose_checks(assignment: Assignment, only: str | None, asked: Collection[str]) -> tuple[Check, ...]:
@@ -51,27 +55,59 @@ def unwritten_methods(submission: Submission, assignment: Assignment) -> dict[st
     return found
 
 
+def vain_change(path: str) -> str:
+    """Return a sentence about a handed-out file that the student has changed."""
+    return f"{path} has been changed, but grading uses its own copy: put your work into a file with another name."
+
+
+def name_advice(submission: Submission, assignment: Assignment) -> list[str]:
+    """Return a sentence for each file that would count under a slightly different name."""
+    present = [*submission.files, *(path for path, _ in submission.ignored)]
+    own = [path for path in present if path not in assignment.stubs]
+    advice = []
+    for stub in assignment.stubs:
+        if stub not in submission.files and (near := near_name(stub, own)):
+            advice.append(f"{stub} is missing; {near} has nearly this name: rename it.")
+    for path in present:
+        stem, _, suffix = path.rpartition(".")
+        renamed = f"{stem}.cpp"
+        if suffix in OTHER_SOURCES and assignment.is_collected(renamed) and renamed not in submission.files:
+            advice.append(f"{path} does not count, because its name ends in .{suffix}: rename it to {renamed}.")
+    return advice
+
+
 def what_to_do_first(results: Results, unwritten: dict[str, list[str]], handout: str) -> list[str]:
     """Return a sentence for each chapter in which a check fell short; it names the first method to write, or that check."""
     sentences = []
     short = [verdict for verdict in results.program if verdict.status != PASSED]
     for _, checks in groupby(short, key=lambda verdict: verdict.handout.split(".")[0]):
         first = next(checks)
-        file = next((path for path in unwritten if path in first.message), None)
+        # A message may also name a file because what is written there fails.
+        file = next((path for path in unwritten if first.message.startswith(f"{NOT_WRITTEN} {path}")), None)
         if file:
             sentences.append(f"Write {file}: {unwritten[file][0]} of {handout}.")
         else:
             sentences.append(f"{first.id}: {first.message} See section {first.handout} of {handout}.")
-    return sentences
+    return list(dict.fromkeys(sentences))
 
 
-def main(only: str | None, asked: Collection[str], announce: Announce, root: Path = ROOT) -> int:
-    """Run the checks on this folder; return 0 if all passed, 1 if any fell short."""
-    assignment = load_assignment()
+def main(
+    only: str | None,
+    asked: Collection[str],
+    announce: Announce,
+    root: Path = ROOT,
+    assignment: Assignment | None = None,
+) -> int:
+    """Run the checks of an assignment, by default the main one, on a folder; return 0 if all passed, 1 if any fell short."""
+    assignment = assignment or load_assignment()
     checks = choose_checks(assignment, only, asked)
     submission = read_submission(root, assignment, at_the_top=True)
     for note in submission.notes:
         announce(note)
+    for path in changed_in_vain(root):
+        announce(vain_change(path))
+    for sentence in name_advice(submission, assignment):
+        announce(sentence)
     for resemblance in find_resemblances(submission, assignment):
         announce(f"{resemblance.sentence}: when you hand it in, a person decides what counts.")
     chosen = replace(assignment, checks=checks)
@@ -82,10 +118,13 @@ def main(only: str | None, asked: Collection[str], announce: Announce, root: Pat
     left_out = [f"--{kind}" for kind in assignment.long_checks if only is None and kind not in asked]
     if left_out:
         announce(f"The other checks take minutes; run them with {' and '.join(left_out)}.")
+    long = {check for ids in assignment.long_checks.values() for check in ids}
     if passed == len(checks):
+        announce(points_in_words(results, long))
         return 0
     announce("What to do first:")
     for sentence in what_to_do_first(results, unwritten_methods(submission, assignment), assignment.handout):
         announce(f"  {sentence}")
     announce(f"More on each check: {root / OUT / submission.name / 'report.html'}")
+    announce(points_in_words(results, long))
     return 1

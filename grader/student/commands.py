@@ -1,4 +1,4 @@
-"""The commands for students: check the folder in which they lie, and pack it to be handed in."""
+"""The commands for students: check the folder in which they lie, warm up, draft the report, and hand it all in."""
 
 from __future__ import annotations
 
@@ -6,18 +6,42 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from grader.arguments import add_lab
+from grader.assignment import LONG, ROOT, load_assignment, load_named
 from grader.screen import Screen
-from grader.student import check, submit
+from grader.student import check, report_draft, submit, warmup
+from grader.student.surroundings import surroundings
 
 
 def check_command(options: argparse.Namespace) -> int:
     """Run the quick checks on the student's own folder."""
-    return check.main(options.only, [kind for kind in ("match", "training") if getattr(options, kind)], Screen())
+    assignment = load_named(options.lab)
+    asked = [kind for kind in LONG if getattr(options, kind)]
+    return check.main(options.only, asked, Screen(), ROOT / assignment.home, assignment)
 
 
 def submit_command(options: argparse.Namespace) -> int:
     """Pack the files of the student's folder that are handed in."""
-    return submit.main(options.out)
+    assignment = load_named(options.lab)
+    return submit.main(options.out, ROOT / assignment.home, assignment)
+
+
+def warmup_command(options: argparse.Namespace) -> int:
+    """Run the tests of the warm-up notebooks."""
+    return warmup.main(options.notebooks, Screen())
+
+
+def env_command(options: argparse.Namespace) -> int:
+    """Print the machine and the versions that figures in a report depend on."""
+    screen = Screen()
+    for name, value in surroundings(load_assignment()).items():
+        screen(f"{name}: {value}")
+    return 0
+
+
+def report_draft_command(options: argparse.Namespace) -> int:
+    """Write a report that begins with the student's own figures."""
+    return report_draft.main(options.out, options.match, Screen(), force=options.force)
 
 
 def add_commands(commands: Any) -> None:
@@ -26,6 +50,7 @@ def add_commands(commands: Any) -> None:
     checking.add_argument("--only", metavar="PART", help="run one part or check, such as network or network.layers")
     checking.add_argument("--match", action="store_true", help="also play the match against the baseline (minutes)")
     checking.add_argument("--training", action="store_true", help="also train on tic-tac-toe (minutes)")
+    add_lab(checking)
     checking.set_defaults(run=check_command)
 
     submitting = commands.add_parser("submit", help="pack this folder so that it can be handed in, and say what is missing")
@@ -36,4 +61,26 @@ def add_commands(commands: Any) -> None:
         metavar="FILE.zip",
         help="archive to write (default: submission.zip)",
     )
+    add_lab(submitting)
     submitting.set_defaults(run=submit_command)
+
+    warming = commands.add_parser("warmup", help="run the tests of the warm-up notebooks, without Jupyter")
+    warming.add_argument("notebooks", nargs="*", type=Path, metavar="FILE.ipynb", help="notebooks (default: all of warmup/)")
+    warming.set_defaults(run=warmup_command)
+
+    env = commands.add_parser("env", help="show the machine and the versions that figures in a report depend on")
+    env.set_defaults(run=env_command)
+
+    drafting = commands.add_parser("report-draft", help="write a report that begins with your own figures and pictures")
+    drafting.add_argument(
+        "--out",
+        type=Path,
+        default=Path("report", "draft.ipynb"),
+        metavar="FILE",
+        help="notebook (.ipynb) or Markdown (.md) to write (default: report/draft.ipynb)",
+    )
+    drafting.add_argument(
+        "--match", type=Path, action="append", default=[], metavar="FILE.json", help="a match that evaluate.py --json wrote"
+    )
+    drafting.add_argument("--force", action="store_true", help="replace the file if it exists")
+    drafting.set_defaults(run=report_draft_command)

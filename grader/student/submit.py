@@ -5,8 +5,10 @@ The archive gets its name only after it has been read back and found to hold the
 
 from __future__ import annotations
 
+import ast
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 from common.errors import UsageError
@@ -15,24 +17,46 @@ from grader.assignment import ROOT, Assignment, load_assignment
 from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline.archive import write_archive
 from grader.pipeline.engine_build import engine_sources
+from grader.pipeline.handed_out import changed_in_vain, find_resemblances
 from grader.pipeline.submission import Submission, read_submission
-from grader.student.check import unwritten_methods
+from grader.student.check import name_advice, unwritten_methods, vain_change
 
 
 def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
     """Return a sentence for each file or part that is missing or will not count."""
-    found = [f"{path} is missing." for path in assignment.stubs if path not in submission.files]
+    advice = name_advice(submission, assignment)
+    found = [
+        f"{path} is missing."
+        for path in assignment.stubs
+        if path not in submission.files and not any(sentence.startswith(path) for sentence in advice)
+    ]
+    found += advice
+    found += [_syntax_error(path, content) for path, content in submission.files.items() if path.endswith(".py")]
+    found = [sentence for sentence in found if sentence]
     for path, methods in unwritten_methods(submission, assignment).items():
         others = f", and {len(methods) - 1} more" if len(methods) > 1 else ""
         found.append(f"{path} is not finished: {methods[0]}{others}.")
     try:
-        engine_sources(submission, assignment)
+        if assignment.engine_folder:
+            engine_sources(submission, assignment)
     except (StudentFault, CouldNotGrade) as fault:
         found.append(str(fault))
-    if not submission.reports:
+    if assignment.reports and not submission.reports:
         found.append(f"There is no report: expected a file such as {', '.join(assignment.reports)}.")
     found += [f"{path} does not count: {reason}." for path, reason in submission.ignored if assignment.is_collected(path)]
     return found
+
+
+def _syntax_error(path: str, content: bytes) -> str:
+    """Return a sentence if a Python file cannot be compiled, otherwise an empty string."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ast.parse(content, path)
+    except SyntaxError as error:
+        return f"{path}, line {error.lineno}, is not Python: {error.msg}."
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"{path} is not Python: {error}."
+    return ""
 
 
 def pack(root: Path, submission: Submission, archive: Path, assignment: Assignment) -> None:
@@ -53,7 +77,7 @@ def pack(root: Path, submission: Submission, archive: Path, assignment: Assignme
             packed = read_submission(fresh, assignment)
             if (packed.digest, packed.reports) != (submission.digest, submission.reports):
                 raise UsageError(
-                    f"the archive does not hold the same submission as the folder {root}; tell your instructor. "
+                    f"the archive does not contain the same submission as the folder {root}; tell your instructor. "
                     f"{' '.join(packed.notes)}"
                 )
             fresh.replace(archive)
@@ -68,9 +92,9 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def main(archive: Path, root: Path = ROOT) -> int:
-    """Pack this folder, list the packed files, and warn about missing ones."""
-    assignment = load_assignment()
+def main(archive: Path, root: Path = ROOT, assignment: Assignment | None = None) -> int:
+    """Pack this folder for an assignment, by default the main one; list the packed files, and warn about missing ones."""
+    assignment = assignment or load_assignment()
     if archive.suffix.lower() != ".zip":
         raise UsageError(f"expected an archive with a name that ends in .zip; got {archive}")
     submission = read_submission(root, assignment, at_the_top=True)
@@ -81,6 +105,11 @@ def main(archive: Path, root: Path = ROOT) -> int:
         on_screen(f"{archive}: {len(submission.files)} files that are graded, {len(submission.reports)} for a person to read.")
     )
     print(f"Digest of the graded files: {submission.digest}")
-    for sentence in missing_parts(submission, assignment):
+    sentences = missing_parts(submission, assignment)
+    sentences += [vain_change(path) for path in changed_in_vain(root)]
+    sentences += [
+        f"{resemblance.sentence}: a person decides what counts." for resemblance in find_resemblances(submission, assignment)
+    ]
+    for sentence in sentences:
         print(on_screen(f"Warning: {sentence}"), file=sys.stderr)
     return 0

@@ -14,24 +14,27 @@ c.CourseDirectory.root = str(COURSE)
 # nbgrader's programs find the grader below. A course elsewhere needs the repository on PYTHONPATH.
 sys.path.append(str(COURSE.parent.parent))
 
-# `nbgrader autograde` only takes in a report that was written in the released notebook. It must not run a student's cell,
-# so the step that executes (nbgrader.preprocessors.Execute) is left out. The last step keeps only the readable text of each
-# cell, so that a marker's browser shows nothing else.
+# nbgrader must not run a student's cell itself, so its own step that does (nbgrader.preprocessors.Execute) is left out. Of a
+# report, `nbgrader autograde` only takes in the text. The cells of the warm-up are run in the sandbox. In the end only the
+# readable text of each cell is kept, so that a marker's browser shows nothing else.
+c.HarmlessNotebook.run = c.ConfinedExecute.run = ["warmup"]
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.DeduplicateIds",
     "nbgrader.preprocessors.OverwriteKernelspec",
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",
-    "grader.instructor.nbgrader_plugins.HarmlessNotebook",
+    "grader.instructor.nbgrader_plugins.HarmlessUnlessRun",
 ]
 c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
+    "grader.instructor.nbgrader_plugins.ConfinedExecute",
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
+    "grader.instructor.nbgrader_plugins.HarmlessNotebook",
 ]
 
 # What formgrader and feedback show is made harmless once more, whatever lies in autograded/, and the page has a content

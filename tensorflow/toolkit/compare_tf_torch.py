@@ -2,7 +2,7 @@
 
     python tensorflow/toolkit/compare_tf_torch.py model/best_policy.model model/11_11_5.pt
 
-Both networks compute the probabilities of all moves and the value (seen by the side to move) on random planes and on positions
+Both networks compute the probabilities of all moves and the value (for the side to move) on random planes and on positions
 of random games. The largest differences are printed. Exit codes: 0 if all are within the tolerance of 1e-4, 1 if not, 2 the
 call was wrong.
 """

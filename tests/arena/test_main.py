@@ -21,7 +21,8 @@ def test_a_recorded_game_is_played_again_and_a_difference_is_named(ours, tmp_pat
     setup, file = MatchSetup(ours, 2, 5), tmp_path / "games.jsonl"
     played(setup, records=Records(file, setup))
     assert arena.main(["replay", str(file), "1"]) == 0
-    assert "The same game" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "The same game" in shown and "Game 1: " in shown and "[" in shown and shown.count(" black ") > 1
     lines = file.read_text().splitlines()
     game = json.loads(lines[2])
     index = game["index"]

@@ -1,245 +1,346 @@
-"""The window without a screen (SDL's dummy driver): what it draws, what clicks do, and how it works while the AI searches."""
+"""The window without a screen (SDL's dummy driver), driven by mouse and key events: what it shows and what it does."""
 
 import os
 import subprocess
 import sys
 import threading
 import time
+import types
 
 import pytest
+from session_tools import Endless, Scripted, new_session
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 pygame = pytest.importorskip("pygame")
 
 from Board.game_board import Board, Game  # noqa: E402
-from Board.GUI_v1_4 import BLACK, BUTTONS, GUI, MARK, WHITE, WOOD, Match, View, play_in_window, run_frame  # noqa: E402
-
-
-class ScriptedAI:
-    """A player that makes given moves; if it has a `gate`, it waits until the gate is open."""
-
-    def __init__(self, moves, gate=None):
-        self.moves = iter(moves)
-        self.gate = gate
-        self.calls = []
-
-    def set_player_ind(self, p):
-        self.player = p
-
-    def reset_player(self):
-        self.calls.append("reset")
-
-    def get_action(self, board, is_selfplay, print_probs_value):
-        self.calls.append(dict(board.states))
-        if self.gate is not None:
-            assert self.gate.wait(10)
-        return next(self.moves), None
+from Board.GUI_v1_4 import play_in_window  # noqa: E402
+from Board.play.people import Rules  # noqa: E402
+from Board.window.board_picture import CROSS, RED, TABLE  # noqa: E402
+from Board.window.fonts import Pen, find_font  # noqa: E402
+from Board.window.layout import lay_out  # noqa: E402
+from Board.window.scene import BUTTONS, Overlay  # noqa: E402
+from Board.window.window import KEYS, Window  # noqa: E402
+from common.errors import UsageError  # noqa: E402
 
 
 @pytest.fixture
-def window():
-    """Return a function that opens a window with the given columns and rows."""
+def open_window(tmp_path):
+    """Return a function that opens a window on a session; both are closed at the end."""
     opened = []
 
-    def open_window(width, height):
-        opened.append(GUI((width, height)))
+    def open_window(session, **options):
+        opened.append(Window(session, folder=tmp_path, **options))
         return opened[-1]
 
     yield open_window
-    for gui in opened:
-        gui.close()
+    for window in opened:
+        window.session.close()
+        window.close()
 
 
-def new_match(ai, width=3, height=3, start_player=0):
-    return Match(Board(width=width, height=height, n_in_row=3), ai, start_player)
-
-
-def click(pixel):
-    pygame.event.post(pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=pixel))
-
-
-def frames_until(gui, match, condition):
-    """Run frames until a condition holds; fail if it never does."""
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "the window never got there"
-        assert run_frame(gui, match)
+def frames_until(window, condition=lambda: True, seconds=10):
+    """Run frames until a condition holds, at least one; fail if it never does."""
+    limit = time.monotonic() + seconds
+    while True:
+        assert window.run_frame()
+        if condition():
+            return
+        assert time.monotonic() < limit, f"the window never got there; it says {texts(window)}"
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize("size", [(1, 1), (3, 3), (5, 3), (4, 9), (15, 15), (25, 19)])
-def test_the_pixel_of_a_point_maps_back_to_the_point(window, size):
-    gui = window(*size)
+def click(window, *where):
+    """Press the mouse on a button (its name) or a point (h, w), and run a frame."""
+    pixel = window.layout.buttons[where[0]].center if isinstance(where[0], str) else window.layout.centre_of(*where)
+    pygame.event.post(pygame.event.Event(pygame.MOUSEBUTTONDOWN, button=1, pos=pixel))
+    frames_until(window)
+
+
+def press(window, *keys):
+    for key in keys:
+        pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=key, unicode="", mod=0))
+        frames_until(window)
+
+
+def scene(window):
+    return window._last[0]
+
+
+def texts(window):
+    return f"{scene(window).message} / {scene(window).detail}"
+
+
+def brightness(window, h, w):
+    return sum(window.screen.get_at(window.layout.centre_of(h, w))[:3])
+
+
+# ------------------------------------------------------------------------------------------------- places
+
+
+@pytest.mark.parametrize("size", [(3, 3), (5, 3), (4, 9), (15, 15), (19, 19)])
+@pytest.mark.parametrize("window", [(600, 470), (1000, 700), (1920, 1200), (420, 330), (700, 1000)])
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_every_point_and_button_lies_in_the_window_and_is_found_under_its_pixel(size, window, scale):
+    layout = lay_out(window, *size, scale, is_cells=size == (3, 3))
+    frame = pygame.Rect((0, 0), window)
     for h in range(size[1]):
         for w in range(size[0]):
-            x, y = gui.centre_of(h, w)
-            assert gui.screen.get_rect().collidepoint(x, y) and gui.button_at((x, y)) is None
-            assert gui.point_at((x + 5, y - 5)) == (h, w)
+            x, y = layout.centre_of(h, w)
+            assert frame.collidepoint(x, y) and layout.button_at((x, y)) is None
+            assert layout.point_at((x + layout.unit // 5, y - layout.unit // 5)) == (h, w)
+    boxes = list(layout.buttons.values())
+    assert set(layout.buttons) == set(BUTTONS)
+    for number, box in enumerate(boxes):
+        assert frame.contains(box) and box.collidelist(boxes[:number]) == -1 and not box.colliderect(layout.players)
+        assert layout.button_at(box.center) == BUTTONS[number]
+    assert layout.point_at((layout.board.left - 2, layout.board.top - 2)) is None
+    assert layout.centre_of(1, 0)[1] < layout.centre_of(0, 0)[1], "h counts from the bottom"
 
 
-def test_pixels_beside_the_board_map_to_no_point(window):
-    gui = window(5, 3)
-    (left, low), (right, high) = gui.centre_of(0, 0), gui.centre_of(2, 4)
-    for pixel in ((left - gui.unit, low), (left, low + gui.unit), (right + gui.unit, high), (right, high - gui.unit)):
-        assert gui.point_at(pixel) is None
-
-
-def test_stones_are_drawn_on_their_points_and_the_last_is_marked(window):
-    gui = window(5, 3)
-    gui.draw(View(stones={(0, 0): 0, (2, 4): 1, (1, 2): 0}, last=(1, 2)))
-    assert gui.screen.get_at(gui.centre_of(0, 0))[:3] == BLACK
-    assert gui.screen.get_at(gui.centre_of(2, 4))[:3] == WHITE
-    assert gui.screen.get_at(gui.centre_of(1, 2))[:3] == MARK
-    assert gui.centre_of(2, 4)[1] < gui.centre_of(0, 4)[1], "h counts from the bottom"
-
-
-def test_after_resizing_every_point_and_button_lies_in_the_window(window):
-    gui = window(15, 15)
+def test_after_resizing_the_board_fills_the_new_window(open_window):
+    session = new_session(None, None, size=(15, 15, 5))
+    window = open_window(session)
+    click(window, 14, 14)
     for size in ((1200, 820), (560, 420), (700, 900)):
-        gui.screen = pygame.display.set_mode(size, pygame.RESIZABLE)
-        gui.draw(View(stones={(14, 14): 0, (0, 0): 1}))
-        frame = gui.screen.get_rect()
-        assert all(frame.contains(box) and not box.collidepoint(gui.centre_of(7, 14)) for box in gui.buttons.values())
-        for point, colour in (((14, 14), BLACK), ((0, 0), WHITE)):
-            assert gui.point_at(gui.centre_of(*point)) == point and gui.screen.get_at(gui.centre_of(*point))[:3] == colour
+        pygame.display.set_mode(size, pygame.RESIZABLE)
+        frames_until(window)
+        assert window.screen.get_size() == size == window.layout.size
+        off = window.layout.unit // 4  # beside the mark of the last move, and beside the lines
+        x, y = window.layout.centre_of(14, 14)
+        stone, wood = window.screen.get_at((x + off, y + off)), window.screen.get_at((x - window.layout.unit + off, y + off))
+        assert sum(stone[:3]) < 200 < 350 < sum(wood[:3])
+        assert window.screen.get_at((2, size[1] - 2))[:3] == TABLE
 
 
-def test_the_stones_that_won_are_named_whatever_their_direction():
-    for moves, line in (
-        ([0, 3, 1, 4, 2], ((0, 0), (0, 1), (0, 2))),
-        ([1, 0, 4, 2, 7], ((0, 1), (1, 1), (2, 1))),
-        ([0, 1, 4, 2, 8], ((0, 0), (1, 1), (2, 2))),
-        ([2, 0, 4, 1, 6], ((0, 2), (1, 1), (2, 0))),
-        ([0, 4, 2, 1, 7, 3, 5, 8, 6], ()),
-    ):
-        match = new_match(ScriptedAI([]))
-        for move in moves:
-            match.board.do_move(move)
-        assert match.board.game_end()[0] and match.view().line == line and match.view().turn == ""
+def test_stones_crosses_rings_and_the_last_move_are_drawn_on_their_points(open_window):
+    window = open_window(new_session(None, None, size=(9, 9, 5)))
+    for point in ((0, 0), (2, 4), (1, 2)):
+        click(window, *point)
+    pygame.event.post(pygame.event.Event(pygame.WINDOWLEAVE))
+    assert brightness(window, 0, 0) < 200 and brightness(window, 2, 4) > 680
+    assert window.screen.get_at(window.layout.centre_of(1, 2))[:3] == RED
+    window = open_window(new_session(None, None))
+    click(window, 0, 0)
+    click(window, 2, 2)
+    assert brightness(window, 0, 0) < 400 and brightness(window, 2, 2) > 700, "a cross has a middle, a ring has none"
 
 
-def test_only_an_empty_point_where_the_human_may_play_shows_a_stone_under_the_mouse(window):
-    gui, match = window(3, 3), new_match(ScriptedAI([]))
-    assert match.view((1, 1)).pointed == (1, 1) and match.view(None).pointed is None
-    gui.draw(match.view((2, 2)))
-    beside = gui.centre_of(2, 2)[0] + gui.unit // 5, gui.centre_of(2, 2)[1] + gui.unit // 5
-    assert gui.screen.get_at(beside)[:3] not in (WOOD, BLACK)
-    match.board.do_move(4)
-    assert match.view((0, 0)).pointed is None, "the AI is to move"
-    match.board.do_move(0)
-    assert match.view((1, 1)).pointed is None, "the point is taken"
+def test_move_numbers_on_crosses_and_rings_leave_them_as_they_are(open_window):
+    window = open_window(new_session(None, None))
+    click(window, 0, 0)
+    press(window, pygame.K_m)
+    assert scene(window).numbers
+    assert window.screen.get_at(window.layout.centre_of(0, 0))[:3] == CROSS, "the number stands beside the cross"
 
 
-def test_a_click_places_a_stone_and_the_ai_answers(window):
-    gui, match = window(3, 3), new_match(ScriptedAI([0]))
-    click(gui.centre_of(1, 1))
-    frames_until(gui, match, lambda: len(match.board.states) == 2)
-    assert match.board.states == {4: 1, 0: 2} and match.view().message == "Your turn"
+# ------------------------------------------------------------------------------------------------- games
 
 
-def test_while_the_ai_thinks_the_window_responds_and_ignores_clicks_on_the_board(window):
-    gate = threading.Event()
-    gui, match = window(3, 3), new_match(ScriptedAI([0], gate), start_player=1)
-    for _ in range(5):
-        click(gui.centre_of(1, 1))
-        assert run_frame(gui, match)
-    assert match.board.states == {} and match.view().message == "The AI is thinking"
-    gate.set()
-    frames_until(gui, match, lambda: match.board.states == {0: 1})
-
-
-def test_an_answer_to_a_game_that_was_restarted_is_dropped(window):
-    gate = threading.Event()
-    ai = ScriptedAI([8, 5], gate)
-    gui, match = window(3, 3), new_match(ai)
-    click(gui.centre_of(0, 0))
-    run_frame(gui, match)
-    click(gui.buttons["Restart"].center)
-    run_frame(gui, match)
-    assert match.board.states == {}
-    click(gui.centre_of(1, 1))
-    run_frame(gui, match)
-    gate.set()
-    frames_until(gui, match, lambda: len(match.board.states) == 2)
-    assert match.board.states == {4: 1, 5: 2}
-    assert ai.calls == ["reset", {0: 1}, "reset", {4: 1}], "an AI forgets the old game before the new one"
-
-
-def test_the_ai_is_reset_once_for_each_game(window):
-    ai = ScriptedAI([3, 4])
-    gui, match = window(3, 3), new_match(ai)
-    for w, stones in ((0, 2), (1, 4)):
-        click(gui.centre_of(0, w))
-        frames_until(gui, match, lambda n=stones: len(match.board.states) == n)
-    assert ai.calls.count("reset") == 1
-
-
-def test_the_score_counts_by_player_and_can_be_reset(window):
-    gui, match = window(3, 3), new_match(ScriptedAI([3, 4]))
+def test_a_whole_game_is_clicked_and_the_score_is_kept_by_player(open_window):
+    window = open_window(new_session(None, Scripted([3, 4, 0, 1, 2])))
     for w, stones in ((0, 2), (1, 4), (2, 5)):
-        click(gui.centre_of(0, w))
-        frames_until(gui, match, lambda n=stones: len(match.board.states) == n)
-    assert match.view().message == "You win" and match.view().score == (1, 0, 0)
-    click(gui.centre_of(2, 2))
-    run_frame(gui, match)
-    assert len(match.board.states) == 5, "nobody plays on after the end"
-    click(gui.buttons["Reset score"].center)
-    run_frame(gui, match)
-    assert match.view().score == (0, 0, 0) and match.view().message == "You win"
+        click(window, 0, w)
+        frames_until(window, lambda n=stones: len(window.session.board.states) == n)
+    frames_until(window)
+    assert scene(window).message == "You win" and scene(window).won == ((0, 0), (0, 1), (0, 2))
+    click(window, 2, 2)
+    assert len(window.session.board.states) == 5 and "has ended" in scene(window).detail
+    press(window, pygame.K_x)
+    for w in (0, 1):
+        frames_until(window, lambda: window.session.is_persons_turn)
+        click(window, 2, w)
+    frames_until(window, lambda: window.session.has_ended)
+    frames_until(window)
+    assert scene(window).message == "Bob wins" and [row.wins for row in scene(window).rows] == [1, 1]
+    click(window, "reset")
+    assert [row.wins for row in scene(window).rows] == [0, 0]
 
 
-def test_after_switching_sides_the_ai_moves_first_and_gets_the_credit_for_its_win(window):
-    gui, match = window(3, 3), new_match(ScriptedAI([0, 1, 2]))
-    click(gui.buttons["Switch sides"].center)
-    frames_until(gui, match, lambda: len(match.board.states) == 1)
-    assert match.board.states == {0: 1} and not match.view().human_is_black
-    for w, stones in ((0, 3), (1, 5)):
-        click(gui.centre_of(1, w))
-        frames_until(gui, match, lambda n=stones: len(match.board.states) == n)
-    assert match.view().message == "The AI wins" and match.view().score == (0, 1, 0)
+def test_while_a_player_thinks_a_move_is_taken_back_and_the_window_goes_on(open_window):
+    player = Endless()
+    window = open_window(new_session(None, player, size=(11, 11, 5)))
+    click(window, 5, 5)
+    frames_until(window, player.is_searching.is_set)
+    click(window, 3, 3)
+    assert window.session.live == 1 and "not your turn" in scene(window).detail
+    assert scene(window).message == "Bob is thinking"
+    press(window, pygame.K_z)
+    assert window.session.live == 0 and scene(window).message == "Your turn"
+    frames_until(window, lambda: not any(thread.name == "search" for thread in threading.enumerate()))
 
 
-@pytest.mark.parametrize("answer", [4, 9, 0.5, None])
-def test_an_illegal_move_is_reported_in_one_sentence(window, answer):
-    gui, match = window(3, 3), new_match(ScriptedAI([answer]))
-    click(gui.centre_of(1, 1))
-    with pytest.raises(RuntimeError, match="the AI answered with an illegal move: expected") as caught:
-        frames_until(gui, match, lambda: False)
-    assert isinstance(caught.value.__cause__, ValueError)
+def test_a_player_that_dies_says_so_and_a_new_game_is_possible(open_window):
+    window = open_window(new_session(None, Scripted([RuntimeError("exited with\nexit code 3"), 0])))
+    click(window, 1, 1)
+    frames_until(window, lambda: window.session.trouble is not None)
+    frames_until(window)
+    assert scene(window).is_alarming and "Bob cannot go on: exited with exit code 3" in scene(window).message
+    click(window, 0, 0)
+    assert "start a new game" in scene(window).detail
+    press(window, pygame.K_n)
+    click(window, 1, 1)
+    frames_until(window, lambda: window.session.board.states == {4: 1, 0: 2})
 
 
-def test_a_failure_of_the_ai_is_reported_with_its_cause(window):
-    gui, match = window(3, 3), new_match(ScriptedAI([]), start_player=1)
-    with pytest.raises(RuntimeError, match="the AI failed: StopIteration") as caught:
-        frames_until(gui, match, lambda: False)
-    assert isinstance(caught.value.__cause__, StopIteration)
+def test_both_sides_swap(open_window):
+    rules = Rules(may_swap=True)
+    window = open_window(new_session(None, Scripted([1, Board.SWAP]), size=(15, 15, 5), rules=rules))
+    for w, stones in ((0, 2), (2, 3)):
+        click(window, 0, w)
+        frames_until(window, lambda n=stones: len(window.session.board.states) == n)
+    frames_until(window, lambda: window.session.is_persons_turn)
+    frames_until(window)
+    assert window.session.board.states == {0: 2, 1: 1, 2: 2} and "Bob swapped" in scene(window).detail
+    window = open_window(new_session(None, Scripted([0, 2, 5]), size=(15, 15, 5), rules=rules, black=1))
+    frames_until(window, lambda: window.session.is_persons_turn)
+    press(window, pygame.K_w)
+    assert "Only white may swap" in scene(window).detail
+    click(window, 0, 1)
+    frames_until(window, lambda: window.session.live == 3)
+    assert dict(scene(window).buttons)["swap"].enabled
+    click(window, "swap")
+    frames_until(window, lambda: window.session.live == 5)
+    assert window.session.board.states == {0: 2, 1: 1, 2: 2, 5: 1}
 
 
-def test_closing_the_window_ends_the_game_even_while_the_ai_thinks():
+def test_a_game_is_saved_stepped_through_and_opened_again(open_window, tmp_path):
+    window = open_window(new_session(None, None))
+    for point in ((1, 1), (0, 0), (2, 2)):
+        click(window, *point)
+    press(window, pygame.K_s, pygame.K_c)
+    assert len(list(tmp_path.glob("*.sgf"))) == len(list(tmp_path.glob("*.png"))) == 1
+    press(window, pygame.K_LEFT, pygame.K_LEFT)
+    assert len(scene(window).stones) == 1 and scene(window).message == "Move 1 of 3"
+    click(window, 0, 1)
+    assert window.session.live == 3 and "earlier move" in scene(window).detail
+    press(window, pygame.K_RETURN)
+    assert window.session.live == 1
+    press(window, pygame.K_y, pygame.K_HOME, pygame.K_END, pygame.K_n)
+    assert window.session.board.states == {}
+    press(window, pygame.K_o)
+    assert scene(window).list_of[0] == "Open a game"
+    press(window, pygame.K_1)
+    assert window.session.board.states == {4: 1, 0: 2, 8: 1} and "press P to play on" in scene(window).detail
+    (tmp_path / "bad.sgf").write_text("nothing")
+    pygame.event.post(pygame.event.Event(pygame.DROPFILE, file=str(tmp_path / "bad.sgf")))
+    frames_until(window)
+    assert "expected a game in SGF" in scene(window).detail and window.session.live == 3
+
+
+def test_every_key_of_the_help_does_something_at_any_time(open_window):
+    player = Scripted(iter(range(9)))
+    window = open_window(new_session(None, player))
+    for key in [*KEYS, *reversed(KEYS), *KEYS]:
+        press(window, key)
+    press(window, pygame.K_ESCAPE, pygame.K_F1)
+    assert scene(window).list_of[0] == "Keys"
+    click(window, 1, 1)
+    assert scene(window).list_of == (), "a click closes the list and plays nothing"
+
+
+# ------------------------------------------------------------------------------------------------- searches
+
+
+def node(visits=0, value=0.0, prior=0.2, children=None):
+    return types.SimpleNamespace(_n_visits=visits, _Q=value, _P=prior, _children=children or {})
+
+
+class Student(Scripted):
+    """A player with a tree, as a student's."""
+
+    def __init__(self):
+        super().__init__([0, 1, 2])
+        self.mcts = types.SimpleNamespace(_root=node(), _c_puct=5)
+
+    def get_action(self, board, is_selfplay, print_probs_value):
+        children = {0: node(60, 0.4, 0.5, {8: node(3)}), 5: node(30, -0.3, 0.3), 7: node(0, 0.0, 0.2)}
+        self.mcts._root = node(90, 0.0, 1.0, children)
+        return super().get_action(board, is_selfplay, print_probs_value)
+
+
+class Reporting(Scripted):
+    """A player without a tree that reports, as an engine does."""
+
+    def report(self):
+        return "depth 7 score -20 pv 2,0 1,2\x1b[2J", ((2, 0), (1, 2), (9, 9), (0, 0))
+
+
+def test_what_an_engine_says_is_written_and_its_line_is_drawn(open_window):
     gate = threading.Event()
+    window = open_window(new_session(None, Reporting([2, 3], gate)))
+    press(window, pygame.K_v, pygame.K_l)
+    click(window, 1, 1)
+    frames_until(window, lambda: scene(window).line)
+    assert scene(window).line == (((0, 2), 1), ((2, 1), 0)), "a line ends before the first point off the board"
+    assert scene(window).caption.startswith("Bob says: depth 7 score -20 pv 2,0 1,2") and "\x1b" not in scene(window).caption
+    assert scene(window).detail.endswith("depth 7 score -20")
+    box = window.layout.curve
+    assert len({tuple(window.screen.get_at((x, box.y + 18))) for x in range(box.x + 12, box.right - 12)}) > 3, "it is written"
+    gate.set()
+    frames_until(window, lambda: window.session.live == 2)
+    assert not scene(window).line and scene(window).caption.startswith("Bob says: ")
+    press(window, pygame.K_LEFT)
+    assert scene(window).line
+    press(window, pygame.K_END, pygame.K_h)
+    frames_until(window, lambda: window.session.hint is not None)
+    frames_until(window)
+    assert scene(window).caption.startswith("Bob says: "), "whoever gave the hint has said it, and not the person to move"
+    silent = open_window(new_session(None, Scripted([2])))
+    press(silent, pygame.K_v)
+    click(silent, 1, 1)
+    frames_until(silent, lambda: silent.session.live == 2)
+    assert "no search" in scene(silent).caption
 
-    class ClosesTheWindow(ScriptedAI):
+
+def test_overlays_show_the_search_of_a_player_with_a_tree(open_window):
+    window = open_window(new_session(None, Student()))
+    click(window, "overlay")
+    assert scene(window).caption == "no search tree to show yet"
+    click(window, 1, 1)
+    frames_until(window, lambda: window.session.live == 2)
+    press(window, pygame.K_LEFT)
+    shown = {}
+    for overlay in (Overlay.VISITS, Overlay.PRIORS, Overlay.VALUES):
+        assert window.look.overlay is overlay
+        shown[overlay] = {mark.point: mark.text for mark in scene(window).marks}
+        press(window, pygame.K_v)
+    assert shown[Overlay.VISITS] == {(0, 0): "60", (1, 2): "30"}
+    assert shown[Overlay.PRIORS] == {(0, 0): "50", (1, 2): "30", (2, 1): "20"}
+    assert shown[Overlay.VALUES] == {(0, 0): "+40", (1, 2): "-30"}
+    press(window, pygame.K_l)
+    assert scene(window).line == (((0, 0), 1), ((2, 2), 0)) and scene(window).value == -0.4
+    assert scene(window).curve == ((1, -0.4),), "the curve is for black, Q by white"
+
+
+def test_a_frame_in_which_nothing_has_changed_is_not_drawn(open_window):
+    window = open_window(new_session(None, None))
+    frames_until(window)
+    drawn = window.drawn
+    for _ in range(5):
+        window._live = None
+        window.draw()
+    assert window.drawn == drawn
+
+
+# ------------------------------------------------------------------------------------------------- ends and words
+
+
+def test_closing_the_window_ends_the_search():
+    class ClosesTheWindow(Endless):
         def get_action(self, board, is_selfplay, print_probs_value):
             pygame.event.post(pygame.event.Event(pygame.QUIT))
             return super().get_action(board, is_selfplay, print_probs_value)
 
-    Game(Board(width=4, height=3, n_in_row=3)).start_play_with_UI(ClosesTheWindow([0], gate), start_player=1)
-    assert not pygame.display.get_init()
-    gate.set()
+    player = ClosesTheWindow()
+    Game(Board(width=4, height=3, n_in_row=3)).start_play_with_UI(player, start_player=1)
+    assert not pygame.display.get_init() and player.calls[-1] == "reset"
+    assert not any(thread.name == "search" for thread in threading.enumerate())
 
 
-def test_the_buttons_have_their_names_and_do_not_overlap(window):
-    gui = window(3, 3)
-    boxes = [gui.buttons[name] for name in BUTTONS]
-    assert all(gui.button_at(box.center) == name for name, box in zip(BUTTONS, boxes, strict=True))
-    assert all(box.collidelist(boxes[:i]) == -1 for i, box in enumerate(boxes))
-    assert all(gui.screen.get_rect().contains(box) for box in boxes)
-
-
-def test_one_number_makes_a_square_window():
-    gui = GUI(7)
-    assert (gui.width, gui.height) == (7, 7)
-    gui.close()
+def test_a_player_that_is_not_written_yet_ends_the_program_with_its_reminder():
+    with pytest.raises(NotImplementedError, match="see the handout"):
+        play_in_window(Board(width=3, height=3, n_in_row=3), Scripted([NotImplementedError("see the handout")]), 1)
 
 
 def test_a_missing_screen_is_reported():
@@ -255,7 +356,7 @@ def test_a_missing_screen_is_reported():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there always is a screen")
 def test_a_missing_screen_is_reported_where_sdl_would_draw_off_screen(tmp_path):
-    code = "from Board.GUI_v1_4 import GUI\ntry: GUI(3)\nexcept RuntimeError as error: print(error)"
+    code = "from Board.window.window import open_screen\ntry: open_screen(3, 3)\nexcept RuntimeError as error: print(error)"
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")}
     environment["XDG_RUNTIME_DIR"] = str(tmp_path)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60)
@@ -264,4 +365,23 @@ def test_a_missing_screen_is_reported_where_sdl_would_draw_off_screen(tmp_path):
 
 def test_play_in_window_refuses_an_unknown_first_player():
     with pytest.raises(ValueError, match="start_player 0 or 1"):
-        play_in_window(Board(width=3, height=3, n_in_row=3), ScriptedAI([]), start_player=2)
+        play_in_window(Board(width=3, height=3, n_in_row=3), Scripted([]), start_player=2)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_file_that_is_no_font_gets_a_sentence(language, tmp_path):
+    path = tmp_path / "face.ttf"
+    path.write_text("no font")
+    for chosen in (path, tmp_path / "nothing.ttf"):
+        with pytest.raises(UsageError, match="expected a font"):
+            find_font(language, str(chosen))
+
+
+def test_long_sentences_are_broken_into_lines_that_fit():
+    pygame.font.init()
+    pen = Pen(None)
+    for text in ("an engine that has a lot to say about its end " * 4, "一" * 200, "x" * 200, ""):
+        lines = pen.lines(text, 14, 180, 3)
+        assert len(lines) <= 3 and all(pen.width(line, 14) <= 180 for line in lines)
+        assert not text or lines[-1].endswith("…")
+    assert pen.lines("short", 14, 180, 3) == ["short"]

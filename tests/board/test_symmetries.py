@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from Board.symmetries import Symmetries
-from training.boards import Boards
+from games.gomoku.batch import GomokuBatch
 
 
 @pytest.mark.parametrize(("width", "height", "count"), [(4, 4, 8), (5, 3, 4)])
@@ -12,7 +12,7 @@ def test_a_game_played_on_the_turned_board_is_the_game_turned(width, height, cou
     symmetries = Symmetries(width, height)
     assert symmetries.count == count and len({tuple(row) for row in symmetries.moves}) == count
     moves = np.random.default_rng(1).permutation(width * height)[:7]
-    straight, turned = Boards(count, width, height, 3), Boards(count, width, height, 3)
+    straight, turned = GomokuBatch(count, width, height, 3), GomokuBatch(count, width, height, 3)
     which = np.arange(count)
     for move in moves:
         straight.play_lines(np.full((count, 1), move), np.ones(count, dtype=int))

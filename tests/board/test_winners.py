@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arena.rules import FIVE, SIZE, SWAP, SWAP_PLY, Position
 from Board.game_board import Board
-from training.boards import NOBODY, Boards
+from games.gomoku.batch import NOBODY, GomokuBatch
 
 ROOT = Path(__file__).resolve().parents[2]
 # Width, height, stones in a row.
@@ -30,7 +30,7 @@ def shuffled(points, seed):
 def test_a_board_boards_side_by_side_and_the_window_name_the_winner_of_the_definition(shape, seed):
     line_through = pytest.importorskip("Board.GUI_v1_4").line_through
     width, height, n_in_row = shape
-    board, boards = Board(width=width, height=height, n_in_row=n_in_row), Boards(2, width, height, n_in_row)
+    board, boards = Board(width=width, height=height, n_in_row=n_in_row), GomokuBatch(2, width, height, n_in_row)
     for move in shuffled(range(width * height), seed):
         board.do_move(move)
         boards.play(np.array([move, move]))

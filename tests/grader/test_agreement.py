@@ -1,5 +1,6 @@
 """A search that selects by another rule fails with a message that names the rule; a correct search passes."""
 
+import json
 from math import sqrt
 from random import Random
 
@@ -9,6 +10,7 @@ from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.agreement import HUGE_C_PUCT, SLIPS, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison, expect_agreement
 from grader.judge.support.board_position import EMPTY_3X3, board_at
 from grader.judge.support.drawn_positions import random_position
+from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import SearchCase, call
 from grader.judge.trusted.answers import READINGS, answers_of
 from grader.judge.trusted.search import search
@@ -100,3 +102,19 @@ def test_a_failure_that_has_nothing_to_do_with_values_is_told_at_once(fault):
     with pytest.raises(type(fault)):
         call(worker, "search", position=EMPTY_3X3, evaluator={"kind": "uniform"})
     assert worker.asked == [False]
+
+
+def test_what_was_expected_and_seen_is_recorded_for_the_position_that_differs_most():
+    ruling = Ruling()
+    wrong = searches(rules(C_PUCT)["no square root"])
+    with pytest.raises(StudentFault, match="After moves"):
+        expect_agreement(wrong, ruling=ruling)
+    worst = max(wrong, key=SearchComparison.smallest_difference)
+    most = max(worst.seen, key=lambda move: (worst.seen[move], -move))
+    assert ruling.seen.startswith(f"This search visits move {most} {worst.seen[most]:.0f} times")
+    assert ruling.expected.startswith("In this position, a correct search visits move ")
+    expected, seen = json.loads(json.dumps(ruling.evidence["boards"]))
+    assert expected["moves"] == seen["moves"] == list(worst.position.moves)
+    total = sum(worst.seen.values())
+    assert dict(map(tuple, seen["shares"])) == {move: round(n / total, 3) for move, n in worst.seen.items() if n}
+    assert sum(share for _, share in expected["shares"]) == pytest.approx(1, abs=0.02)

@@ -40,7 +40,8 @@ def test_on_the_stubs_nothing_passes_and_the_first_thing_to_write_is_named_for_e
     assert set(lines_of(done)) == {check.id for check in load_assignment().checks} - LONG
     assert {status for status, _ in lines_of(done).values()} == {"failed"}
     assert "0 of 22 checks passed" in done.stdout and "run them with --match and --training." in done.stdout
-    engine, stub, report = done.stdout.split("What to do first:\n")[1].splitlines()
+    engine, stub, report, points = done.stdout.split("What to do first:\n")[1].splitlines()
+    assert points == "0 of 32 points in these checks. Nearest gain: minimax.build, 1 more."
     assert engine.startswith("  minimax.build: There is no engine") and engine.endswith("section 4.3 of docs/handout.md.")
     assert stub == "  Write AlphaZero/mcts_pure.py: TreeNode.expand, section 5.1 of docs/handout.md."
     assert Path(report.split(": ")[1]).is_file()
@@ -53,6 +54,7 @@ def test_on_the_references_files_everything_passes(kit):
     done = kit("check")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "22 of 22 checks passed" in done.stdout and "first" not in done.stdout
+    assert done.stdout.endswith("32 of 32 points in these checks.\n")
 
 
 def test_one_failing_check_is_what_to_do_first(kit):
@@ -61,7 +63,8 @@ def test_one_failing_check_is_what_to_do_first(kit):
     search.write_text(search.read_text().replace("            leaf_value = -leaf_value\n", ""))
     done = kit("check", "--only", "mcts_pure.tree")
     assert done.returncode == 1 and set(lines_of(done)) == {"mcts_pure.tree"}
-    first, _ = done.stdout.split("What to do first:\n")[1].splitlines()
+    first, _, points = done.stdout.split("What to do first:\n")[1].splitlines()
+    assert points == "0 of 2 points in these checks. Nearest gain: mcts_pure.tree, 2 more."
     assert first.startswith("  mcts_pure.tree: ") and first.endswith("See section 5.1 of docs/handout.md.")
     assert "--match" not in done.stdout  # one who names a part has chosen
 
@@ -81,9 +84,8 @@ def test_a_slip_is_named_by_the_answers_that_the_kit_holds(kit, name):
 def test_what_the_kit_leaves_out_is_said_in_a_sentence(kit):
     for command in (["-m", "training.selfplay_run", "tictactoe"], ["-m", "training.matches"], ["train.py", "--fast"]):
         done = subprocess.run([sys.executable, *command], cwd=kit.folder, capture_output=True, text=True)
-        *usage, sentence = done.stderr.splitlines()
-        assert done.returncode == 2 and done.stdout == "" and sentence.endswith(("section 5.5).", "leave --fast out"))
-        assert not usage or usage[0].startswith("usage: ")
+        assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+        assert done.stderr.endswith(("section 5.5).\n", "leave --fast out (see --help)\n"))
 
 
 def test_the_lines_that_a_network_loses_are_counted_under_the_own_search(kit):
@@ -166,6 +168,7 @@ def test_what_comes_first_is_a_method_only_where_the_check_fell_short_of_that_fi
         "a.two": ("partial", "4.2", "It varies little."),
         "b.one": ("failed", "5.1", "Not written yet: p/b.py: later: see section 5.1."),
         "b.two": ("failed", "5.2", "Wrong."),
+        "c.one": ("failed", "6.1", "RuntimeError: the shapes do not fit (p/c.py, line 9)."),
         "report": ("awaiting_marks", "6", "Marked by a person."),
     }
     verdicts = tuple(
@@ -176,4 +179,5 @@ def test_what_comes_first_is_a_method_only_where_the_check_fell_short_of_that_fi
     assert what_to_do_first(results, unwritten, "docs/handout.md") == [
         "a.two: It varies little. See section 4.2 of docs/handout.md.",
         "Write p/b.py: first, section 5.1 of docs/handout.md.",
+        "c.one: RuntimeError: the shapes do not fit (p/c.py, line 9). See section 6.1 of docs/handout.md.",
     ]

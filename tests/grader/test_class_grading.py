@@ -1,7 +1,6 @@
 """`python -m grader grade` over several submissions: what is finished stays, what is kept, and the table at the end."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -262,23 +261,45 @@ def test_submissions_are_graded_at_the_same_time_each_on_cores_of_its_own(pack, 
     assert os.sched_getaffinity(0) == before
 
 
-def test_an_interruption_ends_every_submission_at_work_and_starts_no_other(pack, grade, monkeypatch, runs):
-    begun, ended = [], []
+# Grades with checks that wait until grading stops, and presses Ctrl-C itself when those of ada begin. A program of its own:
+# a KeyboardInterrupt that came too late would end the tests.
+INTERRUPTED = """
+import os, signal, sys
+from grader.__main__ import main
+from grader.pipeline import grading
 
-    def run_checks(run, listener, stopping):
-        begun.append(run.folder.name)
-        if run.folder.name == "ada":
-            os.kill(os.getpid(), signal.SIGINT)
-        assert stopping.wait(60)
-        ended.append(run.folder.name)
-        raise KeyboardInterrupt
+def run_checks(run, listener, stopping):
+    os.write(1, f"begun {run.folder.name}\\n".encode())  # at once, as two threads write
+    if run.folder.name == "ada":
+        os.kill(os.getpid(), signal.SIGINT)
+    assert stopping.wait(60)
+    os.write(1, f"ended {run.folder.name}\\n".encode())
+    raise KeyboardInterrupt
 
-    monkeypatch.setattr(grading, "run_checks_here", run_checks)
-    paths = [pack(".zip", WORK, name) for name in ("ada", "bob", "cem", "dan")]
-    code, out, err = grade(*paths, "--jobs", "2")
-    assert code == 130 and "Interrupted" in err
-    assert "Stopping; every verdict so far is kept." in out and "submissions done" not in out
-    assert sorted(begun) == sorted(ended) and "ada" in begun and len(begun) <= 3
+grading.build_opponent = lambda *_: None
+grading.run_checks_here = run_checks
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_interruption_ends_every_submission_at_work_and_starts_no_other(pack, tmp_path):
+    names = ("ada", "bob", "cem", "dan")
+    words = [
+        "grade",
+        *(pack(".zip", WORK, name) for name in names),
+        "--profile",
+        "smoke",
+        "--jobs",
+        "2",
+        "--out",
+        tmp_path / "out",
+    ]
+    command = [sys.executable, "-c", INTERRUPTED, *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130 and "Interrupted" in done.stderr, done.stderr
+    assert "Stopping; every verdict so far is kept." in done.stdout and "submissions done" not in done.stdout
+    begun, ended = ({name for name in names if f"{word} {name}" in done.stdout} for word in ("begun", "ended"))
+    assert begun == ended and "ada" in begun and len(begun) <= 3
 
 
 def test_the_estimate_counts_the_submissions_that_wait_and_what_is_left_of_those_at_work():

@@ -88,7 +88,7 @@ def test_without_a_roster_every_id_is_a_student(collect, download):
     path = download({"bob_2024001_gomoku.zip": packed("b"), "carol.zip": packed("c")})
     assert collect(path, roster=None) == 0
     assert sorted(os.listdir(collect.out / "submissions")) == ["2024001.zip", "carol.zip"]
-    assert "No roster: every id that is found is taken for a student." in collect.said
+    assert "No roster: every id that is found is taken to be a student." in collect.said
     assert collect(path) == 2 and "begun without one" in collect.complaint
 
 

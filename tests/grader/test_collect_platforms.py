@@ -186,7 +186,7 @@ def test_a_student_whose_number_contradicts_the_roster_is_in_doubt_and_not_missi
     assert collect(path) == 1
     rows = collect.rows()
     assert rows["s2"]["outcome"] == rows["moodle-7999"]["outcome"] == "unknown" and rows["s3"]["outcome"] == "collected"
-    assert "has the name of s2, but the roster has another number" in rows["moodle-7999"]["note"]
+    assert "has the name of s2, but the roster has a different number" in rows["moodle-7999"]["note"]
 
 
 # -------------------------------------------------------------------------------------------------------- Gradescope

@@ -138,7 +138,9 @@ def test_a_text_that_looks_like_comments_without_end_is_read_in_no_time(sources)
 
 
 def test_a_submission_without_a_source_of_its_own_has_no_engine(fault):
-    assert fault({"AlphaZero/a.py": b"", "Minimax/engine.h": ENGINE}).startswith("There is no engine: expected a .cpp file")
+    assert fault({"AlphaZero/a.py": b"", "Minimax/engine.h": ENGINE}).startswith(
+        "There is no engine: expected your own .cpp file"
+    )
 
 
 def test_sources_without_the_header_are_no_engine(fault):

@@ -30,7 +30,7 @@ def test_nothing_is_wrong_with_a_right_engine():
         ({"before": 'print("hello", flush=True)\n'}, f"It wrote 'hello' before it was told its side. {NOTES}"),
         (
             {"name": f'print("Loading 3 tables", flush=True); {NAME}'},
-            f"It wrote 'Loading 3 tables' before its name 'alice'; the first line is taken for the name. {NOTES}",
+            f"It wrote 'Loading 3 tables' before its name 'alice'; the first line is taken as the name. {NOTES}",
         ),
         (
             {"name": 'print("alice")', "answer": 'print("7 7")'},
@@ -59,7 +59,7 @@ def test_the_cause_is_named_and_the_first_stone_is_still_read(changes, sentence)
         ("(7, 8)\n", f"It answered '(7, 8)' where 7 8 was expected. {FORM}"),
         ("7 7 12\n", f"It answered '7 7 12', 3 numbers where two are expected. {FORM}"),
         ("7\n7\n", f"It wrote the two numbers 7 and 7 on two lines. {FORM}"),
-        ("7 7\n8 8\n", f"It gave more than one answer to one question: '7 7', '8 8'. {FORM}"),
+        ("7 7\n8 8\n", f"It gave more than one answer to one line: '7 7', '8 8'. {FORM}"),
         ("7 7\nscore 12\n", f"It wrote 'score 12' after its answer '7 7'. {NOTES}"),
         ("best: 7 7\n", f"It wrote 'best:' before its answer '7 7'. {NOTES}"),
         ("Your move?\n", f"It wrote 'Your move?', which is not an answer. {NOTES}"),

@@ -1,4 +1,4 @@
-"""What goes back: each student's folder holds that student's things only, and the page of the class nobody's."""
+"""What goes back: each student's folder holds that student's things only, and the class page nobody's."""
 
 import io
 import re
@@ -7,6 +7,7 @@ import zipfile
 from html.parser import HTMLParser
 
 import pytest
+from accessibility import needs_axe, serious_findings
 from course_tools import COURSE
 from returned_class import win_rate, write_marks, write_result
 
@@ -113,6 +114,12 @@ def test_the_page_of_the_class_names_nobody_and_asks_for_nothing(a_class):
     assert page.text.index("engine 1") < page.text.index("engine 2") and "40 won, 0 drawn, 24 lost" in page.text
 
 
+@needs_axe
+def test_the_pages_of_a_class_and_of_a_student_have_no_serious_fault_of_accessibility(a_class):
+    assert a_class() == 0
+    assert serious_findings(a_class.out / "class" / "index.html", a_class.out / "s4714" / "marks.html") == []
+
+
 def test_a_second_run_changes_nothing_and_zips_are_equal_to_the_folders(a_class, capsys):
     assert a_class("--zip") == 0
     first = everything(a_class.out)
@@ -145,7 +152,7 @@ def test_what_fell_away_is_named_and_left(a_class, assignment, capsys):
     assert a_class() == 1
     said = capsys.readouterr()
     for name in ("s4711/", "s4711.zip", "s4712/report.html"):
-        assert f"{a_class.out / name} is from an earlier command" in said.err
+        assert f"{a_class.out / name} is from an earlier run" in said.err
         assert {path: content for path, content in before.items() if path.startswith(name)}.items() <= everything(
             a_class.out
         ).items()
@@ -276,3 +283,11 @@ def test_marks_are_shown_by_part_with_the_titles_of_the_scheme_that_totalled_the
     capsys.readouterr()
     assert a_class("--scheme", "own") == 2
     assert "expected the parts of the scheme own in" in (err := capsys.readouterr().err) and "engine is missing" in err
+
+
+def test_the_zero_of_a_missing_student_does_not_make_an_item_look_harder(a_class, assignment):
+    missing = ("s4799", "Nobody", "Here", {"report": 0, "code_review": 0, "total": 0})
+    write_marks(a_class.marks, assignment, [*a_class.rows, missing])
+    assert a_class() == 0
+    page = Page((a_class.out / "class/index.html").read_text()).text
+    assert "Report 75 % 20 points" in page

@@ -113,9 +113,9 @@ def test_the_profiles_are_as_described():
     assignment = load_assignment()
     text = " ".join(HANDOUT.split())
     quick, full = assignment.profile("quick"), assignment.profile("full")
-    assert f"In `full` your engine plays {full.match.games} games against the baseline" in text
-    assert f"`GOMOKU_MOVE_TIME_S` is {full.match.move_s:g} seconds; in `quick` {quick.match.games} games" in text
-    assert f"with {quick.match.move_s:g} second, and still loses only beyond {quick.match.limit_s:g}" in text
+    assert f"In `full`, your engine plays {full.match.games} games against the baseline" in text
+    assert f"`GOMOKU_MOVE_TIME_S` set to {full.match.move_s:g}; in `quick`, it plays {quick.match.games} games" in text
+    assert f"with {quick.match.move_s:g}, although it still loses on time only after {quick.match.limit_s:g} seconds" in text
     assert f"at most {full.training.max_games} games (`quick`: {quick.training.max_games})" in text
     assert f"every {full.training.check_every} games (`quick`: {quick.training.check_every})" in text
     assert f"{assignment.limits.engine_memory_mib} MiB of memory" in text

@@ -1,8 +1,8 @@
-"""The Chinese handout follows the English one: the same sections and code, and each digest that of the section translated.
+"""The Chinese texts follow the English ones: the same sections and code, and each digest that of the section translated.
 
-Each numbered section of docs/handout.zh.md ends in `<!-- en 5.5: 1a2b3c4d -->`: the first eight hex digits of the SHA-256 of
-the English section, from its heading to the next numbered one, without trailing whitespace and what stands between the two
-markers of the generated table of points.
+Each numbered section of docs/handout.zh.md and docs/theory.zh.md ends in `<!-- en 5.5: 1a2b3c4d -->`: the first eight hex
+digits of the SHA-256 of the English section, from its heading to the next numbered one, without trailing whitespace and
+without what stands between the markers of generated parts.
 """
 
 import hashlib
@@ -16,7 +16,9 @@ from grader.instructor.handout import BEGIN, END, HEADING, NUMBER
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 DIGEST = re.compile(rf"<!-- en ({NUMBER}): ([0-9a-f]{{8}}) -->\Z")
-GENERATED = re.compile(f"(?<={re.escape(BEGIN)}).*?(?={re.escape(END)})", re.DOTALL)
+GENERATED = re.compile(
+    rf"(?<={re.escape(BEGIN)}).*?(?={re.escape(END)})|(?<=-->\n)\n(?:(?!<!--).)*?\n(?=<!-- end of generated -->)", re.DOTALL
+)
 
 
 def sections(text):
@@ -47,8 +49,9 @@ def complaints(english, chinese):
     return found
 
 
-def test_the_chinese_handout_follows_the_english_one():
-    english, chinese = ((DOCS / name).read_text(encoding="utf-8") for name in ("handout.md", "handout.zh.md"))
+@pytest.mark.parametrize("name", ["handout", "theory"])
+def test_the_chinese_text_follows_the_english_one(name):
+    english, chinese = ((DOCS / f"{name}{ending}").read_text(encoding="utf-8") for ending in (".md", ".zh.md"))
     found = complaints(english, chinese)
     assert not found, "\n".join(found)
 

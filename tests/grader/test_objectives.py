@@ -7,7 +7,16 @@ import pytest
 
 from grader.judge.checks.test_train_step import LOSS_TOLERANCE, ask_for_batch, right_outputs
 from grader.judge.support import objectives
-from grader.judge.support.objectives import BIASES, DOUBLED, FACTORLESS, HANDOUT, NOT_SQUARED, OBJECTIVES, Outputs
+from grader.judge.support.objectives import (
+    BIASES,
+    DOUBLED,
+    FACTORLESS,
+    HANDOUT,
+    NOT_SQUARED,
+    OBJECTIVES,
+    Outputs,
+    PossibleOutputs,
+)
 from grader.judge.trusted.answers import TrustedOracle
 
 
@@ -18,7 +27,7 @@ def batch(request):
 
 @pytest.fixture
 def outputs(batch):
-    return [right_outputs(batch, train_mode) for train_mode in (True, False)]
+    return PossibleOutputs(*([right_outputs(batch, train_mode)] for train_mode in (True, False)))
 
 
 def read(loss, batch, outputs):
@@ -30,7 +39,7 @@ def squares(batch, chosen):
 
 
 def test_the_handouts_loss_is_right_with_and_without_scales_and_with_weight_decay_in_place_of_the_term(batch, outputs):
-    data = HANDOUT.loss(outputs[0], batch.targets)
+    data = HANDOUT.loss(outputs.train_mode[0], batch.targets)
     for term in (
         1e-4 / 2 * squares(batch, lambda key, w: not key.endswith("bias")),
         1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1),
@@ -42,13 +51,14 @@ def test_the_handouts_loss_is_right_with_and_without_scales_and_with_weight_deca
 def test_each_slip_in_the_errors_is_read_by_its_name_whatever_the_l2_term(batch, outputs):
     term = 1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1)
     for objective in OBJECTIVES[1:]:
-        for loss in (objective.loss(outputs[0], batch.targets), objective.loss(outputs[0], batch.targets) + term):
-            reading = read(loss, batch, outputs)
+        loss = objective.loss(outputs.train_mode[0], batch.targets)
+        for total in (loss, loss + term):
+            reading = read(total, batch, outputs)
             assert (reading.objective, reading.slip) == (objective, objective.slip)
 
 
 def test_each_slip_in_the_l2_term_is_read_by_its_name(batch, outputs):
-    data = HANDOUT.loss(outputs[0], batch.targets)
+    data = HANDOUT.loss(outputs.train_mode[0], batch.targets)
     not_biases = {key: w.astype(float) for key, w in batch.trained.items() if not key.endswith("bias")}
     everything = squares(batch, lambda key, w: True)
     square = squares(batch, lambda key, w: not key.endswith("bias"))
@@ -63,8 +73,21 @@ def test_each_slip_in_the_l2_term_is_read_by_its_name(batch, outputs):
         assert (read(data + term, batch, outputs).objective, read(data + term, batch, outputs).slip) == (HANDOUT, slip)
 
 
+def test_a_slip_that_fits_is_not_missed_because_two_oddities_together_fit_by_chance(batch, outputs):
+    """The handout's loss in eval mode with the L2 term subtracted is read as such, but gives way to what fits better."""
+    term = 1e-4 / 2 * squares(batch, lambda key, w: w.ndim > 1)
+    odd = outputs.eval_mode[0]
+    assert read(HANDOUT.loss(odd, batch.targets) - term, batch, outputs).slip == ""
+    negated = next(objective for objective in OBJECTIVES if "-z instead of z" in objective.slip)
+    loss = negated.loss(outputs.train_mode[0], batch.targets) + term
+    shifted = loss + LOSS_TOLERANCE / 2 + term - HANDOUT.loss(odd, batch.targets)
+    by_chance = PossibleOutputs(outputs.train_mode, [Outputs(odd.log_probs - shifted, odd.values)])
+    assert HANDOUT.loss(by_chance.eval_mode[0], batch.targets) - term == pytest.approx(loss, abs=LOSS_TOLERANCE)
+    assert read(loss, batch, by_chance).objective is negated
+
+
 def test_a_loss_that_no_single_slip_explains_has_no_reading(batch, outputs):
-    assert read(HANDOUT.loss(outputs[0], batch.targets) * 1.7 + 0.123, batch, outputs) is None
+    assert read(HANDOUT.loss(outputs.train_mode[0], batch.targets) * 1.7 + 0.123, batch, outputs) is None
     assert read(float("inf"), batch, outputs) is None
 
 
@@ -112,5 +135,16 @@ def test_what_both_heads_learn_is_told_from_what_one_of_them_learns(slip, value_
     start = Outputs(log_softmax(logits), 0.2 * numbers.normal(size=z.shape))
     of_policy, of_value = SLIPS_IN_WHAT_IS_LEARNT[slip]
     end = Outputs(log_softmax(of_policy(pi) + logits), np.tanh(value_reached * of_value(z)) if of_value else start.values)
-    found = objectives.learnt_objective(start, end, batch.targets, 0.25)
+    found = objectives.learnt_objective([(start, end)] * 5, batch.targets, 0.25)
     assert found is not None and found.slip == slip
+
+
+def test_a_value_that_drifts_to_the_mean_in_one_training_is_not_taken_for_one_that_learns(batch):
+    pi, z = batch.targets
+    numbers = np.random.default_rng(3)
+    learnt = log_softmax(np.log(pi + 1e-4))
+    drifts = [0.2 * numbers.normal(size=z.shape) for _ in range(4)] + [np.full_like(z, np.mean(z))]
+    first = Outputs(log_softmax(np.zeros_like(pi)), np.sign(z) * -0.5)
+    trainings = [(first, Outputs(learnt, values)) for values in drifts]
+    alone, among = (objectives.learnt_objective(each, batch.targets, 0.25) for each in (trainings[-1:], trainings))
+    assert "broadcasting" in alone.slip and "error is missing" in among.slip

@@ -223,7 +223,7 @@ def test_every_kind_of_difference_is_named_in_its_row(graded_class, made, capsys
         (others[0], "expected a result; there is none"),
         (others[1], "points; got 0: A sentence."),
         (mutant, "points; got"),
-        (others[2], "carries no checksum"),
+        (others[2], "has no checksum"),
         (of[REFUSED][0], "expected a refused archive; it was not graded at all"),
         (of[MISSING][0], "expected no result"),
     ):

@@ -133,7 +133,11 @@ def test_the_kit_of_this_tree_has_no_leak_and_holds_what_a_student_needs():
     hidden = ("instructor/", "tests/", "bench/", "grader/instructor/", "grader/judge/trusted/", "Makefile")
     assert [name for name in kit.files if name.startswith(hidden)] == []
     training = {name for name in kit.files if name.startswith("training/")}
-    assert training == {"training/__init__.py", "training/exact.py", "training/losing_lines.py"}
+    alone = {"training/__init__.py", "training/exact.py", "training/losing_lines.py"}
+    assert alone <= training and all(name.startswith(("training/loop/", "training/look/")) for name in training - alone)
+    # The pages are made of templates, and the example needs none of a student's.
+    assert {"training/look/__main__.py", "training/look/templates/search.html.j2"} <= training
+    assert {"arena/view/page.py", "arena/view/templates/viewer.js.j2"} <= set(kit.files)
     # What a student's README is called is no report of the student's.
     assert not any(matches(name, assignment.reports) for name in kit.files)
 

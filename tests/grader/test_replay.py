@@ -111,7 +111,7 @@ ALTERATIONS = {
     submission: "submission.zip was altered or removed",
     verdicts: "verdicts.jsonl was altered or removed",
     lambda run: (run / "submission.zip").unlink(): "submission.zip was altered or removed",
-    lambda run: (run / "results.json").write_text('{"checks": []}'): "carries no checksum",
+    lambda run: (run / "results.json").write_text('{"checks": []}'): "has no checksum",
 }
 
 

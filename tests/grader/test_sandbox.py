@@ -23,6 +23,7 @@ from grader.confinement.sandbox import (
 )
 
 LIMITS = ProcessLimits(memory_mib=512, cpu_s=20, processes=32, file_size_mib=128, children=True)
+ROOT = Path(__file__).resolve().parents[2]
 PYTHON = [sys.executable, "-I", "-S", "-c"]
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
@@ -166,3 +167,28 @@ def test_without_namespaces_a_program_signals_itself_alone():
 
 def test_there_is_no_filter_for_an_unknown_processor():
     assert call_filter("s390x", children=False) == b"" != call_filter("aarch64", children=False)
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from grader.confinement.sandbox import passing_folder
+with passing_folder("probe-") as folder:
+    Path(folder, "laid").mkdir()
+    print(folder, oct(folder.stat().st_mode & 0o777), flush=True)
+    time.sleep(int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("sent", [None, signal.SIGKILL], ids=["at the end", "killed"])
+def test_a_passing_folder_goes_with_its_process(sent, tmp_path):
+    command, environment = [sys.executable, "-c", HOLDING, "60" if sent else "0"], {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        name, mode = process.stdout.readline().split()
+        assert Path(name).parent == tmp_path and mode == "0o711"
+        if sent:
+            process.send_signal(sent)
+    until = time.monotonic() + 10
+    while Path(name).exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert list(tmp_path.iterdir()) == []

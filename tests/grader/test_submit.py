@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.errors import UsageError
+from grader.pipeline.handed_out import DIGESTS, digests_of
 from grader.pipeline.submission import read_submission
 from grader.student import submit
 
@@ -40,7 +41,8 @@ def test_the_kits_archive_is_graded_as_its_folder(kit, tmp_path, assignment):
     shutil.copyfile(kit.folder / "Minimax/sample.cpp", kit.folder / "Minimax/mine.cpp")
     (kit.folder / "report.md").write_text("# Report")
     done = kit("submit", "--out", tmp_path / "alice.zip")
-    assert done.returncode == 0 and done.stderr == ""
+    (warning,) = done.stderr.splitlines()
+    assert done.returncode == 0 and "Minimax/mine.cpp has 100% in common with Minimax/sample.cpp" in warning
     collected = read_submission(kit.folder, assignment)
     assert names(tmp_path / "alice.zip") == sorted([*collected.files, "report.md"])
     done = kit("grade", tmp_path / "alice.zip", "--profile", "smoke")
@@ -111,3 +113,35 @@ def test_packing_again_replaces_the_archive_and_leaves_nothing_beside_it(folder)
     submit.main(archive, folder)
     assert "AlphaZero/more.py" in names(archive) and "submission.zip" not in names(archive)
     assert [path.name for path in folder.glob(".*")] == [".venv"]
+
+
+def test_a_name_that_is_nearly_right_and_a_syntax_error_are_named(folder, tmp_path, capsys):
+    (folder / "AlphaZero/mcts_alphaZero.py").rename(folder / "AlphaZero/mcts_alphazero.py")
+    (folder / "AlphaZero/mcts_pure.py").write_text("import numpy\n\ndef f(:\n")
+    for source in [*folder.glob("Minimax/*.cpp"), *folder.glob("Minimax/*.h")]:
+        source.unlink()
+    (folder / "Minimax/my_engine.cxx").write_text("int main() {}")
+    submit.main(tmp_path / "frank.zip", folder)
+    said = [line.removeprefix("Warning: ") for line in capsys.readouterr().err.splitlines()]
+    assert said[:3] == [
+        "AlphaZero/mcts_alphaZero.py is missing; AlphaZero/mcts_alphazero.py has nearly this name: rename it.",
+        "Minimax/my_engine.cxx does not count, because its name ends in .cxx: rename it to Minimax/my_engine.cpp.",
+        "AlphaZero/mcts_pure.py, line 3, is not Python: invalid syntax.",
+    ]
+    assert said[3].startswith("There is no engine") and len(said) == 4
+
+
+def test_a_changed_file_of_ours_and_a_copy_of_the_example_are_named(folder, tmp_path, assignment, capsys):
+    ours = {name: (folder / name).read_bytes() for name in ("Minimax/baseline.cpp", "train.py")}
+    (folder / "grader").mkdir()
+    (folder / DIGESTS).write_bytes(digests_of({**ours, "AlphaZero/mcts_pure.py": b""}, assignment))
+    submit.main(tmp_path / "grace.zip", folder)
+    assert capsys.readouterr().err == ""
+    (folder / "train.py").write_text("games = 1")
+    for source in [*folder.glob("Minimax/*.cpp"), *folder.glob("Minimax/*.h")]:
+        source.unlink()
+    shutil.copyfile(ROOT / "Minimax/sample.cpp", folder / "Minimax/mine.cpp")
+    submit.main(tmp_path / "grace.zip", folder)
+    changed, copied = capsys.readouterr().err.splitlines()
+    assert changed.startswith("Warning: train.py has been changed, but grading uses its own copy")
+    assert copied.startswith("Warning: Minimax/mine.cpp has 100% in common with Minimax/sample.cpp")

@@ -15,10 +15,11 @@ import pytest
 from odd_workers import LINE, MANY, MODULE, PLAYER, POSITION, ROOT, choose, fault
 
 from grader.confinement import worker_client
+from grader.confinement.blame import is_ours
 from grader.confinement.plain import encode
 from grader.confinement.replies import REPLIES
 from grader.confinement.sandbox import CONFINE, WITH_NAMESPACES, find_sandbox
-from grader.confinement.worker import OPERATIONS, is_ours
+from grader.confinement.worker import OPERATIONS
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 

@@ -57,6 +57,16 @@ def test_a_wrong_call_gets_one_sentence(engines, arguments, sentence):
     assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
 
 
+def test_evaluate_says_what_a_fault_was(engines, tmp_path):
+    talks = tmp_path / "talks"
+    talks.write_text("#!/bin/sh\nread x; echo talks\nread x; echo 'I think 7 7'\n")
+    talks.chmod(0o755)
+    done = run("evaluate.py", "--agents-path", engines / "sample", talks, "--num-plays", 2, "--seed", 1)
+    assert done.returncode == 0 and "lost by: 2 malformed" in done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if "for example" in line]
+    assert line == "  malformed, for example game 0, ply 2: agent 1 answered 'I think 7 7' instead of two numbers."
+
+
 def test_an_interrupted_match_sums_up_what_it_has_and_ends_its_engines(engines):
     command = [sys.executable, "Minimax/evaluate.py", "--agents-path", str(engines / "sample"), str(engines / "baseline")]
     process = subprocess.Popen([*command, "--num-plays", "5000"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -1,5 +1,8 @@
 """A C++ engine as a player at the Board."""
 
+import threading
+import time
+
 import pytest
 from misbehaving import misbehaving
 
@@ -78,9 +81,84 @@ def test_a_fault_of_the_engine_is_one_sentence(board, fault, words):
 def test_another_board_and_a_game_in_progress_are_refused(board):
     small = Board(width=3, height=3, n_in_row=3)
     small.init_board()
-    with pytest.raises(ValueError, match="expected a 15x15 board"):
+    with pytest.raises(ValueError, match="expected a square board"):
         engine_player("none").get_action(small)
     for move in (0, 1):
         board.do_move(move)
-    with pytest.raises(ValueError, match="from the first move"):
-        engine_player("none").get_action(board)
+    player = engine_player("none")
+    with pytest.raises(EngineError, match="takes no positions"):
+        player.get_action(board)
+    player.reset_player()
+
+
+@pytest.mark.parametrize("name", ["sample", "baseline", "reference"])
+def test_after_moves_were_taken_back_the_engine_begins_in_the_position(engines, board, name):
+    player = EnginePlayer(EngineSpec(path=str(engines / name)), move_s=2.0)
+    for move in (112, 113):
+        board.do_move(move)
+    board.do_move(player.get_action(board)[0])
+    board.do_move(next(iter(board.availables)))
+    board.do_move(player.get_action(board)[0])
+    board.init_board()
+    for move in (112, 113, 98, 0):
+        board.do_move(move)
+    assert player.get_action(board)[0] in board.availables
+    player.reset_player()
+
+
+def test_a_swap_of_the_opponent_reaches_the_engine(engines, board):
+    player = EnginePlayer(EngineSpec(path=str(engines / "sample")))
+    board.do_move(player.get_action(board)[0])
+    board.do_move(next(iter(board.availables)))
+    board.do_move(player.get_action(board)[0])
+    board.swap_colours()
+    move, _ = player.get_action(board)
+    board.do_move(move)
+    assert board.states[move] == board.players[0] and list(board.states.values()) == [2, 1, 2, 1]
+    board.do_move(next(iter(board.availables)))
+    assert player.get_action(board)[0] in board.availables
+    player.reset_player()
+
+
+def test_a_search_in_another_thread_can_be_cancelled(board):
+    engine = engine_player("late", 1)
+    raised = []
+
+    def search():
+        try:
+            engine.get_action(board)
+        except EngineError as error:
+            raised.append(str(error))
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    while engine._engine is None or not engine._engine.name:
+        time.sleep(0.01)
+    engine.cancel()
+    thread.join(10)
+    assert raised == ["the engine late was ended"]
+    engine.reset_player()
+
+
+def test_what_an_engine_says_of_its_search_is_kept_until_the_next_question(engines, pbrain, board):
+    board.do_move(112)
+    player = EnginePlayer(EngineSpec(path=str(engines / "reference")), move_s=1.0)
+    assert player.report() == ("", ())
+    move, _ = player.get_action(board)
+    words, line = player.report()
+    assert words.startswith("depth ") and " score " in words and board.location_to_move([line[0][1], line[0][0]]) == move
+    board.do_move(move)
+    board.do_move(next(iter(board.availables)))
+    player.get_action(board)
+    assert player.report()[0] not in ("", words)
+    player.reset_player()
+    assert player.report() == ("", ())
+    silent = EnginePlayer(EngineSpec(path=str(engines / "sample")))
+    gomocup = EnginePlayer(EngineSpec(path=str(pbrain), protocol="gomocup"))
+    said = []
+    for other in (silent, gomocup):
+        board.init_board()
+        other.get_action(board)
+        said.append(other.report())
+        other.reset_player()
+    assert said == [("", ()), ("move 1", ())], "MESSAGE is a report, DEBUG is not"

@@ -2,8 +2,11 @@
 
 import os
 import random
+import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -42,16 +45,32 @@ def test_on_stubs_one_sentence_names_the_first_file_and_method(arguments):
 # ------------------------------------------------------------------------------------------------- whole games
 
 
+def test_a_game_goes_on_from_a_position_as_reports_give_it(call):
+    code, out, err = call(*MCTS, "--board", "3x3x3", "--position", "[4, 0, 2, 1]", stdin="2,0\n")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "Game end. You win"  # 6 completes 2 4 6
+
+
+@pytest.mark.parametrize("moves", ["4 4", "9", "-1", "4 x", "", "4 0.5"])
+def test_a_position_that_cannot_be_gets_one_sentence(call, moves):
+    code, _, err = call(*MCTS, "--board", "3x3x3", f"--position={moves}")
+    assert code == 2 and err.startswith("human_play.py: expected --position as moves from 0 to 8") and err.count("\n") == 1
+
+
 @pytest.mark.parametrize("start", ["human", "ai"])
-@pytest.mark.parametrize("ai", [MODEL, ("--player", "mcts")], ids=["3_3_3.model", "mcts"])
-def test_a_game_with_piped_moves_is_played_to_the_end(call, ai, start):
+@pytest.mark.parametrize(
+    ("ai", "name"),
+    [(MODEL, "AlphaZero 3_3_3"), (("--player", "mcts"), "MCTS 60")],
+    ids=["3_3_3.model", "mcts"],
+)
+def test_a_game_with_piped_moves_is_played_to_the_end(call, ai, name, start):
     random.seed(1)  # with other seeds, random rollouts make the pure search lose one such game in thirteen
     np.random.seed(1)
     arguments = (*ai, "--playouts", 60, "--start", start)
     code, out, err = call("human_play.py", "--terminal", *arguments, stdin=EVERY_POINT)
     assert (code, err) == (0, "")
     last = out.splitlines()[-1]
-    assert last.startswith("Game end. ") and last != "Game end. Winner is player 1"  # no player loses to moves in this order
+    assert last in ("Game end. A draw", f"Game end. {name} wins"), "no player loses to moves in this order"
     assert out.count("[X]") + out.count("[O]") >= 5
 
 
@@ -72,23 +91,85 @@ def test_another_board_size_can_be_played(call):
 def test_after_an_invalid_line_the_move_is_requested_again(call, line):
     code, out, err = call(*MCTS, stdin=f"{line}\n1,1\n")
     assert (code, err) == (0, "")
-    assert f'expected an empty point such as "1,1"; got {line!r}' in out and " 1  . [X] . " in out
+    sentence = f'expected an empty point such as "1,1", or ? for help; got {line!r}'
+    if line in ("3,0", "0,3", "-1,0"):
+        sentence = "That is not a point of the 3x3 board"
+    assert sentence in out and " 1  . [X] . " in out
+
+
+def test_moves_are_taken_back_hints_given_and_games_saved_in_the_terminal(call, tmp_path):
+    code, out, err = call(*MCTS, "--language", "en", stdin="u\ni\n0,0\nu\n1,1\nw\ns\n?\nq\n")
+    assert (code, err) == (0, "")
+    assert "There is nothing to take back" in out and "Hint: " in out and "There is no swap in this game" in out
+    assert "h,w places a stone" in out and out.count("[X]") == 2
+    (saved,) = (tmp_path / "saved_games").glob("*.sgf")
+    assert f"Saved as {saved.relative_to(tmp_path)}" in out and ";B[bb]" in saved.read_text()
+    code, out, err = call(*MCTS, "--open", saved, stdin="q\n")
+    assert (code, err) == (0, "") and " X " in out and "[O]" in out
+
+
+def test_the_terminal_speaks_chinese(call):
+    code, out, err = call(*MCTS, "--language", "zh", stdin="1,1\n9,9\nq\n")
+    assert (code, err) == (0, "") and "X: 你   O: MCTS 50" in out and "那不是 3x3 棋盘上的点" in out
+
+
+def test_stones_have_colours_on_a_terminal_unless_NO_COLOR_is_set(call, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[1;36mX" in call(*MCTS, stdin="1,1\nq\n")[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[1;36m" not in call(*MCTS, stdin="1,1\nq\n")[1]
+    monkeypatch.delenv("FORCE_COLOR")
+    assert "\x1b" not in call(*MCTS, stdin="1,1\nq\n")[1]
+
+
+def test_two_players_play_while_a_person_watches(call):
+    sides = ("--black", "mcts:playouts=30", "--white", f"alphazero:{MODEL[1]}?playouts=10")
+    code, out, err = call("human_play.py", "--terminal", "--language", "en", *sides)
+    assert (code, err) == (0, "") and out.splitlines()[0] == "X: MCTS 30   O: AlphaZero 3_3_3"
+    assert out.splitlines()[-1].startswith("Game end. ") and "Your move" not in out
+
+
+def test_what_an_engine_says_of_its_search_stands_below_its_move(call, engines):
+    sides = ("--white", f"minimax:{engines / 'reference'}")
+    code, out, err = call("human_play.py", "--terminal", "--language", "en", *sides, stdin="7,7\nq\n")
+    assert (code, err) == (0, "") and re.search(r"reference plays \d+,\d+\nreference says: depth \d+ nodes", out)
 
 
 def test_after_a_taken_point_the_move_is_requested_again(call):
     code, out, _ = call(*MCTS, stdin="1,1\n1 1\n")
-    assert code == 0 and "got '1 1'" in out and out.count("Your move") == 3
+    assert code == 0 and out.count("Your move") == 3 and "The point 1,1 is taken" in out
 
 
 def test_moves_from_a_file_are_echoed_after_the_prompt(call):
     code, out, _ = call(*MCTS, stdin="1,1\n")
-    assert code == 0 and out.startswith("Player 1 with X") and "Your move (h,w): 1,1\nPlayer 1 with X" in out
+    assert code == 0 and out.startswith("X: You   O: MCTS 50\n") and "Your move (h,w or ?): 1,1\n  2 " in out
 
 
 @pytest.mark.parametrize("stdin", ["", "1,1\n", "1,1"])
 def test_the_game_is_left_at_the_end_of_the_input(call, stdin):
     code, out, err = call(*MCTS, stdin=stdin)
     assert (code, err) == (0, "") and out.endswith("\nThe game was left unfinished.\n")
+
+
+# ------------------------------------------------------------------------------------------------- the end
+
+UNDER_A_DRIVER = {"SDL_VIDEODRIVER": "dummy", "LANG": "C.UTF-8"}
+
+
+@pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)], ids=["Ctrl-C", "closing the window"])
+def test_the_program_ends_while_the_network_thinks(workspace, sign, code):
+    side = f"alphazero:{ROOT / 'model' / '5_5_4.model'}?playouts=1000000"
+    command = [sys.executable, "human_play.py", "--black", side, "--white", "human"]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=workspace, env=os.environ | UNDER_A_DRIVER, **pipes) as program:
+        threads = Path(f"/proc/{program.pid}/task")
+        while program.poll() is None and not any(task.read_text().startswith("SDL") for task in threads.glob("*/comm")):
+            time.sleep(0.05)  # until the window is open
+        time.sleep(0.5)
+        program.send_signal(sign)
+        _, err = program.communicate(timeout=60)
+    assert (program.returncode, err) == (code, b""), "134 is an abort inside torch"
 
 
 # ------------------------------------------------------------------------------------------------- wrong calls
@@ -140,7 +221,20 @@ def test_a_wrong_board_is_refused_in_a_sentence(refusal, player, board):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(["--playouts", "1"], "at least 2; got 1"), (["--player", "chess"], "'chess'"), (["--start", "nobody"], "'nobody'")],
+    [
+        (
+            ["--black", "chess"],
+            "expected human, alphazero:FILE, mcts:playouts=N, minimax:PROGRAM or gomocup:PROGRAM; got 'chess'",
+        ),
+        (["--white", "minimax:no_engine"], "expected an engine at no_engine; nothing is there"),
+        (["--white", "mcts:playouts=many"], "expected options such as playouts=400"),
+        (["--white", "alphazero:no_file"], "no file is there"),
+        (["--white", "mcts:", "--player", "mcts"], "expected either --player or --black and --white; got both"),
+        (["--white", "mcts:", "--open", "no_game.sgf"], "expected a game at no_game.sgf; it cannot be read"),
+        (["--playouts", "1"], "at least 2; got 1"),
+        (["--player", "chess"], "'chess'"),
+        (["--start", "nobody"], "'nobody'"),
+    ],
 )
 def test_a_wrong_call_is_refused(refusal, arguments, words):
     assert words in refusal("human_play.py", "--terminal", *arguments)

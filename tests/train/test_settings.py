@@ -9,7 +9,7 @@ import pytest
 from train import HyperParameters
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = ("train.py", "human_play.py", "Minimax/evaluate.py", "Minimax/judge.py", "Minimax/python_player.py")
+PROGRAMS = ("training/loop/command.py", "human_play.py", "Minimax/evaluate.py", "Minimax/judge.py", "Minimax/python_player.py")
 
 
 def attributes(tree, context):

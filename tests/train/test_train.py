@@ -16,7 +16,7 @@ import torch
 
 from common.weights import load_weights, read_sizes
 from grader.judge.support.drawn_weights import random_weights
-from train import TrainPipeline, keep_earlier
+from train import TrainPipeline
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = ["games", "loss", "entropy", "opponent_playouts", "win_ratio", "losing_lines", "exact_playouts"]
@@ -225,16 +225,6 @@ def test_ctrl_c_saves_and_ends_cleanly(workspace, tmp_path):
     assert err.strip().startswith("Interrupted after ") and "tmp/current_policy.model" in out
     assert read_sizes(load_weights(tmp_path / "tmp/current_policy.model")) == (3, 3, 1)
     assert table.read_text().splitlines()[0] == ",".join(COLUMNS)
-
-
-def test_the_best_network_of_an_earlier_run_is_kept(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    keep_earlier("best.model")  # nothing is there
-    for number in (1, 2):
-        (tmp_path / "best.model").write_text(f"run {number}")
-        keep_earlier("best.model")
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"best.1.model": "run 1", "best.2.model": "run 2"}
-    assert "kept as best.2.model." in capsys.readouterr().out
 
 
 # --------------------------------------------------------------------------------------------- wrong and right calls

@@ -10,7 +10,7 @@ from training.puct import PuctSettings
 def test_a_game_has_the_policies_of_the_serial_search_from_the_same_noise(reference, make_network, monkeypatch):
     """From move to move the reference's player keeps its tree, is given the noise that the game had, and its moves."""
     monkeypatch.setattr(fast, "GAMES_AT_ONCE", 1)
-    monkeypatch.setattr(fast, "RandomSymmetry", lambda evaluate, width, height, rng: evaluate)
+    monkeypatch.setattr(fast, "RandomSymmetry", lambda evaluate, symmetries, rng: evaluate)
     network = make_network(4, 3, 1)
     settings = PuctSettings(playouts=40, c_puct=3, first_n_moves=4)
     samples = next(fast.fast_games(network, 4, 3, 3, settings, np.random.default_rng(7)))

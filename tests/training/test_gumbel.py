@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from training.boards import Boards
+from games.gomoku.batch import GomokuBatch
 from training.gumbel import GumbelSearch, GumbelSettings, Nodes, halving_schedule
 
 
@@ -51,7 +51,7 @@ def bandit(arms, prior=None):
 def test_sequential_halving_visits_as_often_as_the_paper_says(n, m, expected):
     assert len(halving_schedule(m, n)) == n
     arms = np.random.default_rng(1).normal(size=25) * 0.3
-    visits = make_search(20, 25, bandit(arms), min(n, 40), m).decide(Boards(20, 5, 5, 5), is_selfplay=True).visits
+    visits = make_search(20, 25, bandit(arms), min(n, 40), m).decide(GomokuBatch(20, 5, 5, 5), is_selfplay=True).visits
     assert (visits.sum(axis=1) == min(n, 40)).all()
     if n <= 40:
         assert all(sorted(row[row > 0].tolist(), reverse=True) == expected for row in visits)
@@ -64,14 +64,14 @@ def test_sequential_halving_visits_as_often_as_the_paper_says(n, m, expected):
 
 def test_the_better_half_goes_on():
     arms = np.linspace(-0.9, 0.9, 16)
-    decisions = make_search(1, 16, bandit(arms), 32, 16).decide(Boards(1, 4, 4, 4), is_selfplay=False)
+    decisions = make_search(1, 16, bandit(arms), 32, 16).decide(GomokuBatch(1, 4, 4, 4), is_selfplay=False)
     # 16 once, 8 once, 4 twice: with equal logits and g = 0 the values alone decide.
     assert decisions.visits[0].tolist() == [1] * 8 + [2] * 4 + [4] * 4
     assert decisions.moves[0] == 15
 
 
 def test_fewer_legal_moves_than_considered_ones_are_all_considered():
-    boards = Boards(2, 3, 3, 3)
+    boards = GomokuBatch(2, 3, 3, 3)
     boards.play_lines(np.array([[4, 0, 2, 6, 3, 5, 1], [4, 0, 0, 0, 0, 0, 0]]), np.array([7, 1]))
     visits = make_search(2, 9, bandit_free, 16, 16).decide(boards, is_selfplay=True).visits
     assert visits.sum(axis=1).tolist() == [16, 16] and (visits > 0).sum(axis=1).tolist() == [2, 8]
@@ -93,7 +93,7 @@ def test_on_a_bandit_the_policy_and_the_move_are_better_than_the_prior(n):
     prior = rng.dirichlet(np.ones(16))
     games = 300
     search = make_search(games, 16, bandit(arms, prior), n, 8)
-    decisions = search.decide(Boards(games, 4, 4, 4), is_selfplay=True)
+    decisions = search.decide(GomokuBatch(games, 4, 4, 4), is_selfplay=True)
     before = prior @ arms
     assert np.allclose(decisions.policies.sum(axis=1), 1)
     assert (decisions.policies @ arms >= before - 1e-6).all() or n == 2
@@ -141,19 +141,19 @@ def test_where_all_moves_are_worth_the_same_they_are_played_as_the_prior_says():
     all games at once, would play one move alone."""
     prior = np.array([0.05, 0.05, 0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1])
     search, games = make_search(4000, 9, bandit(np.zeros(9), prior), 2, 2), 4000
-    counts = [np.bincount(search.decide(Boards(games, 3, 3, 3), True).moves, minlength=9) for _ in range(2)]
+    counts = [np.bincount(search.decide(GomokuBatch(games, 3, 3, 3), True).moves, minlength=9) for _ in range(2)]
     assert all(np.abs(count / games - prior).max() < 0.03 for count in counts)
     assert not np.array_equal(*counts)
 
 
 def test_in_play_for_the_result_nothing_is_drawn():
     arms = np.random.default_rng(3).uniform(-0.5, 0.5, 16)
-    decisions = make_search(50, 16, bandit(arms), 32, 16).decide(Boards(50, 4, 4, 4), is_selfplay=False)
+    decisions = make_search(50, 16, bandit(arms), 32, 16).decide(GomokuBatch(50, 4, 4, 4), is_selfplay=False)
     assert (decisions.visits == decisions.visits[0]).all() and set(decisions.moves.tolist()) == {int(arms.argmax())}
 
 
 def test_games_together_decide_as_each_alone(fixed_evaluator):
-    boards = Boards(4, 5, 4, 4)
+    boards = GomokuBatch(4, 5, 4, 4)
     orders = np.array([np.random.default_rng(seed).permutation(20) for seed in range(4)])
     boards.play_lines(orders, np.array([1, 2, 3, 5]))
     together = make_search(4, 20, fixed_evaluator(20), 40, 8).decide(boards, is_selfplay=False)
@@ -167,7 +167,7 @@ def test_games_together_decide_as_each_alone(fixed_evaluator):
 
 
 def test_it_wins_in_one_and_blocks():
-    boards = Boards(2, 3, 3, 3)
+    boards = GomokuBatch(2, 3, 3, 3)
     boards.play_lines(np.array([[0, 3, 1, 4], [0, 4, 1, 0]]), np.array([4, 3]))
     decisions = make_search(2, 9, bandit_free, 64, 9).decide(boards, is_selfplay=False)
     assert decisions.moves.tolist() == [2, 2] and decisions.policies[0, 2] > 0.9

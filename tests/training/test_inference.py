@@ -6,13 +6,13 @@ import torch
 
 from Board.symmetries import Symmetries
 from common.weights import without_idle_blocks
-from training.boards import Boards
-from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
+from games.gomoku.batch import GomokuBatch
+from training.inference import InferenceNetwork, PositionCache, RandomSymmetry, fold
 
 
 def positions(width, height, n_in_row, count, seed=1):
     rng = np.random.default_rng(seed)
-    boards = Boards(count, width, height, n_in_row)
+    boards = GomokuBatch(count, width, height, n_in_row)
     lengths = rng.integers(1, width * height - 1, count)
     lines = np.array([rng.permutation(width * height) for _ in range(count)])
     boards.play_lines(lines, lengths)
@@ -74,7 +74,7 @@ def test_training_the_network_further_does_not_reach_the_copy_nor_the_copy_the_n
 
 @pytest.mark.parametrize("faster", [torch.float32, torch.bfloat16])
 def test_the_faster_type_is_chosen_where_none_is_given(make_network, monkeypatch, faster):
-    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, dtype, states: float(dtype != faster))
+    monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, library, dtype, states: float(dtype != faster))
     fast = InferenceNetwork(make_network(3, 3, 1).model, 3, 3, dtype=None, batch_size=4)
     assert fast.dtype == faster and fast.evaluations == 0
     assert fast(positions(3, 3, 3, 2))[0].shape == (2, 9)
@@ -106,7 +106,7 @@ def test_the_cache_asks_for_each_position_once_and_forgets_the_oldest(fixed_eval
 
 
 def test_positions_that_differ_in_their_history_alone_are_two(fixed_evaluator):
-    boards = Boards(2, 3, 3, 3)
+    boards = GomokuBatch(2, 3, 3, 3)
     boards.play_lines(np.array([[0, 8, 2], [2, 8, 0]]), np.array([3, 3]))
     cache = PositionCache(fixed_evaluator(9))
     assert np.array_equal(cache(boards.feature_planes())[0], fixed_evaluator(9)(boards.feature_planes())[0])
@@ -121,7 +121,9 @@ def test_a_random_symmetry_is_one_of_the_board_and_undone_on_the_moves(fixed_eva
     all_states = symmetries.turn_states(np.repeat(state, symmetries.count, axis=0), np.arange(symmetries.count))
     probs, values = evaluate(all_states)
     expected = symmetries.turn_policies_back(probs, np.arange(symmetries.count))
-    seen, seen_values = RandomSymmetry(evaluate, width, height, np.random.default_rng(1))(np.repeat(state, 200, axis=0))
+    seen, seen_values = RandomSymmetry(evaluate, Symmetries(width, height), np.random.default_rng(1))(
+        np.repeat(state, 200, axis=0)
+    )
     which = [int(np.flatnonzero(np.isclose(values, value))[0]) for value in seen_values]
     assert set(which) == set(range(symmetries.count))
     assert np.array_equal(seen, expected[which])
@@ -153,3 +155,87 @@ def test_the_first_block_stays_although_it_adds_nothing(make_network):
             for name in ("weight", "bias"):
                 network.model.get_parameter(f"resnet.{block}.4.{name}").zero_()
     assert {name.split(".")[1] for name in without_idle_blocks(network.model.state_dict()) if "resnet" in name} == {"0"}
+
+
+# ------------------------------------------------------------------------------------------------ OpenVINO
+
+
+@pytest.fixture
+def openvino():
+    return pytest.importorskip("openvino", reason="OpenVINO is not installed")
+
+
+@pytest.mark.parametrize(("width", "height", "block"), [(3, 3, 1), (6, 5, 3)])
+@pytest.mark.parametrize(("dtype", "of_probs", "of_values"), [(torch.float32, 1e-5, 1e-5), (torch.bfloat16, 0.1, 0.05)])
+def test_openvino_computes_the_same_in_batches_of_any_size(
+    openvino, make_network, width, height, block, dtype, of_probs, of_values
+):
+    network = make_network(width, height, block)
+    fast = InferenceNetwork(network.model, width, height, dtype=dtype, library="openvino")
+    assert fast.library == "openvino" and fast.description.startswith("openvino, ")
+    for count in (40, 1, 7):
+        states = positions(width, height, 3, count, seed=count)
+        probs, values = network.policy_value(states, 2, 3)
+        fast_probs, fast_values = fast(states)
+        assert np.abs(fast_probs / probs - 1).max() < of_probs and np.abs(fast_values - values[:, 0]).max() < of_values
+        assert fast_probs.dtype == fast_values.dtype == np.float32 and fast_values.shape == (count,)
+
+
+@pytest.mark.parametrize("library", ["torch", "openvino"])
+def test_new_weights_are_computed_in_the_same_way(make_network, library):
+    if library == "openvino":
+        pytest.importorskip("openvino", reason="OpenVINO is not installed")
+    first, second = make_network(5, 4, 2), make_network(5, 4, 2, seed=2)
+    states = positions(5, 4, 3, 20)
+    fast = InferenceNetwork(first.model, 5, 4, dtype=torch.float32, library=library)
+    early = fast(states)
+    fast.load(second.model)
+    probs, values = second.policy_value(states, 2, 3)
+    assert np.abs(fast(states)[0] - probs).max() < 1e-5 and np.abs(fast(states)[1] - values[:, 0]).max() < 1e-5
+    assert np.abs(early[0] - probs).max() > 1e-3 and (fast.library, fast.dtype) == (library, torch.float32)
+
+
+def idle(network, which):
+    """Let these residual blocks add nothing, as `training.export` fills a network up."""
+    with torch.no_grad():
+        for number in which:
+            norm = network.model.resnet[number][4]
+            norm.weight.zero_()
+            norm.bias.zero_()
+    return network
+
+
+@pytest.mark.parametrize("library", ["torch", "openvino"])
+def test_blocks_that_add_nothing_are_left_out_until_they_learn(make_network, library):
+    if library == "openvino":
+        pytest.importorskip("openvino", reason="OpenVINO is not installed")
+    full, lazy = make_network(5, 4, 3), idle(make_network(5, 4, 3), (1, 2))
+    states = positions(5, 4, 3, 20)
+    assert [len(block.state_dict()) for block in fold(lazy.model).resnet] == [4, 0, 0]  # two convolutions or none
+    fast = InferenceNetwork(lazy.model, 5, 4, dtype=torch.float32, library=library)
+    for network in (lazy, full, lazy):
+        fast.load(network.model)
+        probs, values = network.policy_value(states, 2, 3)
+        fast_probs, fast_values = fast(states)
+        assert np.abs(fast_probs - probs).max() < 1e-5 and np.abs(fast_values - values[:, 0]).max() < 1e-5
+
+
+def test_earlier_results_of_openvino_stay_as_they_were(openvino, make_network):
+    network = make_network(3, 3, 1)
+    fast = InferenceNetwork(network.model, 3, 3, library="openvino")
+    probs, values = fast(positions(3, 3, 3, 8))
+    kept = probs.copy(), values.copy()
+    fast(positions(3, 3, 3, 8, seed=9))
+    assert np.array_equal(probs, kept[0]) and np.array_equal(values, kept[1])
+
+
+def test_the_faster_library_is_chosen_where_none_is_given(openvino, make_network, monkeypatch):
+    for wanted in ("torch", "openvino"):
+        monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, library, dtype, states, w=wanted: float(library != w))
+        fast = InferenceNetwork(make_network(3, 3, 1).model, 3, 3, dtype=None, library=None, batch_size=4)
+        assert fast.library == wanted and fast(positions(3, 3, 3, 2))[0].shape == (2, 9)
+
+
+def test_a_network_that_cannot_be_converted_is_computed_by_torch(openvino, make_network, monkeypatch):
+    monkeypatch.setattr("training.inference.OpenVinoModel", lambda *_: 1 / 0)
+    assert InferenceNetwork(make_network(3, 3, 1).model, 3, 3, dtype=None, library=None).library == "torch"

@@ -7,11 +7,12 @@ import pytest
 
 from Board.game_board import Board
 from common.errors import UsageError
+from games.gomoku.batch import GomokuBatch
+from games.gomoku.rules import GomokuRules
 from training import matches
-from training.boards import Boards
 from training.exact import board_after
 from training.gumbel import GumbelSettings
-from training.matches import MatchSettings, PolicyAgent, SearchAgent, draw_opening, make_agent, play_lockstep_match
+from training.matches import MatchSettings, PolicyAgent, SearchAgent, make_agent, play_lockstep_match
 from training.puct import PuctSettings
 from training.rollouts import RandomRollouts
 
@@ -41,13 +42,15 @@ class EndAfter:
 
 
 def match(games=12, seed=1, side_by_side=64, **more):
-    settings = MatchSettings(SMALL, games, side_by_side=side_by_side)
+    settings = MatchSettings(GomokuRules(*SMALL), games, side_by_side=side_by_side)
     return play_lockstep_match((Scripted(), Scripted(last=True)), settings, np.random.default_rng(seed), **more)
 
 
 def test_games_are_games_of_the_board_and_each_opening_is_played_in_both_seats():
     first, second = Scripted(), Scripted(last=True)
-    result = play_lockstep_match((first, second), MatchSettings(SMALL, 12, opening_stones=3), np.random.default_rng(1))
+    result = play_lockstep_match(
+        (first, second), MatchSettings(GomokuRules(*SMALL), 12, opening_stones=3), np.random.default_rng(1)
+    )
     assert first.seats == second.seats == {1, 2}
     assert [game.number for game in result.games] == list(range(12)) and result.verdict is None
     for game in result.games:
@@ -87,13 +90,13 @@ def test_a_rule_sees_the_games_in_order_and_those_after_its_word_do_not_count():
 
 def test_openings_lie_near_the_middle_and_can_be_no_row():
     rng = np.random.default_rng(1)
-    drawn = np.array([draw_opening((11, 9, 5), 8, rng) for _ in range(200)])
+    drawn = np.array([GomokuRules(11, 9, 5).draw_opening(8, rng) for _ in range(200)])
     assert all(len(set(opening)) == 8 for opening in drawn.tolist())
     assert set((drawn // 11).ravel()) == {2, 3, 4, 5, 6} and set((drawn % 11).ravel()) == {3, 4, 5, 6, 7}
-    assert draw_opening((3, 3, 3), 0, rng) == []
+    assert GomokuRules(3, 3, 3).draw_opening(0, rng) == []
     for stones in (-1, 5):
         with pytest.raises(UsageError, match="expected openings of 0 to 4 stones on 3x3"):
-            draw_opening((3, 3, 3), stones, rng)
+            GomokuRules(3, 3, 3).draw_opening(stones, rng)
 
 
 @pytest.mark.parametrize(("games", "side_by_side"), [(0, 2), (3, 2), (4, 3), (4, 0)])
@@ -107,7 +110,7 @@ def test_numbers_that_leave_a_pair_unfinished_are_refused(games, side_by_side):
 
 @pytest.mark.parametrize(("moves", "what"), [([0, 4, 1], "block"), ([0, 4, 1, 8], "win")])
 def test_pure_search_by_rollouts_blocks_and_wins(moves, what):
-    boards = Boards(3, 3, 3, 3)
+    boards = GomokuBatch(3, 3, 3, 3)
     for move in moves:
         boards.play([move] * 3)
     before = boards.stones.copy()
@@ -120,12 +123,14 @@ def test_more_playouts_win_against_fewer():
     def agent(playouts):
         return SearchAgent(RandomRollouts(4, np.random.default_rng(playouts)), PuctSettings(playouts), np.random.default_rng(1))
 
-    seen = play_lockstep_match((agent(300), agent(10)), MatchSettings((6, 6, 4), 24), np.random.default_rng(1)).statistics
+    seen = play_lockstep_match(
+        (agent(300), agent(10)), MatchSettings(GomokuRules(6, 6, 4), 24), np.random.default_rng(1)
+    ).statistics
     assert seen.wins > 18
 
 
 def test_the_policy_plays_the_likeliest_point_that_is_empty(fixed_evaluator):
-    boards = Boards(6, 4, 3, 3)
+    boards = GomokuBatch(6, 4, 3, 3)
     evaluate = fixed_evaluator(12)
     boards.play(np.arange(6))
     for _ in range(4):
@@ -150,9 +155,9 @@ def test_agents_are_named_as_in_the_arena(make_network, tmp_path, text, kind, se
     path = tmp_path / "weights.pt"
     network = make_network(4, 3, 2)
     network.save_model(path)
-    agent = make_agent(text.format(path), (4, 3, 3), 2, np.random.default_rng(1))
+    agent = make_agent(text.format(path), GomokuRules(4, 3, 3), 2, np.random.default_rng(1))
     assert isinstance(agent, kind) and getattr(agent, "settings", None) == settings
-    boards = Boards(2, 4, 3, 3)
+    boards = GomokuBatch(2, 4, 3, 3)
     if not text.startswith("mcts"):
         answers = [agent.evaluate(boards.feature_planes()), network.policy_value(boards.feature_planes(), 2, 3)]
         for given, expected in zip(*answers, strict=True):
@@ -179,7 +184,7 @@ def test_a_call_that_is_wrong_is_told_in_a_sentence(make_network, tmp_path, caps
     told = capsys.readouterr().err
     assert told.startswith("training.matches: ") and told.count("\n") == 1
     with pytest.raises(UsageError, match=words):
-        make_agent(text.format(small=small), (11, 11, 5), 1, np.random.default_rng(1))
+        make_agent(text.format(small=small), GomokuRules(11, 11, 5), 1, np.random.default_rng(1))
 
 
 def test_the_command_plays_a_match_and_writes_its_games(make_network, tmp_path, capsys):
@@ -195,8 +200,10 @@ def test_the_command_plays_a_match_and_writes_its_games(make_network, tmp_path, 
         assert board_after(game["moves"], (3, 3, 3)).game_end() == (True, game["winner"])
         values.append(0.5 if game["winner"] == -1 else game["winner"] == 1 + game["number"] % 2)
     assert np.mean(values) == pytest.approx(record["statistics"]["score_rate"])
+    assert matches.main([*call, "--board", "3x3x4"]) == 2
+    assert "4 in a row" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
-        matches.main([*call, "--board", "3x3x4"])
+        matches.main([*call, "--board", "3x3x3x3"])
     assert ended.value.code == 2
 
 

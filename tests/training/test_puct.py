@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from Board.game_board import Board
+from games.gomoku.batch import GomokuBatch
 from grader.judge.trusted import search as trusted_search
-from training.boards import Boards
 from training.inference import InferenceNetwork
 from training.puct import PuctSearch, PuctSettings, draw_moves, visit_policies
 
@@ -38,7 +38,7 @@ def test_a_single_game_visits_what_the_references_serial_search_visits(
     monkeypatch.setattr(np.random, "dirichlet", np.random.default_rng(7).dirichlet)
     fast = InferenceNetwork(network.model, width, height, dtype=torch.float32, device="cpu")
     search = make_search(1, width * height, fast, 60, c_puct=3, seed=7)
-    board, boards = Board(width=width, height=height, n_in_row=n_in_row), Boards(1, width, height, n_in_row)
+    board, boards = Board(width=width, height=height, n_in_row=n_in_row), GomokuBatch(1, width, height, n_in_row)
     kept = []
     while not board.game_end()[0]:
         kept.append(int(search.trees.size[0]))
@@ -83,7 +83,7 @@ def test_games_together_have_the_trees_that_each_has_alone_and_that_the_graders_
     games = 5
     orders = np.array([np.random.default_rng(seed).permutation(points) for seed in range(games)])
     lengths = np.array([0, 1, 2, 3, 4])
-    boards = Boards(games, width, height, n_in_row)
+    boards = GomokuBatch(games, width, height, n_in_row)
     for game in range(games):
         for move in orders[game, : lengths[game]]:
             one = boards.take([game])
@@ -106,9 +106,9 @@ def test_games_together_have_the_trees_that_each_has_alone_and_that_the_graders_
 def test_games_at_different_moves_keep_their_trees_apart(fixed_evaluator):
     """Three games go on move after move, one of them begins again in between; each is as if it were alone."""
     evaluate = fixed_evaluator(9)
-    together, boards = make_search(3, 9, evaluate, 30), Boards(3, 3, 3, 3)
+    together, boards = make_search(3, 9, evaluate, 30), GomokuBatch(3, 3, 3, 3)
     alone = [make_search(1, 9, evaluate, 30) for _ in range(3)]
-    single = [Boards(1, 3, 3, 3) for _ in range(3)]
+    single = [GomokuBatch(1, 3, 3, 3) for _ in range(3)]
     for number in range(4):
         if number == 2:
             boards.restart([1])
@@ -134,7 +134,7 @@ def test_a_tree_that_needs_more_room_than_it_had_keeps_what_it_holds(fixed_evalu
     evaluate = fixed_evaluator(16)
     small, large = (make_search(2, 16, evaluate, 20) for _ in range(2))
     large.trees.make_room(1000)
-    boards = Boards(2, 4, 4, 4)
+    boards = GomokuBatch(2, 4, 4, 4)
     for _ in range(4):  # without a move the tree grows
         for search in (small, large):
             search.run(boards, is_selfplay=False)
@@ -143,7 +143,7 @@ def test_a_tree_that_needs_more_room_than_it_had_keeps_what_it_holds(fixed_evalu
 
 
 def test_a_move_that_was_never_tried_leaves_an_empty_tree(fixed_evaluator):
-    search, boards = make_search(1, 9, fixed_evaluator(9), 3), Boards(1, 3, 3, 3)
+    search, boards = make_search(1, 9, fixed_evaluator(9), 3), GomokuBatch(1, 3, 3, 3)
     search.run(boards, is_selfplay=False)
     move = int(np.argmin(search.root_visits()[0]))
     assert search.root_visits()[0, move] == 0
@@ -178,7 +178,7 @@ def test_six_playouts_on_two_by_two_worked_out_by_hand():
         return np.tile(np.array([0.1, 0.2, 0.3, 0.4]), (len(states), 1)), np.array([0.5, -0.2, 0.4])[stones]
 
     search = make_search(1, 4, evaluate, 7, c_puct=1)
-    search.run(Boards(1, 2, 2, 2), is_selfplay=False)
+    search.run(GomokuBatch(1, 2, 2, 2), is_selfplay=False)
     leaf = []
     expected = [
         (2, 2, pytest.approx(0.3), [(3, 1, pytest.approx(-0.4), leaf)]),
@@ -192,7 +192,7 @@ def test_six_playouts_on_two_by_two_worked_out_by_hand():
 
 
 def boards_after(width, height, n_in_row, *games):
-    boards = Boards(len(games), width, height, n_in_row)
+    boards = GomokuBatch(len(games), width, height, n_in_row)
     boards.play_lines(np.array(games), np.full(len(games), len(games[0])))
     return boards
 
@@ -238,7 +238,7 @@ def test_noise_is_mixed_into_the_roots_legal_priors_in_self_play_alone():
 
 
 def test_a_reused_root_gets_its_noise_once_from_priors_without_noise():
-    search, boards = make_search(1, 9, uniform, 50), Boards(1, 3, 3, 3)
+    search, boards = make_search(1, 9, uniform, 50), GomokuBatch(1, 3, 3, 3)
     search.run(boards, is_selfplay=True)
     move = search.root_visits().argmax(axis=1)
     search.advance(move)
@@ -247,6 +247,14 @@ def test_a_reused_root_gets_its_noise_once_from_priors_without_noise():
     search.run(boards, is_selfplay=True)
     noise = (search.trees.prior[search.trees.root_rows(np.arange(1))[0], boards.legal[0]] - 0.75 / 9) / 0.25
     assert noise.min() > -1e-6 and noise.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_the_temperature_falls_evenly_where_the_settings_say_so():
+    settings = PuctSettings(first_n_moves=3, cooling_moves=3)
+    search = PuctSearch(8, 9, uniform, settings, np.random.default_rng(1))
+    temperature = search._temperature(np.arange(8), True)
+    assert np.allclose(temperature, [1, 1, 1, 0.75, 0.5, 0.25, 1e-3, 1e-3])
+    assert (search._temperature(np.arange(8), False) == 1e-3).all()
 
 
 def test_policies_follow_visits_and_temperature():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from common.errors import UsageError
+from games.gomoku.rules import GomokuRules
 from training.replay_buffer import Origin, ReplayBuffer
 from training.samples import FinishedGame, pack_states
 
@@ -25,7 +26,7 @@ def origin(number, start=0):
 
 
 def opened(folder, capacity=30):
-    return ReplayBuffer(folder, 3, 3, capacity)
+    return ReplayBuffer(folder, GomokuRules(3, 3, 3), capacity)
 
 
 def filled(folder, lengths, capacity=30):
@@ -94,8 +95,8 @@ def test_a_game_that_was_being_written_when_the_process_was_killed_has_not_happe
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (lambda folder: (folder / "positions.bin").unlink(), "expected 39 positions of 3x3"),
-        (lambda folder: (folder / "positions.bin").write_bytes(b"short"), "expected 39 positions of 3x3"),
+        (lambda folder: (folder / "positions.bin").unlink(), "expected 39 positions of gomoku on 3x3"),
+        (lambda folder: (folder / "positions.bin").write_bytes(b"short"), "expected 39 positions of gomoku on 3x3"),
         (lambda folder: (folder / "games.jsonl").write_text("not a game\n"), "expected one game per line"),
         (lambda folder: (folder / "games.jsonl").write_text('{"game":1,"start":0,"moves":[1]}\n'), "expected game 0 next"),
     ],

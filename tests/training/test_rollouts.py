@@ -5,14 +5,14 @@ import random
 import numpy as np
 import pytest
 
-from training.boards import Boards
+from games.gomoku.batch import GomokuBatch
 from training.exact import board_after
 from training.puct import PuctSearch, PuctSettings
 from training.rollouts import RandomRollouts
 
 
 def played(moves, width, height, n_in_row, copies=1):
-    boards = Boards(copies, width, height, n_in_row)
+    boards = GomokuBatch(copies, width, height, n_in_row)
     for move in moves:
         boards.play([move] * copies)
     return boards

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from Board.game_board import Board
+from games.gomoku.rules import GomokuRules
 from training.gumbel import GumbelSettings
 from training.puct import PuctSettings
 from training.samples import FinishedGame, pack_states, unpack_states
@@ -16,7 +17,7 @@ GUMBEL = GumbelSettings(playouts=8, considered=4)
 
 
 def settings(search=PUCT, **more):
-    return SelfPlaySettings(board_width=4, board_height=3, n_in_row=3, games=6, search=search, **more)
+    return SelfPlaySettings(GomokuRules(4, 3, 3), games=6, search=search, **more)
 
 
 def play(evaluate, count=20, seed=1, **more):
@@ -28,7 +29,7 @@ def test_finished_games_are_games_of_the_board_with_its_states_and_results(fixed
     games = play(fixed_evaluator(12), search=search)
     for game in games:
         board = Board(width=4, height=3, n_in_row=3)
-        states, movers = unpack_states(game.states, 4, 3), []
+        states, movers = unpack_states(game.states, GomokuRules(4, 3, 3)), []
         for number, move in enumerate(game.moves.tolist()):
             assert not board.game_end()[0] and np.array_equal(states[number], board.current_state())
             policy = game.policies[number]
@@ -81,6 +82,6 @@ def test_resigning_is_off_unless_asked_for_and_then_the_loser_is_who_gave_up(fix
 def test_states_packed_and_unpacked_are_the_same_and_take_a_bit_for_each_point():
     states = np.random.default_rng(1).integers(0, 2, (7, 9, 5, 3)).astype(np.float32)
     packed = pack_states(states)
-    assert packed.shape == (7, 17) and np.array_equal(unpack_states(packed, 3, 5), states)
+    assert packed.shape == (7, 17) and np.array_equal(unpack_states(packed, GomokuRules(3, 5, 3)), states)
     game = FinishedGame(np.zeros(7, np.int16), packed, np.zeros((7, 15), np.float16), -1, False)
     assert game.nbytes == 7 * (17 + 30 + 1) and game.results.tolist() == [0] * 7

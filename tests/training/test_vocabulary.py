@@ -11,6 +11,7 @@ import pytest
 from training.alphago.config import ReinforceSettings, SearchSettings, StagesConfig, ValueSettings
 from training.gumbel import GumbelSettings
 from training.matches import MatchSettings
+from training.muzero.muzero_settings import MuZeroConfig
 from training.presets import RunConfig
 from training.puct import PuctSettings
 from training.selfplay import SelfPlaySettings
@@ -18,11 +19,12 @@ from training.supervised import SupervisedConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 # Folders with names of a test's or a student's own choice, and with what is built.
-ELSEWHERE = {"build", "tests", "instructor", "AlphaZero", "results", "tmp"}
-SHARED_MODULES = {"selfplay"}  # bench/selfplay.py measures training/selfplay.py
+ELSEWHERE = {"docs", "build", "tests", "instructor", "AlphaZero", "results", "tmp"}
+SHARED_MODULES = {"selfplay", "inference"}  # bench/selfplay.py measures training/selfplay.py
 SETTINGS = (
     GumbelSettings,
     MatchSettings,
+    MuZeroConfig,
     PuctSettings,
     ReinforceSettings,
     RunConfig,

@@ -29,6 +29,7 @@ import numpy as np
 import pytest
 import torch
 
+from arena.view.page import script
 from common import weights as weights_files
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import LEVELS, WITH_NAMESPACES, find_sandbox
@@ -287,6 +288,7 @@ def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch,
     TABLE.append((name, stopped_by, max(0.0, gained), left, ", ".join(faults)))
     assert faults == {}, said
     assert results["sandbox"]["level"] == SANDBOX.level
+    page = page.replace(f"<script>{script()}</script>", "")  # the viewer's own
     assert not any(sign in page.lower() for sign in ("<script", "<img", "\x1b", "\x9b", "\x07"))
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):

@@ -14,5 +14,5 @@ gradient changes the body of a network, and one position per game is too little 
 The other head of each network is used where it costs nothing: the value head of the supervised network is the baseline of the
 policy gradient, and the value network starts from the weights of the improved policy.
 
-Values are seen by the side to move.
+Values are for the side to move.
 """

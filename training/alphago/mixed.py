@@ -3,7 +3,7 @@ policy and value networks" and Methods, "Search algorithm"):
 
     V(leaf) = (1 - lambda) v(leaf) + lambda z
 
-where v is the output of the value network and z the result of one rollout, both seen by the side to move. Priors come from the
+where v is the output of the value network and z the result of one rollout, both for the side to move. Priors come from the
 supervised policy, as in the paper, where this policy did better than the improved one because it considers more moves. The
 search is that of training.puct. The paper's search expands a node only after several visits, each with a rollout; here each new
 node gets one rollout.
@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from games.gomoku.batch import GomokuBatch
+from games.gomoku.rules import GomokuRules
+from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import FastPolicy, SampledPolicy, play_to_end, results_for
 from training.alphago.runs import inference_network, load_stage_network, match_row, read_stage_result, write_stage_result
-from training.boards import Boards
 from training.inference import PositionCache, StateEvaluator
 from training.matches import Agent, MatchSettings, SearchAgent, play_lockstep_match, show_progress
 from training.puct import PuctSettings
@@ -44,7 +46,7 @@ class PlayedRollouts:
 
     def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See StateEvaluator; none of the games in these states is over."""
-        boards = Boards.from_feature_planes(states, self._n_in_row)
+        boards = GomokuBatch.from_feature_planes(states, self._n_in_row)
         winners = play_to_end(boards, lambda live, _: self._agent.choose(live))
         points = boards.geometry.points
         return np.full((len(states), points), 1 / points, dtype=np.float32), results_for(boards.side_to_move, winners)
@@ -92,7 +94,7 @@ class TimedAgent:
         self._agent = agent
         self.cpu_s, self.moves = 0.0, 0
 
-    def choose(self, boards: Boards) -> np.ndarray:
+    def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
         start = time.process_time()
         moves = self._agent.choose(boards)
@@ -132,7 +134,9 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
         rng = np.random.default_rng([config.seed, 4, number])
         rollout = ROLLOUTS[settings.rollout](policy, config.n_in_row, rng)
         first, second = (TimedAgent(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)) for share in pair)
-        pairing = MatchSettings(config.board, settings.games, settings.opening_stones, side_by_side=settings.games)
+        pairing = MatchSettings(
+            GomokuRules(*config.board), settings.games, settings.opening_stones, side_by_side=settings.games
+        )
         match = play_lockstep_match((first, second), pairing, rng, progress=show_progress(settings.games))
         result[name] = {
             **match_row(match),

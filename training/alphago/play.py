@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from training.boards import Boards
+from games.gomoku.batch import GomokuBatch
+from games.protocol import PositionBatch
 from training.inference import StateEvaluator
 from training.puct import draw_moves
 
@@ -32,7 +33,7 @@ class SampledPolicy:
         self._evaluate = evaluate
         self._rng = rng
 
-    def choose(self, boards: Boards) -> np.ndarray:
+    def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
         probs, _ = self._evaluate(boards.feature_planes())
         # A legal move keeps a positive probability even if the network's probability is 0 in float32.
@@ -49,7 +50,7 @@ class UniformPolicy:
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
 
-    def choose(self, boards: Boards) -> np.ndarray:
+    def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
         return draw_moves(boards.legal.astype(np.float64), self._rng)
 
@@ -68,8 +69,9 @@ class FastPolicy:
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
 
-    def choose(self, boards: Boards) -> np.ndarray:
+    def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
+        assert isinstance(boards, GomokuBatch), "its patterns are rows of Gomoku"
         n_in_row = boards.geometry.n_in_row
         around = boards.stones[:, boards.geometry.rays]  # [G, A, 8, n_in_row - 1]
         logits = np.zeros(boards.legal.shape)
@@ -82,7 +84,7 @@ class FastPolicy:
         return draw_moves(np.exp(logits - logits.max(axis=1, keepdims=True)), self._rng)
 
 
-def play_to_end(boards: Boards, choose: Callable[[Boards, np.ndarray], np.ndarray]) -> np.ndarray:
+def play_to_end(boards: PositionBatch, choose: Callable[[PositionBatch, np.ndarray], np.ndarray]) -> np.ndarray:
     """Play games to their ends; `boards` is not changed.
 
     Args:

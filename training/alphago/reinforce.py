@@ -27,6 +27,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from games.gomoku.batch import GomokuBatch
+from games.gomoku.rules import GomokuRules
+from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, play_to_end, results_for
 from training.alphago.runs import (
@@ -37,7 +40,6 @@ from training.alphago.runs import (
     write_metrics,
     write_stage_result,
 )
-from training.boards import Boards
 from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
 from training.supervised import SAVE_EVERY_S, CallError, load_checkpoint, model_of, save_checkpoint
 
@@ -64,12 +66,12 @@ class Episodes:
     score: float
 
 
-def play_episodes(learner: Agent, opponent: Agent, boards: Boards) -> Episodes:
+def play_episodes(learner: Agent, opponent: Agent, boards: GomokuBatch) -> Episodes:
     """Play games side by side from these positions; the learner has the first seat in games with an even number."""
     seat = 1 + np.arange(len(boards)) % 2
     states, legal, chosen, of_game = [], [], [], []
 
-    def choose(live: Boards, games: np.ndarray) -> np.ndarray:
+    def choose(live: PositionBatch, games: np.ndarray) -> np.ndarray:
         moves = np.zeros(len(games), dtype=np.int64)
         own = live.side_to_move == seat[games]
         for turn, agent in ((own, learner), (~own, opponent)):
@@ -143,7 +145,7 @@ class Reinforce:
         """Play games against one opponent, take a gradient step, and return the learner's score in the games."""
         rng = np.random.default_rng([self.config.seed, 2, self.steps])
         opponent = self.agent(self._opponent(rng), rng)
-        episodes = play_episodes(self.agent(self.model, rng), opponent, Boards(self.settings.games, *self.config.board))
+        episodes = play_episodes(self.agent(self.model, rng), opponent, GomokuBatch(self.settings.games, *self.config.board))
         self._ascend(episodes)
         self.steps += 1
         if self.steps % self.settings.pool_every == 0:
@@ -196,7 +198,7 @@ class Reinforce:
     def _match(
         self, learner: Agent, supervised: Agent, games: int, rng: np.random.Generator, opening_stones: int
     ) -> dict[str, Any]:
-        settings = MatchSettings(self.config.board, games, opening_stones, side_by_side=games)
+        settings = MatchSettings(GomokuRules(*self.config.board), games, opening_stones, side_by_side=games)
         return match_row(play_lockstep_match((learner, supervised), settings, rng))
 
     # --------------------------------------------------------------------------------------------- keeping

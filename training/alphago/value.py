@@ -25,10 +25,11 @@ import numpy as np
 
 from common.files import write_whole
 from common.weights import read_sizes
+from games.gomoku.batch import GomokuBatch
+from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
 from training.alphago.runs import ProgressLine, inference_network, load_stage_network, write_stage_result
-from training.boards import Boards
 from training.dataset import HELD_BACK_EVERY, read_games
 from training.inference import StateEvaluator
 from training.supervised import EVALUATED, CallError, SupervisedConfig, Training, load_checkpoint
@@ -48,7 +49,7 @@ def play_games(config: StagesConfig, supervised: StateEvaluator, improved: State
     before, at, after = SampledPolicy(supervised, rng), UniformPolicy(rng), SampledPolicy(improved, rng)
     played: list[list[int]] = [[] for _ in range(count)]
 
-    def choose(live: Boards, games: np.ndarray) -> np.ndarray:
+    def choose(live: PositionBatch, games: np.ndarray) -> np.ndarray:
         now = 1 + int(live.length[0])  # all games began at the same time
         moves = np.zeros(len(games), dtype=np.int64)
         for turn, agent in ((now < times[games], before), (now == times[games], at), (now > times[games], after)):
@@ -58,7 +59,7 @@ def play_games(config: StagesConfig, supervised: StateEvaluator, improved: State
             played[game].append(move)
         return moves
 
-    winners = play_to_end(Boards(count, *config.board), choose)
+    winners = play_to_end(GomokuBatch(count, *config.board), choose)
     games = []
     for game, (moves, start) in enumerate(zip(played, times.tolist(), strict=True)):
         winner = int(winners[game])

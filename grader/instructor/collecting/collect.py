@@ -140,7 +140,7 @@ def _due(order: CollectOrder, record: Record, announce: Announce) -> Due:
 
 def _recognised(downloads: list[Download], roster: Roster) -> Iterator[str]:
     if roster.students is None:
-        yield "No roster: every id that is found is taken for a student."
+        yield "No roster: every id that is found is taken to be a student."
     if any(student.submission != student.id for student in roster.students or ()):
         yield (
             "The roster has a column submission. Collected archives are named after the id, so leave that column empty in the "

@@ -179,7 +179,7 @@ class Keeper:
         for student, (number, of) in list(self.record.chosen.items()):
             if len(self.record.of(student, True)) != of:
                 del self.record.chosen[student]
-                self.announce(f"{student}: a new attempt came, so the choice of attempt {number} by --counts no longer holds.")
+                self.announce(f"{student}: there is a new attempt, so --counts for attempt {number} no longer holds.")
 
     def put_submissions(self, counted: Mapping[str, Attempt]) -> None:
         """Make `submissions/` hold exactly the attempts that count, and say which of them have changed."""

@@ -100,12 +100,12 @@ def _of_stranger(owner: str, record: Record, roster: Roster) -> Row:
     person = attempts[0].person
     match = roster.match(person)
     if match.contradicted and match.students:
-        note = f"{person.words} has the name of {match.students[0].id}, but the roster has another number there"
+        note = f"{person.words} has the name of {match.students[0].id}, but the roster has a different number there"
     elif match.students:
         found = " and ".join(student.id for student in match.students)
-        note = f"{person.words} fits several students, {found}: add a column that tells them apart to the roster"
+        note = f"{person.words} fits several students, {found}: add a column to the roster that tells them apart"
     else:
-        note = f"{person.words} fits nobody on the roster"
+        note = f"{person.words} matches nobody on the roster"
     problems = (f"attempt {attempt.number}: {attempt.problem}" for attempt in attempts if attempt.problem)
     return Row(owner, "", "", UNKNOWN, len(attempts), None, "", None, (note, *problems))
 

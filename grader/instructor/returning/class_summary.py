@@ -131,7 +131,7 @@ def summarise(
         ),
         profiles=dict(sorted(Counter(one.profile for one in results).items())),
         points=_distribution(results, sum(check.points for check in assignment.checks)),
-        items=_difficulties(results, rows, assignment),
+        items=_difficulties(results, [row for row in rows if row.id in found.by_student], assignment),
         mistakes=mistakes,
         rare_mistakes=rare,
         leaderboard=tuple(scores),
@@ -178,7 +178,11 @@ def _distribution(results: Sequence[Results], most: float) -> Distribution:
 
 
 def _difficulties(results: Sequence[Results], rows: Sequence[MarksRow], assignment: Assignment) -> tuple[ItemDifficulty, ...]:
-    """Return all items, the hardest first; those for which nobody has points yet come last."""
+    """Return all items, the hardest first; those for which nobody has points yet come last.
+
+    Args:
+        rows: the marks of the students who handed something in; the 0 of the others says nothing about an item.
+    """
     items = []
     for check in assignment.checks:
         verdicts = [verdict for one in results for verdict in one.program if verdict.id == check.id]

@@ -47,9 +47,7 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     Args:
         course: has the option `--course`.
     """
-    returning = commands.add_parser(
-        "give-back", parents=[course], help="make a folder for each student, and a page of the class"
-    )
+    returning = commands.add_parser("give-back", parents=[course], help="make a folder for each student, and a class page")
     returning.add_argument(
         "results", nargs="+", type=Path, metavar="RESULTS", help="results.json, its folder, or a folder of such folders"
     )

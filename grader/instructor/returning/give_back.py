@@ -104,11 +104,11 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     files[page] = render_class_page(summary, ladder).encode()
     written += write_changed({page: files[page]})
     announce(f"{order.out}: {len(files)} files for {len(rows)} students, {written} of them new or changed.")
-    announce(f"The page of the class, which names nobody: {page}")
+    announce(f"The class page, which contains no names: {page}")
     if len(summary.profiles) > 1:
         complain(f"expected results of one profile; got {', '.join(f'{n} of {name}' for name, n in summary.profiles.items())}")
     for name in no_longer_made(order.out, files):
-        complain(f"{order.out / name} is from an earlier command and no longer made; it is left as it is")
+        complain(f"{order.out / name} is from an earlier run and no longer produced; it is left in place")
     return max(_report_gaps(rows, found, announce), 2 if found.problems else 0)
 
 

@@ -22,19 +22,20 @@ from grader.instructor.returning.autograde import CONFIG, Settings
 from grader.instructor.returning.folders import FIXED_TIME
 from grader.pipeline.judging import grading_files
 from grader.pipeline.listeners import Announce
+from grader.pipeline.report import report_templates
 
 SCRIPTS = Path(__file__).with_name("autograder")
 PROGRAM = Path(__file__).with_name("autograde.py")
 GRADING = "grading"
 """The folder in the archive that holds a tree of this repository, without the instructor's rooms."""
 SETUP, RUN, REQUIREMENTS = "setup.sh", "run_autograder", "requirements.txt"
-TEMPLATE = "grader/pipeline/templates/report.html.j2"
 WITHHELD = ("instructor/", "grader/instructor/", "tests/", "bench/")
 
 
 def autograder_files(settings: Settings, assignment: Assignment, root: Path = ROOT) -> dict[str, bytes]:
     """Return path in the archive -> content."""
-    names = {*grading_files(assignment, root), TEMPLATE}
+    templates = (path.relative_to(ROOT).as_posix() for path in report_templates())
+    names = {*grading_files(assignment, root), *templates}
     if withheld := sorted(name for name in names if name.startswith(WITHHELD)):
         raise UsageError(
             f"expected no file of the instructor in the autograder; assignment.toml names {', '.join(withheld[:3])}"

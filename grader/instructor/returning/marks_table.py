@@ -6,7 +6,7 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.errors import UsageError
+from common.errors import UsageError, reason_of
 from common.harmless_text import from_csv_cell, on_screen
 from grader.instructor.gradebook_entries import require_student_id
 from grader.instructor.marking.schemes import OUTCOME
@@ -54,7 +54,9 @@ def read_marks(path: Path) -> tuple[MarksRow, ...]:
         with open(path, encoding="utf-8-sig", newline="") as file:
             lines = [(number, line) for number, line in enumerate(csv.reader(file, strict=True), 1) if line]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"expected the marks (CSV, UTF-8) that python -m grader marks writes, at {path}: {error}") from error
+        raise UsageError(
+            f"expected the marks (CSV, UTF-8) that python -m grader marks writes, at {path}: {reason_of(error)}"
+        ) from error
     header = [from_csv_cell(cell).strip() for cell in lines[0][1]] if lines else []
     if ID not in header or "total" not in header:
         raise UsageError(f"{path}: expected the columns id and total in the first line; got {on_screen(', '.join(header))!r}")

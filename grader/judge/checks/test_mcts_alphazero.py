@@ -85,7 +85,7 @@ def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) 
     searches, wide = (
         [search for search, _, _ in searches_of(worker, ruling, rng, oracle, KIND, family)] for family in ("search", "wide")
     )
-    worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
+    worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND), ruling)
     ruling.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
 
 
@@ -135,7 +135,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
             ) from fault
         trees = [Tree.from_reply(step["tree"]) for step in steps]
         _expect_legal_roots(
-            steps, trees, EMPTY_3X3, "In self-play the search continues below another move than the one played."
+            steps, trees, EMPTY_3X3, "In self-play the search continues below a move other than the one played."
         )
         for step, tree, following in zip(steps, trees, trees[1:], strict=False):
             carried = tree.root_visits.get(step["move"], 0.0)

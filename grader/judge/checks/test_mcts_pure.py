@@ -118,7 +118,7 @@ def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) 
         expect_values_add_up(tree, case.position, case.value_of, hint=f"Here each rollout can end in only one way. {ROLLOUTS}")
     searches = [search for search, _, _ in certain]
     wide = [search for search, _, _ in searches_of(worker, ruling, rng, oracle, KIND, "wide")]
-    worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND))
+    worst = expect_agreement(searches, wide, lambda: chooses_at_random(worker, rng, KIND), ruling)
     ruling.seen = f"{len(searches) + len(wide)} positions; at most {worst:.1%} of the visits differ."
 
 

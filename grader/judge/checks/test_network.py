@@ -19,14 +19,16 @@ from grader.errors import StudentFault
 from grader.judge.support.board_position import BoardPosition, board_at
 from grader.judge.support.drawn_positions import random_position, random_states
 from grader.judge.support.drawn_weights import random_weights
+from grader.judge.support.first_difference import LAYERS, first_difference
 from grader.judge.support.network_cases import (
     OUTPUT_TOLERANCE,
     OUTPUTS,
     SYMMETRY_SIDE,
     LayersCase,
+    OutputsCase,
     SymmetryCase,
 )
-from grader.judge.support.oracle import Heads, Oracle
+from grader.judge.support.oracle import Answers, Heads, Oracle
 from grader.judge.support.ruling import Ruling
 
 SHAPES = ((3, 3, 1), (5, 4, 2), (11, 11, 19))  # width, height, residual blocks
@@ -75,7 +77,10 @@ def _expect_every_layer_counts(worker: Worker, rng: Random, oracle: Oracle) -> N
         case, _ = oracle.ask("layers", LayersCase, rng)
         states, changed = case.states, case.changed
         worker.call("net_create", width=3, height=3, block=1, weights=case.weights, by_file=False)
-        before = _both_heads(worker.call("net_forward", states=states), len(states))
+        try:
+            before = _both_heads(worker.call("net_forward", states=states), len(states))
+        except StudentFault as fault:
+            raise StudentFault(f"{fault} {first_difference(worker, states, (3, 3, 1), None)}".rstrip()) from fault
         after = worker.call("net_forward_changed", changes=changed, states=states)
         without_effect &= {
             key for key in changed if key not in after or np.abs(_both_heads(after[key], len(states)) - before).max() <= 1e-6
@@ -111,7 +116,7 @@ def test_load(worker: Worker, ruling: Ruling, rng: Random) -> None:
     for key, value in weights.items():
         ruling.expect(key in loaded, f"After loading, {key} is missing from the model's state_dict.")
         same = loaded[key].shape == value.shape and np.allclose(loaded[key], value, atol=1e-6)
-        ruling.expect(same, f"After loading, {key} is not what the file holds.")
+        ruling.expect(same, f"After loading, {key} differs from the file.")
     # Weights may be loaded but not used, so other files must give other outputs.
     states, seen = random_states(rng, 3, 3, 8), []
     for _ in range(3):
@@ -138,25 +143,34 @@ def test_outputs(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) ->
     worst = 0.0
     for family, draw in OUTPUTS.items():
         case, answers = oracle.ask(family, draw, rng)
-        states, log_probs, value = case.states, answers["log_probs"], answers["value"]
         worker.call("net_create", width=case.width, height=case.height, block=case.block, weights=case.weights)
-        where = f"on {case.width}x{case.height} (width x height)"
-        seen_policy, seen_value = worker.call("net_forward", states=states)
-        worst = max(
-            worst,
-            _expect_close(seen_policy, log_probs, f"forward's log probabilities {where}", least=LEAST_LOG),
-            _expect_close(seen_value, value, f"forward's value {where}"),
-        )
-        seen_policy, seen_value = worker.call("net_policy_value", states=states)
-        worst = max(
-            worst,
-            _expect_close(seen_policy, np.exp(log_probs), f"policy_value's probabilities {where}"),
-            _expect_close(seen_value, value, f"policy_value's value {where}"),
-        )
-        # In eval mode the output for a state must not depend on the other states.
-        alone, _ = worker.call("net_policy_value", states=states[:1])
-        worst = max(worst, _expect_close(alone, np.exp(log_probs[:1]), f"policy_value of a single state {where}"))
+        try:
+            worst = max(worst, _expect_same_outputs(worker, case, answers))
+        except StudentFault as fault:
+            size = case.width, case.height, case.block
+            layer = first_difference(worker, case.states, size, answers.get(LAYERS))
+            raise StudentFault(f"{fault} {layer}".rstrip()) from fault
     ruling.seen = f"Largest difference {worst:.1e}."
+
+
+def _expect_same_outputs(worker: Worker, case: OutputsCase, answers: Answers) -> float:
+    """Return the largest difference; raise StudentFault if it is too large."""
+    states, log_probs, value = case.states, answers["log_probs"], answers["value"]
+    where = f"on {case.width}x{case.height} (width x height)"
+    seen_policy, seen_value = worker.call("net_forward", states=states)
+    worst = max(
+        _expect_close(seen_policy, log_probs, f"forward's log probabilities {where}", least=LEAST_LOG),
+        _expect_close(seen_value, value, f"forward's value {where}"),
+    )
+    seen_policy, seen_value = worker.call("net_policy_value", states=states)
+    worst = max(
+        worst,
+        _expect_close(seen_policy, np.exp(log_probs), f"policy_value's probabilities {where}"),
+        _expect_close(seen_value, value, f"policy_value's value {where}"),
+    )
+    # In eval mode the output for a state must not depend on the other states.
+    alone, _ = worker.call("net_policy_value", states=states[:1])
+    return max(worst, _expect_close(alone, np.exp(log_probs[:1]), f"policy_value of a single state {where}"))
 
 
 def _expect_close(seen: Any, expected: np.ndarray, what: str, least: float = -np.inf) -> float:
@@ -222,7 +236,7 @@ def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle
             f"policy_value_fn after moves {list(position.moves)} should give exactly the legal moves.",
         )
         ruling.expect(
-            _same_priors(pairs, probs), "policy_value_fn returns other probabilities for the legal moves than policy_value."
+            _same_priors(pairs, probs), "For the legal moves, policy_value_fn and policy_value return different probabilities."
         )
         ruling.expect(
             abs(seen_value - value) <= OUTPUT_TOLERANCE,
@@ -267,12 +281,12 @@ def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Orac
     for pairs, value in worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS):
         ruling.expect(
             _legal(pairs, case.position) and any(_same_priors(pairs, each) for each in accepted),
-            "policy_value_fn_random returns probabilities that the network gives on no turned or mirrored board: the "
-            "symmetry is not undone on the moves. The moves' rows count from the bottom, the states' from the top, and the "
-            "last turn is undone first.",
+            "policy_value_fn_random returns probabilities that the network does not give for any rotated or mirrored board: "
+            "the symmetry is not undone on the moves. The moves' rows count from the bottom, the states' from the top, and "
+            "the last transformation must be undone first.",
         )
         ruling.expect(
             np.abs(values - value).min() <= OUTPUT_TOLERANCE,
-            f"policy_value_fn_random returns the value {value:.4f}, which the network gives for no turned or mirrored board: a "
-            "symmetry does not change who is better.",
+            f"policy_value_fn_random returns the value {value:.4f}, which the network does not give for any rotated or "
+            "mirrored board: a symmetry does not change who is better.",
         )

@@ -65,9 +65,9 @@ def trained(run: Run, worker: Worker) -> TrainedNetwork:
 def give_points(run: Run, trained: TrainedNetwork, ruling: Ruling) -> None:
     """Give the points that the network earns by its number of losing lines."""
     ruling.expected = f"The trained network, played by your own search, loses no line of replies. {IN_GRADING}"
-    ruling.evidence.update(seed=trained.seed, curve=trained.curve)
     losing = trained.result.losing_lines
     examples = trained.result.examples(3)
+    ruling.evidence.update(seed=trained.seed, curve=trained.curve, examples=examples)
     ruling.seen = f"{losing} losing lines after {trained.games} games (seed {trained.seed}). {IN_GRADING}"
     share = run.assignment.losing_lines_share(losing)
     if share < 1:

@@ -114,7 +114,7 @@ def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
         how = "flatter" if mean < UNEVENNESS[0] else "more concentrated"
         ruling.deduct(
             "concentration",
-            f"The noise is {how} than Dirichlet(0.3): it is spread like Dirichlet({alpha:.2g}).",
+            f"The noise is {how} than Dirichlet(0.3): it is distributed like Dirichlet({alpha:.2g}).",
         )
 
 
@@ -214,8 +214,8 @@ def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
     _expect_most_visited_later(late, noise_at_the_draw)
     top = sum(draw.is_most_visited for draw in early)
     ruling.seen = (
-        f"In {GAMES} games of self-play the most visited move was played {top} times in {len(early)} among the first "
-        f"{FIRST_N_MOVES} moves, and {sum(draw.is_most_visited for draw in late)} times in {len(late)} later."
+        f"In {GAMES} games of self-play the most visited move was played {top} times in {len(early)} draws among the first "
+        f"{FIRST_N_MOVES} moves, and {sum(draw.is_most_visited for draw in late)} times in {len(late)} draws after that."
     )
 
 

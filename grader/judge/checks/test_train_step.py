@@ -14,11 +14,20 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.network_cases import BATCH_SIZE, BLOCK, HEIGHT, UNUSED_PLANE, WIDTH, Batch
-from grader.judge.support.objectives import BIASES, HANDOUT, LossDiagnosis, Outputs, l2_terms, learnt_objective, read_loss
+from grader.judge.support.objectives import (
+    BIASES,
+    HANDOUT,
+    LOSS_TOLERANCE,
+    LossDiagnosis,
+    Outputs,
+    PossibleOutputs,
+    l2_terms,
+    learnt_objective,
+    read_loss,
+)
 from grader.judge.support.oracle import Heads, Oracle
 from grader.judge.support.ruling import Ruling
 
-LOSS_TOLERANCE = 1e-4
 ENOUGH = 0.25  # the largest share of the avoidable loss that may remain
 STEPS, BEGINNINGS = 60, 5
 
@@ -66,19 +75,21 @@ def _outputs(heads: Heads) -> Outputs:
     return Outputs(heads[0].astype(float), heads[1][:, 0].astype(float))
 
 
-def possible_outputs(worker: Worker, batch: Batch) -> list[Outputs]:
-    """Return the outputs that the network may have had in a step from the batch's weights; the correct ones come first.
+def possible_outputs(worker: Worker, batch: Batch) -> PossibleOutputs:
+    """Return the outputs that the network may have had in a step from the batch's weights.
 
-    The outputs of the student's own network are included, since network.outputs checks those, and so are outputs in eval mode,
-    since train_step.train_mode checks the mode. The first entry is the handout's network in train mode.
+    The first ones are those of the handout's network. The outputs of the student's own network follow, since network.outputs
+    checks those, and there are outputs in eval mode, since train_step.train_mode checks the mode.
     """
-    outputs = [right_outputs(batch, train_mode) for train_mode in (True, False)]
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
+    of_modes = []
     for train_mode in (True, False):
+        outputs = [right_outputs(batch, train_mode)]
         log_probs, value = worker.call("net_forward", states=batch.states, train_mode=train_mode)
         if log_probs.shape == batch.targets.pi.shape and value.shape == (BATCH_SIZE, 1):
             outputs.append(Outputs(log_probs.astype(float), value[:, 0].astype(float)))
-    return outputs
+        of_modes.append(outputs)
+    return PossibleOutputs(*of_modes)
 
 
 def entropy_of(outputs: Outputs) -> float:
@@ -99,17 +110,18 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
         Floats, numpy numbers or tensors without a gradient (reference, network-mixed-precision, network-in-its-own-classes)
     """
     (loss, entropy), _ = train(worker, batch, lr=1e-3)
-    outputs = possible_outputs(worker, batch)
-    reading = read_loss(loss, outputs, batch.targets, batch.trained, LOSS_TOLERANCE)
-    data, l2 = HANDOUT.loss(outputs[0], batch.targets), l2_terms(batch.trained)[""][1]
+    possible = possible_outputs(worker, batch)
+    outputs = possible.train_mode[0]
+    reading = read_loss(loss, possible, batch.targets, batch.trained, LOSS_TOLERANCE)
+    data, l2 = HANDOUT.loss(outputs, batch.targets), l2_terms(batch.trained)[""][1]
     ruling.expected = "loss = mean (z - v)^2 - mean sum pi log p + 1e-4/2 * squared norm of the weights, in train mode."
     ruling.seen = f"loss {loss:.4f}, entropy {entropy:.4f}"
     ruling.evidence.update(loss=loss, entropy=entropy, data=data, l2=l2)
     if reading is not None and reading.slip == BIASES:
         ruling.deduct("biases_in_l2", f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {BIASES}.")
     elif reading is None or reading.slip:
-        raise StudentFault(f"The loss is {loss:.4f}; expected {data + l2:.4f}{_reason(reading, outputs[0], batch, l2)}")
-    entropies = [entropy_of(each) for each in outputs]
+        raise StudentFault(f"The loss is {loss:.4f}; expected {data + l2:.4f}{_reason(reading, outputs, batch, l2)}")
+    entropies = [entropy_of(each) for each in (*possible.train_mode, *possible.eval_mode)]
     if not any(abs(entropy - value) <= LOSS_TOLERANCE * max(1.0, value) for value in entropies):
         ruling.deduct("entropy", f"The entropy returned is {entropy:.4f}; the policy's entropy is {entropies[0]:.4f}.")
 
@@ -231,15 +243,15 @@ def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) 
         The errors backpropagated as one sum or one after the other (reference, training-losses-apart)
     """
     ruling.expected = (
-        f"{STEPS} steps on one batch of {BATCH_SIZE} remove most of the loss, all but the targets' own entropy, from at "
-        f"least one of {BEGINNINGS} draws of the weights."
+        f"{STEPS} steps on one batch of {BATCH_SIZE} remove most of the avoidable loss (all but the targets' own entropy), "
+        f"for at least one of {BEGINNINGS} random initialisations."
     )
     _, after = train(worker, batch, lr=1e-3)
     ruling.expect(_distance(batch, after) > 0, "The weights do not move at all in a step at lr 1e-3.")
     loss = _expect_fresh_gradients(worker, ruling, batch)
     reading = read_loss(loss, possible_outputs(worker, batch), batch.targets, batch.trained, LOSS_TOLERANCE)
     objective = reading.objective if reading is not None else HANDOUT
-    smallest, also_learnt = float("inf"), ""
+    smallest, trainings = float("inf"), []
     for _ in range(BEGINNINGS):
         for start, end in _learn(worker, batch, oracle):
             share = objective.share_left(start, end, batch.targets)
@@ -252,12 +264,12 @@ def test_overfits(worker: Worker, ruling: Ruling, batch: Batch, oracle: Oracle) 
             if smallest < ENOUGH:
                 ruling.evidence["left"] = smallest
                 if objective.slip:
-                    ruling.seen += f" This is measured by the loss as it is computed: {objective.slip} (see train_step.loss)."
+                    ruling.seen += f" This is measured with the loss as it is computed: {objective.slip} (see train_step.loss)."
                 return
-            nearest = learnt_objective(start, end, batch.targets, ENOUGH)
-            also_learnt = nearest.slip if nearest is not None else also_learnt
+            trainings.append((start, end))
+    learnt = learnt_objective(trainings, batch.targets, ENOUGH)
     left = f"{ruling.seen} The steps do not learn: {smallest:.0%} of the avoidable loss remains."
-    raise StudentFault(f"{left} From what they do learn it looks as if {also_learnt}." if also_learnt else left)
+    raise StudentFault(f"{left} From what they do learn it looks as if {learnt.slip}." if learnt and learnt.slip else left)
 
 
 def _expect_fresh_gradients(worker: Worker, ruling: Ruling, batch: Batch) -> float:

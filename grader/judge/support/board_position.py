@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from Board.game_board import Board
 from grader.errors import StudentFault
+
+
+class Start(Protocol):
+    """A position from which a search began."""
+
+    def board(self) -> Any:
+        """Return a board with the methods of `Board.game_board.Board` in this position."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,22 @@ class BoardPosition:
     def to_json(self) -> dict[str, Any]:
         """Return the position as it is sent to a worker (`grader.confinement.worker`) and recorded as evidence."""
         return {"width": self.width, "height": self.height, "n_in_row": self.n_in_row, "moves": list(self.moves)}
+
+    def pictured(
+        self, caption: str, expected: Sequence[int] = (), played: Sequence[int] = (), shares: Mapping[int, float] | None = None
+    ) -> dict[str, Any]:
+        """Return the position with what a report draws on it, as evidence under the name `boards`.
+
+        Args:
+            expected, played: the right moves, and the moves of the submission.
+            shares: move -> share in [0, 1], such as that of the visits.
+        """
+        picture = {"caption": caption, "expected": sorted(expected), "played": sorted(played)}
+        return {**self.to_json(), **picture, "shares": [[move, round(share, 3)] for move, share in (shares or {}).items()]}
+
+    def board(self) -> Board:
+        """Return the framework's Board in this position."""
+        return board_at(self)
 
     @property
     def size(self) -> str:

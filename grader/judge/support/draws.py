@@ -15,7 +15,7 @@ TINY = 1e-300
 
 
 def log_improbability(chances: Sequence[np.ndarray], drawn: Sequence[int]) -> float:
-    """Return how improbable it is that the outcomes are, taken as a whole, as likely or as unlikely as these.
+    """Return how improbable it is that outcomes are as likely, or as unlikely, as these taken together.
 
     Let p be the probability of the outcome that was drawn. E[p^t] is known for each draw and each t. By Markov's inequality,
     the probability that the product of p^t over all draws exceeds its expectation by a factor of 1 / a is at most a, even if

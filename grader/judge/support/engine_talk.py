@@ -24,7 +24,7 @@ IDLE_S = 0.2  # CPU time; an engine that was late and used less than this was no
 MOST_BYTES = 1 << 16
 LINE_CAP = 200  # characters; the rest of a line is ignored
 SHOWN_CHARACTERS = 60
-NOTES = "Standard output belongs to the protocol: write notes to std::cerr."
+NOTES = "Standard output is reserved for the protocol: write messages to std::cerr."
 FLUSH = "End each answer with std::endl, which ends the line and flushes it."
 FORM = "An answer is two integers with a space between them, and the end of the line."
 
@@ -101,7 +101,7 @@ def explain_talk(talk: Talk) -> str:
         return f"It wrote {_shown(talk.early)} before it was told its side. {NOTES}"
     *before, name = talk.introduction.strip().splitlines() or [""]
     if before:
-        return f"It wrote {_shown(before[0])} before its name {_shown(name)}; the first line is taken for the name. {NOTES}"
+        return f"It wrote {_shown(before[0])} before its name {_shown(name)}; the first line is taken as the name. {NOTES}"
     if not name:
         return (
             f"It wrote its name only when its input ended: {_shown(talk.at_the_end)}. {FLUSH}"
@@ -124,7 +124,7 @@ def explain_answer(text: str) -> str:
         return f"It wrote the two numbers {lines[0]} and {lines[1]} on two lines. {FORM}"
     points = [number for number, line in enumerate(lines) if _is_point(line)]
     if len(points) > 1:
-        return f"It gave more than one answer to one question: {_shown(lines[points[0]])}, {_shown(lines[points[1]])}. {FORM}"
+        return f"It gave more than one answer to one line: {_shown(lines[points[0]])}, {_shown(lines[points[1]])}. {FORM}"
     if points and len(lines) > 1:
         place = "before" if points[0] else "after"
         return f"It wrote {_shown(lines[0] if points[0] else lines[1])} {place} its answer {_shown(lines[points[0]])}. {NOTES}"
@@ -191,5 +191,5 @@ def _explain_illegal_move(game: GameRecord, seat: int) -> str:
     if (x, y) in stones_before_swap(game.moves):
         return "That stone was there before the swap. A swap removes no stones: it changes their colours."
     if is_free_if_transposed(game.moves, seat, (x, y)):
-        return f"With its own stones transposed, {y} {x} would be free: does it answer `y x` in place of `x y`?"
+        return f"With its own stones transposed, {y} {x} would be free: does it answer `y x` instead of `x y`?"
     return ""

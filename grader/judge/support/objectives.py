@@ -1,19 +1,20 @@
 """The losses that a training step may be minimising: the handout's loss, or one with a typical slip (handout 5.3).
 
 A loss is the sum of a value error, a policy error and an L2 term. A slip is a fault in exactly one of them, so the sum shows
-which slip it is. All terms are computed from a network's outputs for a batch and from its weights; values are seen by the side
+which slip it is. All terms are computed from a network's outputs for a batch and from its weights; values are for the side
 to move.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 L2_CONST = 1e-4
+TO_LEARN = 0.15  # the least share of the value's error at the start that learning must be able to remove
 
 
 class Outputs(NamedTuple):
@@ -100,28 +101,39 @@ class Objective:
         return no_error in (self.value_error, self.policy_error)
 
     def share_left_of_either_head(self, start: Outputs, end: Outputs, targets: Targets) -> float:
-        """Return `share_left` of the head that has the larger share left; it is small if both heads learn their targets."""
-        value = [self.value_error(each.values, targets.z) for each in (start, end)]
-        policy = [self.policy_error(each.log_probs, targets.pi) for each in (start, end)]
-        shares = [
-            share_left(floor, *errors)
-            for error, floor, errors in (
-                (self.value_error, self._value_floor(targets), value),
-                (self.policy_error, self._policy_floor(targets), policy),
-            )
-            if error is not no_error
-        ]
+        """Return `share_left` of the head that has the larger share left; it is small if both heads learn their targets.
+
+        It is infinite if the values were nearly ideal at the start: then a head that only drifts looks as if it learnt.
+        """
+        shares = []
+        if self.value_error is not no_error:
+            value, floor = [self.value_error(each.values, targets.z) for each in (start, end)], self._value_floor(targets)
+            shares.append(share_left(floor, *value) if value[0] - floor > TO_LEARN * value[0] else float("inf"))
+        if self.policy_error is not no_error:
+            policy = [self.policy_error(each.log_probs, targets.pi) for each in (start, end)]
+            shares.append(share_left(self._policy_floor(targets), *policy))
         return max(shares)
 
 
-def learnt_objective(start: Outputs, end: Outputs, targets: Targets, enough: float) -> Objective | None:
-    """Return what the steps from `start` to `end` have learnt: the objective with the least left, if that is below `enough`.
+def learnt_objective(trainings: Sequence[tuple[Outputs, Outputs]], targets: Targets, enough: float) -> Objective | None:
+    """Return the objective that nearly all trainings, from several beginnings, have learnt: less than `enough` of it is left.
 
-    A network that learns with both heads learns with each of them, so an objective of one head counts only if no other fits.
+    A head without a target drifts, and in a single training it may drift to what some objective asks for; so an objective
+    counts only if it fits as often as any other, but for one training in five. A network that learns with both heads learns
+    with each of them, so an objective of one head counts only if no other fits.
+
+    Args:
+        trainings: the outputs before and after each.
     """
-    left = {each.slip: each.share_left_of_either_head(start, end, targets) for each in OBJECTIVES}
-    fitting = [each for each in OBJECTIVES if left[each.slip] < enough]
-    return min(fitting, key=lambda each: (each.is_of_one_head, left[each.slip]), default=None)
+    fitting = {}
+    for each in OBJECTIVES:
+        left = [each.share_left_of_either_head(start, end, targets) for start, end in trainings]
+        fitting[each.slip] = sorted(share for share in left if share < enough)
+    most = max(map(len, fitting.values()))
+    if most == 0:
+        return None
+    likely = [each for each in OBJECTIVES if len(fitting[each.slip]) >= max(1, most - len(trainings) // 5)]
+    return min(likely, key=lambda each: (each.is_of_one_head, fitting[each.slip][0]))
 
 
 HANDOUT = Objective("")
@@ -145,7 +157,7 @@ OBJECTIVES = (
         policy_error=lambda log_p, pi: cross_entropy(twice_softmaxed(log_p), pi),
     ),
     Objective(
-        "probabilities stand where log probabilities belong",
+        "probabilities are used where log probabilities belong",
         policy_error=lambda log_p, pi: cross_entropy(np.exp(log_p), pi),
     ),
     Objective(
@@ -156,7 +168,7 @@ OBJECTIVES = (
         "the cross entropy is summed over the batch instead of averaged",
         policy_error=lambda log_p, pi: cross_entropy(log_p, pi) * len(pi),
     ),
-    Objective("the cross entropy's sign is turned", policy_error=lambda log_p, pi: -cross_entropy(log_p, pi)),
+    Objective("the cross entropy has the wrong sign", policy_error=lambda log_p, pi: -cross_entropy(log_p, pi)),
     Objective(
         "both errors are summed over the batch instead of averaged",
         value_error=lambda v, z: float(np.sum((v - z) ** 2)),
@@ -177,7 +189,6 @@ def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
     """Return slip -> the values that the L2 term may have with this slip; the key "" has the correct values.
 
     A term with or without the scales of batch norm is correct, and so is no term at all if the optimiser decays the weights.
-    A subtracted term counts as correct here, since train_step.l2 checks the direction.
 
     Args:
         weights: the trained parameters, with the keys of a state_dict.
@@ -190,7 +201,7 @@ def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
     of_sets = [[squares[key] for key in keys] for keys in (not_biases, matrices, list(weights))]
     norms = [norm for s in of_sets for norm in (float(np.sqrt(np.sum(s))), float(np.sum(np.sqrt(s))))]
     return {
-        "": [0.0, *(sign * half * square for sign in (1, -1) for square in right)],
+        "": [0.0, *(half * square for square in right)],
         BIASES: [half * sum(squares.values())],
         DOUBLED: [2 * half * square for square in right],
         FACTORLESS: [factor * square for square in right for factor in (0.5, 1.0)],
@@ -199,6 +210,24 @@ def l2_terms(weights: Mapping[str, np.ndarray]) -> dict[str, list[float]]:
 
 
 # ------------------------------------------------------------------------------------------------------- recognising one
+
+LOSS_TOLERANCE = 1e-4  # relative; absolute for losses below 1
+
+
+def tells_objectives_apart(outputs: Outputs, targets: Targets, weights: Mapping[str, np.ndarray]) -> bool:
+    """Return whether no slip in the errors gives nearly the handout's loss, as it would if the value head were dead.
+
+    Args:
+        weights: the trained parameters; the L2 term may have any of its correct values.
+    """
+    terms = l2_terms(weights)[""]
+    right = HANDOUT.loss(outputs, targets)
+    near = 1.5 * LOSS_TOLERANCE * max(1.0, right + max(terms))
+    for objective in OBJECTIVES[1:]:
+        apart = objective.loss(outputs, targets) - right
+        if any(abs(apart + term - other) < near for term in terms for other in terms):
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -209,29 +238,47 @@ class LossDiagnosis:
     slip: str
 
 
-def read_loss(
-    loss: float, outputs: list[Outputs], targets: Targets, weights: Mapping[str, np.ndarray], tolerance: float
-) -> LossDiagnosis | None:
-    """Return the formula that gives this loss.
+@dataclass(frozen=True)
+class PossibleOutputs:
+    """What the network may have computed in a step: in train mode, as it should, or in eval mode."""
 
-    That is the handout's formula if one of its forms fits, otherwise the nearest formula with one slip if it fits, otherwise
-    None.
+    train_mode: list[Outputs]
+    eval_mode: list[Outputs]
+
+
+def read_loss(
+    loss: float,
+    outputs: PossibleOutputs,
+    targets: Targets,
+    weights: Mapping[str, np.ndarray],
+    tolerance: float = LOSS_TOLERANCE,
+) -> LossDiagnosis | None:
+    """Return the formula that gives this loss, or None.
+
+    If the handout's formula fits, it is that one. Otherwise it is the nearest that fits: a formula with one slip, or the
+    handout's with outputs in eval mode or a subtracted L2 term. Other checks report these two; since they may fit by chance,
+    they do not come before a slip that fits better.
 
     Args:
         loss: the loss that train_step returned.
-        outputs: the outputs that the network may have had in that step.
         weights: the trained parameters before the step.
         tolerance: the largest relative error; absolute for values below 1.
     """
     terms = l2_terms(weights)
+    every = [*outputs.train_mode, *outputs.eval_mode]
 
-    def distance(objective: Objective, slip: str) -> float:
-        sums = [objective.loss(each, targets) + term for each in outputs for term in terms[slip]]
+    def distance(objective: Objective, among: list[Outputs], added: list[float]) -> float:
+        sums = [objective.loss(each, targets) + term for each in among for term in added]
         return min(abs(loss - value) / max(1.0, abs(value)) for value in sums)
 
-    if distance(HANDOUT, "") <= tolerance:
-        return LossDiagnosis(HANDOUT, "")
-    found = [(distance(objective, ""), LossDiagnosis(objective, objective.slip)) for objective in OBJECTIVES[1:]]
-    found += [(distance(HANDOUT, slip), LossDiagnosis(HANDOUT, slip)) for slip in terms if slip]
+    handout = LossDiagnosis(HANDOUT, "")
+    if distance(HANDOUT, outputs.train_mode, terms[""]) <= tolerance:
+        return handout
+    either_sign = [*terms[""], *(-term for term in terms[""])]
+    found = [(distance(HANDOUT, every, either_sign), handout)]
+    found += [
+        (distance(objective, every, either_sign), LossDiagnosis(objective, objective.slip)) for objective in OBJECTIVES[1:]
+    ]
+    found += [(distance(HANDOUT, every, terms[slip]), LossDiagnosis(HANDOUT, slip)) for slip in terms if slip]
     nearest, reading = min(found, key=lambda pair: pair[0])
     return reading if nearest <= tolerance else None

@@ -208,6 +208,8 @@ def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str
     moves = [searched_move(worker, p, 400, player) for p, _ in small]
     moves += [searched_move(worker, p, 800, player) for p, _ in large]
     for move, (position, wins) in zip(moves, small + large, strict=True):
+        if move not in wins:
+            ruling.evidence["boards"] = [position.pictured("A win in one move", wins, [move])]
         ruling.expect(
             move in wins,
             f"After moves {list(position.moves)} on {position.size} the player played {move}; "
@@ -218,6 +220,7 @@ def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str
     ruling.seen = f"{len(moves)} wins of {len(moves)}, {len(blocks) - len(missed)} blocks of {len(blocks)}."
     if len(missed) > 1:
         position, move, block = missed[0]
+        ruling.evidence["boards"] = [p.pictured("The only move that does not lose", [b], [m]) for p, m, b in missed[:3]]
         raise StudentFault(
             f"{len(missed)} of {len(blocks)} blocks were missed, for example after moves {list(position.moves)} on 3x3: "
             f"the player played {move}; only {block} does not lose."

@@ -1,6 +1,6 @@
 """What must hold in any correct search tree, whatever the methods that built it are called (Silver et al. 2017, Methods).
 
-Views: a node's Q is the mean of its evaluations, seen by the player who moved INTO the node. `W = N * Q` is their sum. The
+Views: a node's Q is the mean of its evaluations, for the player who moved INTO the node. `W = N * Q` is their sum. The
 visit that expands a node evaluates it; every later visit goes on to a child. A gain for one player is a loss for the other, so
 
     N(node) = k + sum of N(child)                W(node) = -k * v(node) - sum of W(child)
@@ -22,14 +22,14 @@ import numpy as np
 from Board.game_board import Board
 from grader.confinement.worker import MAX_TREE_NODES
 from grader.errors import StudentFault
-from grader.judge.support.board_position import BoardPosition, board_at
+from grader.judge.support.board_position import Start
 
 VALUE_TOLERANCE = 1e-3
 LONGEST_PATH = 400
 TEMPERATURE = 1e-3  # with which a player should nearly always play the most visited move
 # The least chance of an accepted move, relative to the best move; of a run's hundred or so draws, few are so close to a tie.
 LEAST_CHANCE = 1e-9
-VIEWS = (+1, -1)  # Q seen by the player who moved into a node, and by the player to move there
+VIEWS = (+1, -1)  # Q for the player who moved into a node, and by the player to move there
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,9 @@ def expect_visits_add_up(tree: Tree, n_playout: int) -> None:
             )
 
 
-def boards_of(tree: Tree, position: BoardPosition) -> dict[int, Board]:
+def boards_of(tree: Tree, position: Start) -> dict[int, Board]:
     """Return node -> board for all nodes except those below a finished game; raise StudentFault for an illegal move."""
-    boards = {0: board_at(position)}
+    boards = {0: position.board()}
     for node in range(1, len(tree.parent)):
         parent = boards.get(int(tree.parent[node]))
         if parent is None or parent.game_end()[0]:
@@ -153,7 +153,7 @@ def boards_of(tree: Tree, position: BoardPosition) -> dict[int, Board]:
     return boards
 
 
-def expect_legal_children(tree: Tree, position: BoardPosition) -> None:
+def expect_legal_children(tree: Tree, position: Start) -> None:
     """Raise StudentFault unless the children of every node are the legal moves; another check covers finished games."""
     children: dict[int, set[int]] = {}
     for parent, move in zip(tree.parent[1:].tolist(), tree.move[1:].tolist(), strict=True):
@@ -175,7 +175,7 @@ def expect_legal_children(tree: Tree, position: BoardPosition) -> None:
             )
 
 
-def expect_finished_games_to_end(tree: Tree, position: BoardPosition) -> None:
+def expect_finished_games_to_end(tree: Tree, position: Start) -> None:
     """Raise StudentFault if a finished game has children."""
     expanded = set(tree.parent[1:].tolist())
     for node, board in boards_of(tree, position).items():
@@ -202,7 +202,7 @@ class _ValueErrors:
     draws: float = 0.0
 
     def add_win(self, total: float, visits: float, slack: float) -> None:
-        """Add a finished game with a winner: the player who moved into the node, since only the last move can win."""
+        """Add a finished game that the player who moved into the node has won; turn the sign of `total` if that one lost."""
         errors = {view: abs(total - view * visits) / slack for view in VIEWS}
         self.wins = max(self.wins, min(errors.values()))
         self.at_ends = {view: max(self.at_ends[view], errors[view]) for view in VIEWS}
@@ -235,7 +235,7 @@ class _ValueErrors:
 
 def expect_values_add_up(
     tree: Tree,
-    position: BoardPosition,
+    position: Start,
     own_value: Callable[[Board], float | None],
     *,
     hint: str = "",
@@ -243,7 +243,7 @@ def expect_values_add_up(
     """Raise StudentFault unless the values were backed up with the sign turned at every level.
 
     Args:
-        own_value: returns the evaluator's value of a position, seen by the side to move, or None for a rollout, whose result
+        own_value: returns the evaluator's value of a position, for the side to move, or None for a rollout, whose result
             is -1, 0 or 1 but not known.
         hint: a sentence added to the message if the fault in the values is not a recognised one.
 
@@ -260,11 +260,11 @@ def expect_values_add_up(
     if errors.draws > 1:
         raise StudentFault("A draw is not worth 0 in the tree.")
     if min(errors.inside.values()) <= 1 and min(errors.at_ends.values()) <= 1:
-        raise StudentFault(f"The result of a finished game enters the tree as seen by the wrong player.{hint}")
+        raise StudentFault(f"The result of a finished game enters the tree from the wrong player's point of view.{hint}")
     if errors.unturned <= 1:
         raise StudentFault(
             "The values do not change sign from one level of the tree to the next. What is good for one player is bad for "
-            "the other, so the sign must turn at each level when a result is backed up."
+            "the other, so the sign must change at each level when a result is backed up."
         )
     raise StudentFault(
         "The values in the tree do not add up: a node's visits times its Q should be its own evaluation minus the same sum "
@@ -272,7 +272,7 @@ def expect_values_add_up(
     )
 
 
-def _value_errors(tree: Tree, position: BoardPosition, own_value: Callable[[Board], float | None]) -> _ValueErrors:
+def _value_errors(tree: Tree, position: Start, own_value: Callable[[Board], float | None]) -> _ValueErrors:
     errors, below = _ValueErrors(), tree.sums_over_children(tree.total_values)
     own_visits = tree.visits - tree.sums_over_children(tree.visits)
     for node, board in boards_of(tree, position).items():
@@ -283,8 +283,8 @@ def _value_errors(tree: Tree, position: BoardPosition, own_value: Callable[[Boar
         ended, winner = board.game_end()
         if ended and winner == -1:
             errors.add_draw(total, slack)
-        elif ended:
-            errors.add_win(total, visits, slack)
+        elif ended:  # the last move can also lose, such as a pass in Go
+            errors.add_win(total if winner != board.get_current_player() else -total, visits, slack)
         elif (value := own_value(board)) is None:
             errors.add_rolled_out(total, below[node], own_visits[node], slack)
         else:

@@ -17,10 +17,12 @@ import numpy as np
 from Board.game_board import Board
 from grader.judge.support.agreement import RIGHT, slip_name
 from grader.judge.support.board_position import BoardPosition
+from grader.judge.support.first_difference import LAYERS
 from grader.judge.support.network_cases import Batch, LayersCase, OutputsCase, SymmetryCase
+from grader.judge.support.objectives import Outputs, tells_objectives_apart
 from grader.judge.support.oracle import Answers, Case, Heads, case_of
 from grader.judge.support.searches import SearchCase
-from grader.judge.trusted.network import forward
+from grader.judge.trusted.network import forward, layer_outputs
 from grader.judge.trusted.search import Evaluation, Node, Reading, SelectionRule, playouts
 from grader.judge.trusted.slips import rules
 from training.exact import Line, RememberedBoard
@@ -126,7 +128,8 @@ def _(case: LayersCase) -> Answers | None:
 @answers_of.register
 def _(case: OutputsCase) -> Answers:
     log_probs, value = forward(case.weights, case.states, width=case.width, height=case.height)
-    return {"log_probs": log_probs, "value": value}
+    layers = layer_outputs(case.weights, case.states, case.width, case.height)
+    return {"log_probs": log_probs, "value": value, LAYERS: layers}
 
 
 @answers_of.register
@@ -136,9 +139,11 @@ def _(case: SymmetryCase) -> Answers | None:
 
 
 @answers_of.register
-def _(case: Batch) -> Answers:
+def _(case: Batch) -> Answers | None:
     answers: dict[str, np.ndarray] = {}
     for mode in ("train", "eval"):
         log_probs, value = forward(case.weights, case.states, train_mode=mode == "train")
+        if not tells_objectives_apart(Outputs(log_probs, value[:, 0]), case.targets, case.trained):
+            return None
         answers |= {f"{mode} log_probs": log_probs, f"{mode} value": value}
     return answers

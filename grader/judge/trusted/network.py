@@ -1,11 +1,12 @@
 """The policy-value network computed from its weights, without any student's code (interface section 6).
 
 It gives the outputs that a network must have for given weights, and evaluates positions with a trained network. Values are
-seen by the side to move. Students do not get a copy of this module (`grader.judge.support.oracle`).
+for the side to move. Students do not get a copy of this module (`grader.judge.support.oracle`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +44,25 @@ def forward(
     return log_probs.numpy(), value.numpy()
 
 
+def layer_outputs(weights: StateDict, states: np.ndarray, width: int, height: int) -> np.ndarray:
+    """Return the mean and the standard deviation of each layer's output, [layers, 2] float64, in eval mode.
+
+    The layers are those of `grader.judge.support.first_difference.output_shapes`, in that order.
+    """
+    import torch
+
+    seen: list[tuple[float, float]] = []
+
+    def note(output: torch.Tensor) -> None:
+        values = output.double()
+        seen.append((values.mean().item(), values.std(correction=0).item()))
+
+    tensors, block = _tensors(weights, width, height)
+    with torch.inference_mode():
+        _heads(tensors, block, states, False, note)
+    return np.array(seen)
+
+
 def gradients(
     weights: StateDict, states: np.ndarray, along_log_probs: np.ndarray, along_values: np.ndarray
 ) -> dict[str, np.ndarray]:
@@ -76,21 +96,31 @@ def _tensors(weights: StateDict, width: int | None, height: int | None) -> tuple
 
 
 def _heads(
-    tensors: dict[str, torch.Tensor], block: int, states: np.ndarray, train_mode: bool
+    tensors: dict[str, torch.Tensor],
+    block: int,
+    states: np.ndarray,
+    train_mode: bool,
+    note: Callable[[torch.Tensor], None] = lambda output: None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return log_probs [N, A] and value [N, 1]."""
+    """Return log_probs [N, A] and value [N, 1]; `note` is called with the output of each layer that has parameters."""
     import torch
     import torch.nn.functional as F
 
     def conv(x: torch.Tensor, name: str, padding: int) -> torch.Tensor:
-        return F.conv2d(x, tensors[f"{name}.weight"], tensors[f"{name}.bias"], padding=padding)
+        output = F.conv2d(x, tensors[f"{name}.weight"], tensors[f"{name}.bias"], padding=padding)
+        note(output)
+        return output
 
     def norm(x: torch.Tensor, name: str) -> torch.Tensor:
         mean, var = tensors[f"{name}.running_mean"].clone(), tensors[f"{name}.running_var"].clone()
-        return F.batch_norm(x, mean, var, tensors[f"{name}.weight"], tensors[f"{name}.bias"], training=train_mode)
+        output = F.batch_norm(x, mean, var, tensors[f"{name}.weight"], tensors[f"{name}.bias"], training=train_mode)
+        note(output)
+        return output
 
     def dense(x: torch.Tensor, name: str) -> torch.Tensor:
-        return F.linear(x, tensors[f"{name}.weight"], tensors[f"{name}.bias"])
+        output = F.linear(x, tensors[f"{name}.weight"], tensors[f"{name}.bias"])
+        note(output)
+        return output
 
     def flatten(x: torch.Tensor) -> torch.Tensor:
         return x.permute(0, 2, 3, 1).flatten(1)

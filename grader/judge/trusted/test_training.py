@@ -118,7 +118,7 @@ def train_best(run: Run, worker: Worker) -> TrainedNetwork:
 
 
 def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> TrainedNetwork:
-    """Return the best network of all training runs, at any point of its run."""
+    """Return the best network from any point of any training run."""
     best = TrainedNetwork()
     for number in range(run.profile.training.seeds):
         attempt = TrainingAttempt(run, worker, rng, trusted_search, f"attempt {number + 1} of {run.profile.training.seeds}")
@@ -308,8 +308,8 @@ def expect_trained(trained: TrainedNetwork, share: float) -> None:
         )
     if not follows:
         raise StudentFault(
-            f"train_step does not learn from the batches that it is given. Over {trained.watched} steps the weights moved with "
-            f"a correlation of {trained.following:.2f} with what is particular in the targets; steps that minimise the loss "
+            f"train_step does not learn from the batches that it is given. Over {trained.watched} steps, the weight changes "
+            f"had a correlation of {trained.following:.2f} with what distinguishes the targets; steps that minimise the loss "
             f"have more than {FOLLOWING:g}. Such training earns no points."
         )
 
@@ -367,7 +367,7 @@ def best_own_play(worker: Worker, trained: TrainedNetwork, n_playout: int) -> Ow
 
 
 def own_ways(weights: dict[str, np.ndarray], asked: dict[Line, dict[int, float]], n_playout: int) -> dict[Line, float]:
-    """Return line -> share of visits that went elsewhere, where a correct search with the same network plays another move."""
+    """Return line -> share of visits that went elsewhere, where a correct search with the same network moves differently."""
     lines, evaluate = list(asked), remembered_evaluate(weights)
     expected = network_agent(weights, n_playout)(lines)
     found = {}

@@ -1,8 +1,8 @@
 """Monte Carlo tree search guided by a policy-value network (handout section 5.4).
 
 The search follows Silver et al. 2017, "Mastering the game of Go without human knowledge", Figure 2 and Methods. The tree is the
-same as in `mcts_pure.py`, whose docstring says whose view a value has. The network takes the place of the rollout: it gives
-the value v of the leaf, seen by the side to move there, and the priors P of the moves at the leaf.
+same as in `mcts_pure.py`, whose docstring says whose point of view a value takes. The network replaces the rollout: it gives the
+value v of the leaf, for the side to move there, and the priors P of the moves at the leaf.
 
 A finished game has the value of its result, whatever the network would say: the side to move has lost, unless it is a draw.
 """
@@ -26,7 +26,7 @@ class MCTS:
 
     Args:
         policy_value_fn: a function (board, action_fc, evaluation_fc) -> (iterable of (move, prior), value); the value is a
-            float or a (1, 1) array in [-1, 1], seen by the side to move.
+            float or a (1, 1) array in [-1, 1], for the side to move.
         action_fc, evaluation_fc: handles that are passed on to policy_value_fn.
         is_selfplay: whether to mix noise into the priors of the root's moves.
         c_puct: weight of the exploration bonus.
@@ -52,7 +52,7 @@ class MCTS:
         leaf = self._root.select_leaf(board, self._c_puct)
         action_priors, value = self._evaluate(board)
         leaf.expand(action_priors)
-        # Backup. The value is seen by the side to move at the leaf, and it was the opponent who moved into the leaf.
+        # Backup. The value is for the side to move at the leaf, and it was the opponent who moved into the leaf.
         leaf.update_recursive(-value)
         ### END SOLUTION
 
@@ -61,7 +61,7 @@ class MCTS:
 
         Returns:
             (iterable of (move, prior), value): if the game is over, there are no moves, so the node remains a leaf; the value
-            is a float in [-1, 1], seen by the side to move.
+            is a float in [-1, 1], for the side to move.
         """
         ### BEGIN SOLUTION 5.4
         ended, winner = board.game_end()

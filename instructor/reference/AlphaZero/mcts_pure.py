@@ -7,15 +7,15 @@ A playout walks down from the root, always to the child with the largest
 until it reaches a leaf. The leaf gets a child for each legal move. The value v of the leaf is the result of one game played
 from there to the end with random moves.
 
-Whose view a value has. The leaf's v is seen by the side to move at the leaf. A node's Q is seen by the player who moved
+Whose point of view a value takes. The leaf's v is for the side to move at the leaf. A node's Q is for the player who moved
 INTO the node, because that player chooses it. The mover changes between a node and its parent, so the sign changes at every
 level on the way up:
 
     root        black to move                    nobody chooses it
      |  black plays a
-    node a      white to move   Q seen by black      +0.6   <- good for black
+    node a      white to move   Q for black      +0.6   <- good for black
      |  white plays b
-    node b      black to move   Q seen by white      -0.6   <- bad for white
+    node b      black to move   Q for white      -0.6   <- bad for white
                  leaf: v = +0.6 for black, so b is updated with -v = -0.6 and a with +0.6
 
 `mcts_alphaZero.py` searches the same tree and takes v and P from the network.
@@ -47,7 +47,7 @@ class TreeNode:
         _parent: the parent TreeNode; None for the root.
         _children: a dict move -> TreeNode; empty until the node is expanded.
         _n_visits: the number of playouts that have passed through this node.
-        _Q: the mean value of those playouts in [-1, 1], seen by the player who moved INTO this node.
+        _Q: the mean value of those playouts in [-1, 1], for the player who moved INTO this node.
         _u: the exploration bonus as last computed.
         _P: the prior probability of the move that leads to this node.
     """
@@ -107,7 +107,7 @@ class TreeNode:
         """Count one visit and include `leaf_value` in the mean Q.
 
         Args:
-            leaf_value: in [-1, 1], seen by the player who moved into this node.
+            leaf_value: in [-1, 1], for the player who moved into this node.
         """
         ### BEGIN SOLUTION 5.1
         self._n_visits += 1
@@ -118,7 +118,7 @@ class TreeNode:
         """Back up a value: `update` this node and all its ancestors, changing the sign from each node to its parent.
 
         Args:
-            leaf_value: in [-1, 1], seen by the player who moved into this node.
+            leaf_value: in [-1, 1], for the player who moved into this node.
         """
         ### BEGIN SOLUTION 5.1
         node = self
@@ -162,7 +162,7 @@ class MCTS:
         leaf = self._root.select_leaf(board, self._c_puct)
         self._expand(leaf, board)
         value = self._evaluate_rollout(board)
-        # Backup. The value is seen by the side to move at the leaf, and it was the opponent who moved into the leaf.
+        # Backup. The value is for the side to move at the leaf, and it was the opponent who moved into the leaf.
         leaf.update_recursive(-value)
         ### END SOLUTION
 
@@ -187,7 +187,7 @@ class MCTS:
             board: the position at the leaf; moves are played on it. The game may be over already.
 
         Returns:
-            1, 0 or -1: the result, seen by the side to move at the leaf.
+            1, 0 or -1: the result, for the side to move at the leaf.
         """
         ### BEGIN SOLUTION 5.1
         player = board.get_current_player()

@@ -1,7 +1,7 @@
 """The policy-value network and its training step in PyTorch (handout sections 5.2 and 5.3).
 
 The network follows Silver et al. 2017: a residual tower, a policy head that gives the log probabilities of all moves, and a
-value head that gives the expected result in [-1, 1], both seen by the side to move. States are float32 [N, 9, H, W] as
+value head that gives the expected result in [-1, 1], both for the side to move. States are float32 [N, 9, H, W] as
 Board.current_state returns them (row 0 is the top row). Moves are numbered h * width + w from the bottom row, and the policy
 head learns that order.
 """
@@ -155,7 +155,7 @@ class PolicyValueNet:
         """Evaluate one position (provided).
 
         Returns:
-            (iterable of (legal move, probability), value): value is a (1, 1) array, seen by the side to move.
+            (iterable of (legal move, probability), value): value is a (1, 1) array, for the side to move.
         """
         legal_moves = board.availables
         probs, value = self.policy_value(board.current_state()[np.newaxis], actin_fc, evaluation_fc)
@@ -197,7 +197,7 @@ class PolicyValueNet:
         Args:
             state_batch: [N, 9, H, W], an array or a list.
             mcts_probs: pi, [N, W*H], an array or a list.
-            winner_batch: z in {1, 0, -1}, [N], seen by the side to move.
+            winner_batch: z in {1, 0, -1}, [N], for the side to move.
             lr: learning rate of this step.
 
         Returns:

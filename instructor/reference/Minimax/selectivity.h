@@ -22,7 +22,7 @@ class Selectivity {
     /// Whether lines longer than a win already found are cut off (mate distance pruning).
     bool prunes_by_distance() const { return options_.distance; }
 
-    /// A position in danger, that is with a four or an open three to answer, is no leaf: its evaluation would be wrong.
+    /// A position in danger, that is with a four or an open three to answer, is not a leaf: its evaluation would be wrong.
     bool is_leaf(int depth, int ply, bool in_danger) const {
         const bool goes_on = in_danger && options_.danger && depth > LOWEST_DEPTH;
         return ply >= MAX_PLY || (depth <= 0 && !goes_on);

@@ -1,4 +1,4 @@
-"""On 3x3 `train_step` learns what a solver says of the states; what it is told of them counts on other boards alone."""
+"""On 3x3 `train_step` learns what a solver says of the states; what it is told of them counts only on other boards."""
 
 from functools import cache
 

@@ -11,7 +11,7 @@ def policy_value_fn(board):
 
 
 class TreeNode:
-    """`_Q` is seen by the player who moved into the node."""
+    """`_Q` is for the player who moved into the node."""
 
     def __init__(self, parent, prior_p):
         self._parent = parent

@@ -9,7 +9,7 @@ def softmax(x):
 
 
 class TreeNode:
-    """`_Q` is for who moved into the node."""
+    """`_Q` is for the player who moved into the node."""
 
     __slots__ = ("_P", "_Q", "_children", "_n_visits", "_parent", "_u")
 

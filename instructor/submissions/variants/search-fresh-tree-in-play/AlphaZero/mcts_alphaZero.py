@@ -7,15 +7,15 @@ always to the child with the largest
 
 until it reaches a leaf; the network gives the leaf's moves their priors P and the leaf its value v.
 
-Whose view a value has. The network's v is seen by the side to move at the leaf. A node's Q is seen by the player who moved
+Whose point of view a value takes. The network's v is for the side to move at the leaf. A node's Q is for the player who moved
 INTO the node, since that player is who chooses it. Between a node and its parent the mover changes, so the sign turns at
 every level on the way up:
 
     root        black to move                    not anyone's choice
      |  black plays a
-    node a      white to move   Q seen by black      +0.6   <- good for black
+    node a      white to move   Q for black      +0.6   <- good for black
      |  white plays b
-    node b      black to move   Q seen by white      -0.6   <- bad for white
+    node b      black to move   Q for white      -0.6   <- bad for white
                  network: v = +0.6 for black, so b is updated with -v = -0.6, a with +0.6
 
 A finished game is worth its result and the network is not asked: whoever is to move there has lost, unless it is a draw.
@@ -40,7 +40,7 @@ class TreeNode:
         _parent: TreeNode, None for the root.
         _children: dict move -> TreeNode, empty until the node is expanded.
         _n_visits: how many playouts have passed through this node.
-        _Q: mean value of those playouts in [-1, 1], seen by the player who moved INTO this node.
+        _Q: mean value of those playouts in [-1, 1], for the player who moved INTO this node.
         _u: the exploration bonus when it was last computed.
         _P: prior probability of the move that leads here.
     """
@@ -76,7 +76,7 @@ class TreeNode:
         """Count one visit and take `leaf_value` into the mean Q.
 
         Args:
-            leaf_value: in [-1, 1], seen by the player who moved into this node.
+            leaf_value: in [-1, 1], for the player who moved into this node.
         """
         self._n_visits += 1
         self._Q += (leaf_value - self._Q) / self._n_visits
@@ -103,7 +103,7 @@ class MCTS:
 
     Args:
         policy_value_fn: (board, action_fc, evaluation_fc) -> (iterable of (move, prior), value); the value in [-1, 1] is
-            seen by the side to move, a float or a (1, 1) array.
+            for the side to move, a float or a (1, 1) array.
         action_fc, evaluation_fc: handles that are passed on to policy_value_fn.
         is_selfplay: whether noise is mixed into the priors of the root's moves.
         c_puct: weight of the exploration bonus.
@@ -174,7 +174,7 @@ class MCTS:
         """Go one move down and keep the subtree: the child becomes the root and forgets its parent.
 
         Args:
-            last_move: the move played; -1, or a move that is no child of the root, gives a new empty root.
+            last_move: the move played; -1, or a move that is not a child of the root, gives a new empty root.
         """
         if last_move in self._root._children:
             self._root = self._root._children[last_move]

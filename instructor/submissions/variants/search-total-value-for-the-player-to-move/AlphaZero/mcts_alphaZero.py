@@ -1,4 +1,4 @@
-"""AlphaZero MCTS with sums in place of means; everything is seen by the player to move at the node."""
+"""AlphaZero MCTS with sums in place of means; everything is for the player to move at the node."""
 
 import numpy as np
 

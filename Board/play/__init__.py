@@ -1,0 +1,1 @@
+"""Games that a person plays or watches, apart from how they are drawn; the window and the terminal use it."""

@@ -1,0 +1,83 @@
+"""The summary of a match as text for a person to read."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from arena.match.match import Load, MatchResult
+from arena.match.referee import GameRecord
+from arena.statistics.estimates import EloDifference
+from common.harmless_text import on_screen
+
+
+def summary(result: MatchResult) -> str:
+    """Summarise a match as text for a person to read."""
+    data = result.to_json()
+    lines = [f"Number of plays: {data['plays']}  (draws {data['draws']}, distinct games {data['distinct_games']})"]
+    for number, agent in enumerate(data["agents"]):
+        lines.append(f"Agent {number}: {agent['path']}" + (f"  ({agent['name']})" if agent["name"] else ""))
+        low, high = agent["wilson_95"]
+        wins = f"  wins: {agent['wins']}   score: {agent['score']:.4f}   win rate 95 % interval: {low:.3f} to {high:.3f}"
+        lines.append(wins)
+        for clock, words in (("move_cpu_s", "CPU time"), ("move_s", "wall-clock time")):
+            times = agent[clock]
+            if times["max"]:
+                values = ", ".join(f"{name} {times[name]:.2f} s" for name in ("median", "p95", "max"))
+                lines.append(f"  {words} per move: {values}")
+        if agent["losses_by"]:
+            lines.append("  lost by: " + ", ".join(f"{count} {reason}" for reason, count in sorted(agent["losses_by"].items())))
+    ends = ", ".join(f"{count} {reason}" for reason, count in sorted(data["terminations"].items()))
+    lines.append(f"Terminations: {ends or 'none'}")
+    lines += faults(result)
+    return "\n".join(lines + worth(result))
+
+
+def faults(result: MatchResult) -> list[str]:
+    """Say what happened in the first game that an agent lost by each kind of fault."""
+    first: dict[tuple[int, str], GameRecord] = {}
+    for game in result.games:
+        if game.faulty is not None:
+            first.setdefault((game.faulty, game.termination.value), game)
+    return [
+        on_screen(f"  {reason}, for example game {game.index}, ply {len(game.moves) + 1}: agent {agent} {game.detail}.")
+        for (agent, reason), game in first.items()
+    ]
+
+
+def worth(result: MatchResult) -> list[str]:
+    """Say how reliable the numbers are: Elo, repeated games, pairs, why the match stopped, how busy the machine was."""
+    lines, statistics = [], result.statistics(0)
+    if statistics.elo is not None:
+        lines.append(f"{elo_in_words(statistics.elo)}; likelihood of superiority {statistics.los:.3f}")
+        if statistics.clusters < statistics.games:
+            low, high = statistics.interval_95
+            lines.append(
+                f"Games that repeat or share an opening count as {statistics.effective_games:.0f} independent ones: "
+                f"score rate of agent 0 {statistics.score_rate:.3f}, 95 % interval {low:.3f} to {high:.3f}"
+            )
+    if statistics.pairs is not None:
+        lines.append(f"Pairs in which agent 0 scored 0, 1/2, 1, 3/2, 2 points: {', '.join(map(str, statistics.pairs))}")
+    if result.stopped:
+        lines.append(result.stopped)
+    if undecided := len(result.games) - result.plays:
+        games = "1 game" if undecided == 1 else f"{undecided} games"
+        lines.append(
+            f"{games} could not be decided: the machine was too busy to tell whether an engine was slow or had too little CPU "
+            "time; such a game counts neither as a win nor as a loss."
+        )
+    if load := Load.of(result.games).sentence:
+        lines.append(load)
+    return lines
+
+
+def elo_in_words(elo: EloDifference) -> str:
+    """Describe an Elo difference, which is infinite if a match has no win or no loss."""
+    low, high = isfinite(elo.low), isfinite(elo.high)
+    if low and high:
+        interval = f"95 % interval {elo.low:+.0f} to {elo.high:+.0f}"
+    elif low or high:
+        interval = f"95 % interval above {elo.low:+.0f}" if low else f"95 % interval below {elo.high:+.0f}"
+    else:
+        interval = "no 95 % interval"
+    difference = f"{elo.difference:+.0f}" if isfinite(elo.difference) else "no finite estimate"
+    return f"Elo difference of agent 0 over agent 1: {difference}, {interval}"

@@ -1,0 +1,124 @@
+"""Measure what grading a class costs: `python bench/class_costs.py --sizes 1 10 100 --jobs 1 2`.
+
+The class consists of copies of one submission (the reference unless another is named), so the cost of a submission can be
+compared between sizes. For each size and number of jobs a new `python -m grader grade` runs to its end. The table shows
+
+  predicted   the time that `--plan` names before the start
+  wall, CPU   of the whole command; of the CPU time, everything that its processes used
+  share       CPU time / (wall time x jobs)
+  memory      the most that the grader's own process held, and the most that all its processes held together
+
+Run this on a machine that does nothing else. `--record` writes bench/records/class_costs.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from recording import Record, add_record_option, write_record
+
+from arena.engine.guardian import children
+from arena.match.records import machine
+from grader.assignment import ROOT, load_assignment
+from grader.pipeline.planning import class_seconds, expected_games, recorded_costs
+from grader.pipeline.results import RESULTS, read_results
+
+LOOK_S = 0.5
+PAGE_MIB = resource.getpagesize() / 2**20
+
+
+def resident_mib(pid: int) -> float:
+    """Return the memory that a process holds, without what it shares with others; 0 if it has ended."""
+    try:
+        _, resident, shared = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[:3]
+    except OSError:
+        return 0.0
+    return (int(resident) - int(shared)) * PAGE_MIB
+
+
+def with_descendants(pid: int) -> list[int]:
+    """Return the ids of a process and of all that descend from it."""
+    found = [pid]
+    for member in found:
+        found += children(member)
+    return found
+
+
+def predicted_s(copies: int, jobs: int, profile: str) -> float:
+    """Return the seconds that a plan names for so many copies of a complete submission."""
+    assignment = load_assignment()
+    checks = [[check.id for check in assignment.checks]] * copies
+    matches = assignment.long_checks.get("match", ())
+    return class_seconds(checks, recorded_costs(assignment)[profile], expected_games(assignment, profile), matches, jobs)
+
+
+def grade_class(copies: list[Path], jobs: int, profile: str, out: Path) -> Record:
+    """Grade the copies with a new command and return its row.
+
+    Raises:
+        SystemExit: a submission was not graded, or not as the first one.
+    """
+    row: Record = {"submissions": len(copies), "jobs": jobs, "profile": profile}
+    row["predicted_s"] = round(predicted_s(len(copies), jobs, profile), 1)
+    command = [sys.executable, "-m", "grader", "grade", *map(str, copies), "--profile", profile, "--seed", "1"]
+    command += ["--jobs", str(jobs), "--out", str(out)]
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    grader_mib = all_mib = 0.0
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            grader_mib = max(grader_mib, resident_mib(process.pid))
+            all_mib = max(all_mib, sum(map(resident_mib, with_descendants(process.pid))))
+            time.sleep(LOOK_S)
+    wall_s, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    points = {read_results(path).points for path in out.glob(f"*/{RESULTS}")}
+    if process.returncode or len(points) != 1:
+        sys.exit(
+            f"expected {len(copies)} submissions graded alike; got points {sorted(points)}, exit code {process.returncode}"
+        )
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    row |= {"wall_s": round(wall_s, 1), "cpu_s": round(cpu_s, 1), "points": points.pop()}
+    return row | {"grader_mib": round(grader_mib), "all_mib": round(all_mib)}
+
+
+def main() -> None:
+    """Grade classes of each size with each number of jobs."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1, 10, 100], metavar="N")
+    parser.add_argument("--jobs", type=int, nargs="+", default=[2], metavar="N")
+    parser.add_argument("--profile", choices=("quick", "full"), default="quick", help="one whose costs are recorded")
+    parser.add_argument("--submission", type=Path, default=ROOT / "instructor" / "reference", metavar="FOLDER")
+    add_record_option(parser, "class_costs")
+    options = parser.parse_args()
+    rows: list[Record] = []
+    print("class  jobs  predicted     wall  each      CPU  each  share   grader      all")
+    with tempfile.TemporaryDirectory(prefix="class-costs-") as name:
+        place = Path(name)
+        for size in options.sizes:
+            copies = [place / f"student{number:03}" for number in range(size)]
+            for copy in copies:
+                if not copy.exists():
+                    shutil.copytree(options.submission, copy)
+            for jobs in options.jobs:
+                row = grade_class(copies, jobs, options.profile, place / f"results-{size}-{jobs}")
+                rows.append(row)
+                wall_s, cpu_s = row["wall_s"], row["cpu_s"]
+                print(
+                    f"{size:5}  {jobs:4}  {row['predicted_s']:7.0f} s {wall_s:6.0f} s {wall_s / size:5.0f} {cpu_s:6.0f} s"
+                    f" {cpu_s / size:5.0f} {cpu_s / wall_s / jobs:6.2f} {row['grader_mib']:4.0f} MiB {row['all_mib']:4.0f} MiB",
+                    flush=True,
+                )
+    if options.record is not None:
+        write_record(options.record, {"command": "python bench/class_costs.py", "machine": machine(), "rows": rows})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Measure how fast networks are evaluated: `python bench/inference.py`, or `--boards 9x9 --batches 32 128`.
+
+Each row is one board, batch size, library and type of the convolutions, on new networks with random weights, and shows
+evaluations per second and the ratio to torch in float32 in the same run; then the largest differences of a probability and a
+value from that, on random positions. The last column is the time to take over new weights of the same layers, as workers of
+self-play do. Run this on a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+import torch
+from recording import Record, add_record_option, write_record
+from selfplay import CASES, PLANES
+
+from arena.match.records import machine
+from grader.assignment import ROOT, load_assignment
+from grader.pipeline.submission import read_submission
+from grader.pipeline.workspace import build_workspace
+from training.inference import DTYPES, InferenceNetwork, Library
+from training.openvino_model import openvino_is_installed
+
+BATCHES = {"3x3": [1, 32, 256], "9x9": [1, 16, 128], "11x11": [1, 16, 64]}
+
+
+def rate_of(network: InferenceNetwork, states: np.ndarray, seconds: float) -> float:
+    """Return the evaluations per second, over the fastest half of the calls."""
+    forward, times = network.forward_call(states), list[float]()
+    forward()
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until or len(times) < 4:
+        started = time.perf_counter()
+        forward()
+        times.append(time.perf_counter() - started)
+    fastest = sorted(times)[: len(times) // 2]
+    return len(states) * len(fastest) / sum(fastest)
+
+
+def measure(board: str, batches: list[int], seconds: float) -> list[Record]:
+    """Measure a board with each library and type; print and return the rows."""
+    from AlphaZero.policy_value_net_torch import PolicyValueNet
+
+    case = CASES[board]
+    torch.manual_seed(1)
+    network, other = (PolicyValueNet(case.size, case.size, case.blocks).model for _ in range(2))
+    libraries: list[Library] = ["torch", "openvino"] if openvino_is_installed() else ["torch"]
+    rows: list[Record] = []
+    for batch in batches:
+        states = np.random.default_rng(batch).integers(0, 2, (batch, PLANES, case.size, case.size)).astype(np.float32)
+        right = InferenceNetwork(network, case.size, case.size)(states)
+        for library, dtype in ((library, dtype) for library in libraries for dtype in DTYPES):
+            fast = InferenceNetwork(network, case.size, case.size, dtype=dtype, library=library)
+            off = [float(np.abs(ours - theirs).max()) for ours, theirs in zip(fast(states), right, strict=True)]
+            rate = rate_of(fast, states, seconds)
+            started = time.perf_counter()
+            fast.load(other)
+            took_s = time.perf_counter() - started
+            name = str(dtype).removeprefix("torch.")
+            row: Record = {"board": board, "blocks": case.blocks, "batch": batch, "library": library, "dtype": name}
+            row |= {"evaluations_per_s": round(rate, 1), "load_s": round(took_s, 3), "off": [round(x, 6) for x in off]}
+            rows.append(row)
+            ratio = rate / rows[-1 - (len(rows) - 1) % (len(libraries) * len(DTYPES))]["evaluations_per_s"]
+            print(
+                f"{board:>5} {case.blocks:6} {batch:5} {library:8} {name:8} {rate:10.0f} {ratio:6.2f}"
+                f" {off[0]:8.4f} {off[1]:8.4f} {took_s:6.2f} s",
+                flush=True,
+            )
+    return rows
+
+
+def main() -> None:
+    """Parse the command line and measure board after board."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--boards", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--batches", nargs="+", type=int, metavar="N", help="batch sizes (default: three for each board)")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of each measurement (default 3)")
+    add_record_option(parser, "inference")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    assignment, rows = load_assignment(), list[Record]()
+    with tempfile.TemporaryDirectory() as folder:
+        reference = read_submission(ROOT / "instructor" / "reference", assignment)
+        sys.path.insert(0, str(build_workspace(assignment, reference, Path(folder) / "workspace")))
+        print("board blocks batch library  type     evaluations/s  ratio  probs  values  new weights")
+        for board in options.boards:
+            rows += measure(board, options.batches or BATCHES[board], options.seconds)
+    if options.record is not None:
+        write_record(options.record, {"command": "python bench/inference.py", "machine": machine(), "rows": rows})
+
+
+if __name__ == "__main__":
+    main()

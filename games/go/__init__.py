@@ -1,0 +1,1 @@
+"""Go: captures, ko, pass, area scoring; suicide is forbidden."""

@@ -1,0 +1,23 @@
+"""What games that are kept side by side as arrays share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class SideBySide:
+    """G games in which the players move in turn, player 1 first.
+
+    Attributes:
+        length: [G] the number of actions so far.
+    """
+
+    length: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.length)
+
+    @property
+    def side_to_move(self) -> np.ndarray:
+        """The player to move in each game, [G] int8, 1 or 2."""
+        return (1 + self.length % 2).astype(np.int8)

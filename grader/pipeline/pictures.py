@@ -1,0 +1,168 @@
+"""What a report draws from the evidence of a verdict: boards, games and the curve of a training run.
+
+Evidence is plain values that a check recorded. Evidence of another form, such as that of an older check, is not drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from arena.match.referee import GameRecord
+from arena.view.drawn_boards import BLACK, WHITE, DrawnBoard, Mark, Stone, numbered_stones, point_of
+from arena.view.games import LOST, ShownGame, shown_game
+from grader.pipeline.results import MALFORMED, PASSED, Verdict
+
+MOST_BOARDS = 6
+LARGEST_BOARD = 30
+OPENING_SIZE = 15
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Losing lines over the games of a training run; each part is one attempt: (games played, losing lines)."""
+
+    parts: tuple[tuple[tuple[int, int], ...], ...]
+
+    @property
+    def most_games(self) -> int:
+        return max(games for part in self.parts for games, _ in part)
+
+    @property
+    def most_lines(self) -> int:
+        return max(1, *(lines for part in self.parts for _, lines in part))
+
+    @property
+    def label(self) -> str:
+        """The curve in words."""
+        return "; ".join(", ".join(f"{lines} after {games} games" for games, lines in part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What is drawn for a check.
+
+    Attributes:
+        games: the games that the check played; `first` is the place of the one to show first.
+    """
+
+    boards: tuple[DrawnBoard, ...] = ()
+    games: tuple[ShownGame, ...] = ()
+    first: int = 0
+    curve: Curve | None = None
+
+
+def pictures_of(verdict: Verdict) -> Pictures:
+    """Return what can be drawn from a verdict's evidence."""
+    evidence = verdict.evidence
+    games = _read(evidence, "match", _match_games) or ()
+    boards = (_read(evidence, "boards", _boards) or ()) + (_read(evidence, "examples", _losing_lines) or ())
+    if verdict.status != PASSED:
+        games = games or _read(evidence, "games", _protocol_games) or ()
+        boards += _read(evidence, "stones", _first_stones) or ()
+    first = next((place for place, game in enumerate(games) if game.outcome == LOST), 0)
+    return Pictures(boards[:MOST_BOARDS], games, first, _read(evidence, "curve", _curve))
+
+
+def _read(evidence: Mapping[str, Any], name: str, reader: Any) -> Any:
+    if not evidence.get(name):
+        return None
+    try:
+        return reader(evidence[name])
+    except (*MALFORMED, IndexError):
+        return None
+
+
+def _match_games(match: Any) -> tuple[ShownGame, ...]:
+    limit_s = float(match["limits"]["move_s"])
+    records = [GameRecord.from_json(game) for game in match["games"]]
+    return tuple(shown_game(record, agent=0, limit_s=limit_s) for record in records)
+
+
+def _protocol_games(games: Any) -> tuple[ShownGame, ...]:
+    """Return the games of the protocol check: those of the student's engine as black, then those as white.
+
+    The opponents end some of these games on purpose, so only a game that ended by the engine's own fault counts as lost.
+    """
+    records = [GameRecord.from_json(game) for game in games]
+    seats = _seats(records)
+    return tuple(
+        shown_game(record, agent=seat if record.faulty == seat else None) for record, seat in zip(records, seats, strict=True)
+    )
+
+
+def _seats(records: list[GameRecord]) -> list[int]:
+    """Return the seat of the student's engine in each game: 0 as long as black has the name of the first game's black."""
+    seats, seat = [], 0
+    for record in records:
+        if seat == 0 and record.names[0] != records[0].names[0]:
+            seat = 1
+        seats.append(seat)
+    return seats
+
+
+def _boards(boards: Any) -> tuple[DrawnBoard, ...]:
+    return tuple(_board(board) for board in boards)
+
+
+def _board(board: Any) -> DrawnBoard:
+    width, height = int(board["width"]), int(board["height"])
+    if not (1 <= width <= LARGEST_BOARD and 1 <= height <= LARGEST_BOARD):
+        raise ValueError(f"a board of {width}x{height}")
+    moves = [int(move) for move in board["moves"]]
+    stones = tuple(Stone(WHITE if ply % 2 else BLACK, *point_of(move, width)) for ply, move in enumerate(moves))
+    shares = [(int(move), float(share)) for move, share in board["shares"]]
+    most = max((share for _, share in shares), default=1.0) or 1.0
+    marks = [Mark("heat", *point_of(move, width), share / most, f"{100 * share:.0f}") for move, share in shares]
+    marks += [Mark(kind, *point_of(int(move), width)) for kind in ("expected", "played") for move in board[kind]]
+    mover = "white" if len(moves) % 2 else "black"
+    words = f"{board['caption']}; {mover} is to move, {int(board['n_in_row'])} in a row win."
+    if shares:
+        words += " Shares in percent."
+    return DrawnBoard(width, height, stones, tuple(marks), caption=words, label=f"{words} {_in_words(board, width, shares)}")
+
+
+def _in_words(board: Any, width: int, shares: list[tuple[int, float]]) -> str:
+    """Return in words what is marked on a board."""
+    parts = [f"after the moves {', '.join(map(str, board['moves'])) or 'none'}"]
+    for kind in ("expected", "played"):
+        if board[kind]:
+            parts.append(f"{kind} {' or '.join(f'{x} {y}' for x, y in (point_of(int(move), width) for move in board[kind]))}")
+    best = sorted(shares, key=lambda pair: -pair[1])[:3]
+    parts += [f"{100 * share:.0f} % at {x} {y}" for (x, y), share in ((point_of(move, width), share) for move, share in best)]
+    return f"On the board {', '.join(parts)}."
+
+
+def _losing_lines(lines: Any) -> tuple[DrawnBoard, ...]:
+    """Return lost games of tic-tac-toe, each as its last position with the numbers of the moves."""
+    found = []
+    for line in filter(None, lines):
+        moves = [int(move) for move in line]
+        drawn = list(dict.fromkeys(moves))  # an illegal last move repeats a point
+        seat = "second" if len(moves) % 2 else "first"
+        caption = f"A losing line: moves {', '.join(map(str, moves))}. Your player was {seat}."
+        if len(drawn) < len(moves):
+            caption = f"A losing line: moves {', '.join(map(str, moves))}; the last one is illegal."
+        found.append(DrawnBoard(3, 3, numbered_stones(drawn, 3), caption=caption, label=caption))
+    return tuple(found)
+
+
+def _first_stones(stones: Any) -> tuple[DrawnBoard, ...]:
+    counts: dict[tuple[int, int], int] = {}
+    for x, y in stones:
+        counts[int(x), int(y)] = counts.get((int(x), int(y)), 0) + 1
+    most = max(counts.values())
+    on_board = {point: count for point, count in counts.items() if all(0 <= side < OPENING_SIZE for side in point)}
+    marks = tuple(Mark("heat", x, y, count / most, str(count)) for (x, y), count in on_board.items())
+    caption = f"The first stone in {sum(counts.values())} starts, with its number of times; x and y from 4 to 10 are allowed."
+    return (DrawnBoard(OPENING_SIZE, OPENING_SIZE, marks=marks, caption=caption, label=caption),)
+
+
+def _curve(points: Any) -> Curve | None:
+    parts: list[list[tuple[int, int]]] = []
+    for games, lines in points:
+        if not parts or int(games) <= parts[-1][-1][0]:
+            parts.append([])
+        parts[-1].append((int(games), int(lines)))
+    return Curve(tuple(tuple(part) for part in parts)) if parts else None

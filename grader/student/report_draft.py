@@ -1,0 +1,197 @@
+"""`python -m grader report-draft`: a report that begins with the student's own figures, for the student to write the rest.
+
+It takes the environment, the results of the last `python -m grader check`, matches recorded by `evaluate.py --json`, and the
+curves of the last training run. What is not there is named with the command that makes it, and nothing is made up. A report
+that exists is never replaced unless the student asks for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+from common.errors import UsageError
+from common.files import write_whole
+from common.harmless_text import markdown_cell
+from grader.assignment import ROOT, load_assignment
+from grader.pipeline.listeners import Announce
+from grader.pipeline.results import read_results
+from grader.student.check import OUT as CHECKED
+from grader.student.surroundings import surroundings
+
+NOTEBOOK, MARKDOWN = ".ipynb", ".md"
+CURVES, PICTURE = Path("tmp", "training.csv"), Path("tmp", "training.svg")
+MAX_BYTES = 16 << 20
+TITLE = "# Report\n\nFigures and pictures are from my own runs. The lines in italics say what is still to be written."
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the report.
+
+    Attributes:
+        figures: Markdown made from what was measured.
+        to_write: what the student has to write.
+        picture: an SVG file to show below the figures.
+    """
+
+    title: str
+    figures: str
+    to_write: str
+    picture: Path | None = None
+
+    def markdown(self, picture: str) -> str:
+        """Return the section's text; `picture` is what its picture is called there."""
+        shown = f"![{self.title}]({picture})" if self.picture else ""
+        return "\n\n".join(part for part in (f"## {self.title}", self.figures, shown, f"*{self.to_write}*") if part)
+
+
+def sections(matches: Sequence[Path], root: Path) -> list[Section]:
+    """Return the sections of section 6 of the handout, filled with what this folder holds.
+
+    Raises:
+        UsageError: a file that was named, or that the framework wrote, cannot be read.
+    """
+    rows = surroundings(load_assignment()).items()
+    played = "\n\n".join(_match(path) for path in matches) or (
+        "No match yet: `python Minimax/evaluate.py --agents-path build/my_engine build/engines/baseline --num-plays 64 "
+        "--json build/match.json`, then `python -m grader report-draft --match build/match.json`."
+    )
+    curves, picture = _training(root)
+    return [
+        Section("Environment", _table(("What", "Value"), rows), "Say what else your figures depend on: a GPU, other programs."),
+        Section("Checks", _checks(root), "Say what fell short and why."),
+        Section(
+            "Engine", "", "Describe search, evaluation, clock, opening and swap, and how much each idea gained, in numbers."
+        ),
+        Section("Win rates", played, "Compare before and after your main changes. What can the intervals not decide?"),
+        Section("Problems", "", "What went wrong, how did you find it, and how do you know that it is fixed?"),
+        Section(
+            "AlphaZero",
+            curves,
+            "Explain the signs, noise and temperature, and what network and search learn from each other, with this run.",
+            picture,
+        ),
+        Section(
+            "Suggestions and sources", "", "What should this assignment change? Name papers, programs, people, AI assistants."
+        ),
+    ]
+
+
+def _table(heading: Sequence[str], rows: Any) -> str:
+    lines = [heading, ["---"] * len(heading), *([markdown_cell(str(cell)) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _checks(root: Path) -> str:
+    found = sorted((root / CHECKED).glob("*/results.json"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        return "No checks yet: `python -m grader check`, then make this draft again."
+    results = read_results(found[-1])
+    rows = [(v.id, f"{v.points:g} of {v.max_points:g}", v.status, v.message) for v in results.program]
+    about = f"Checks of {results.environment.get('date', 'an unknown date')}, profile {results.profile}, seed {results.seed}:"
+    return f"{about}\n\n{_table(('Check', 'Points', 'Outcome', 'Message'), rows)}"
+
+
+def _match(path: Path) -> str:
+    """Return the figures of a match that `evaluate.py --json` recorded."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise UsageError(f"expected at most {MAX_BYTES >> 20} MiB in {path}; it is larger")
+        match = json.loads(text)
+        rows = []
+        for agent in match["agents"]:
+            numbers, lost = agent["statistics"], ", ".join(f"{how} {times}" for how, times in agent["losses_by"].items())
+            rate = "{:.2f}, {:.2f} to {:.2f}".format(numbers["score_rate"], *numbers["interval_95"])
+            rows.append((agent["path"], numbers["wins"], numbers["draws"], numbers["losses"], rate, lost or "-"))
+        limit_s, here = float(match["limits"]["move_s"]), match["machine"]
+        about = (
+            f"{int(match['plays'])} games ({int(match['distinct_games'])} distinct), at most {limit_s:g} s a move, "
+            f"seed {int(match['seed'])}, on {int(here['cores'])} cores of {markdown_cell(str(here['processor']))}."
+        )
+    except OSError as error:
+        raise UsageError(f"expected a match at {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise UsageError(f"expected a file that evaluate.py --json wrote at {path}; it cannot be read as one") from error
+    heading = ("Engine", "Wins", "Draws", "Losses", "Win rate, 95 %", "How it lost")
+    return f"{_table(heading, rows)}\n\n{about}"
+
+
+def _training(root: Path) -> tuple[str, Path | None]:
+    """Return the figures of the last training run, and its picture if there is one."""
+    path = root / CURVES
+    if not path.is_file():
+        return "No training run yet: `python train.py --seed 1`, then make this draft again.", None
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        last = rows[-1]
+        about = f"{int(last['games'])} games; at the end a loss of {float(last['loss']):.2f}, an entropy of "
+        about += f"{float(last['entropy']):.2f}. The network when it was measured:"
+        measured = [
+            (row["games"], row["win_ratio"], row["opponent_playouts"], row["losing_lines"], row["exact_playouts"])
+            for row in rows
+            if row["win_ratio"] or row["losing_lines"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError, IndexError, csv.Error) as error:
+        raise UsageError(f"expected the curves of a training run in {path}; they cannot be read: train again") from error
+    heading = ("Games", "Win ratio", "of pure MCTS with playouts", "Losing lines", "with playouts")
+    picture = root / PICTURE
+    return f"{about}\n\n{_table(heading, measured)}", picture if picture.is_file() else None
+
+
+def as_notebook(parts: Sequence[Section]) -> str:
+    """Return the report as a notebook (nbformat 4.5) without code, with its pictures inside."""
+    cells: list[dict[str, Any]] = [_cell("title", TITLE)]
+    for number, part in enumerate(parts):
+        cell = _cell(f"section-{number}", part.markdown("attachment:picture.svg"))
+        if part.picture:
+            cell["attachments"] = {"picture.svg": {"image/svg+xml": part.picture.read_text(encoding="utf-8")}}
+        cells.append(cell)
+    about = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    return json.dumps({"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+
+
+def _cell(name: str, source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": source}
+
+
+def as_markdown(parts: Sequence[Section], folder: Path) -> str:
+    """Return the report as Markdown for a file in this folder, from which it links to its pictures."""
+    texts = [part.markdown(Path(os.path.relpath(part.picture, folder)).as_posix() if part.picture else "") for part in parts]
+    return "\n\n".join([TITLE, *texts]) + "\n"
+
+
+def main(out: Path, matches: Sequence[Path], announce: Announce, *, force: bool = False, root: Path = ROOT) -> int:
+    """Write the draft; if a file is there already, write it under a new name, unless `force` allows to replace the file.
+
+    Raises:
+        UsageError: the name does not end in .ipynb or .md, or the figures cannot be read.
+    """
+    if out.suffix not in (NOTEBOOK, MARKDOWN):
+        raise UsageError(f"expected a name that ends in {NOTEBOOK} or {MARKDOWN} for the draft; got {out.name}")
+    parts = sections(matches, root)
+    text = as_notebook(parts) if out.suffix == NOTEBOOK else as_markdown(parts, out.resolve().parent)
+    path = out if force else _free_name(out, text)
+    if path.is_file() and path.read_bytes() == text.encode():
+        announce(f"{path} already holds these figures; nothing was written.")
+        return 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text)
+    kept = f"; {out} stays as it is (--force replaces it)" if path != out else ""
+    announce(f"The draft is in {path}{kept}. Write what it asks for, and hand it in as a PDF (handout, section 6).")
+    return 0
+
+
+def _free_name(out: Path, text: str) -> Path:
+    """Return `out`, or the first numbered name beside it that is free or already holds this text."""
+    numbered = (out.with_name(f"{out.stem}.{number}{out.suffix}") for number in count(1))
+    return next(p for p in chain([out], numbered) if not p.exists() or (p.is_file() and p.read_bytes() == text.encode()))

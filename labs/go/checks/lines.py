@@ -1,0 +1,125 @@
+"""The lines of a case on the student's board of Go, and what is compared at each ply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from grader.confinement.worker_client import Worker
+from grader.errors import StudentFault
+from grader.judge.support.ruling import Ruling
+from labs.support.boards import LabPosition, Values, line_of, shaped
+from labs.support.cases import Case
+
+BOARD = "Go.board.Board"
+LEGAL, TAKEN, SUICIDE, KO, SUPERKO, OVER = range(6)
+REASONS = {
+    TAKEN: "it is taken",
+    SUICIDE: "it captures nothing and leaves its own chain without a liberty (suicide)",
+    KO: "it would take back a ko at once",
+    SUPERKO: "it repeats an earlier arrangement of stones (superko)",
+    OVER: "the game is over",
+}
+
+
+def start_of(case: Case) -> LabPosition:
+    """Return the student's board with all actions of a case, and the call of for_search where its simulation begins."""
+    komi, superko = float(case["komi"]), bool(case["superko"])
+    position = LabPosition.of(BOARD, case, komi=komi, superko=superko)
+    if "begin" not in case:
+        return position
+    begin = int(case["begin"])
+    search = ["for_search", int(case["depth"])]
+    return replace(position, moves=(*position.moves[:begin], search, *position.moves[begin:]))
+
+
+@dataclass(frozen=True)
+class Ply:
+    """One position of a line.
+
+    Attributes:
+        place: where it is, in words.
+        number: its row in the arrays of the case.
+        values: what the student's board shows.
+    """
+
+    place: str
+    number: int
+    values: Values
+
+
+def plies(worker: Worker, ruling: Ruling, case: Case, *watch: str) -> Iterator[Ply]:
+    """Play a case's line on the student's board and yield its positions.
+
+    Raises:
+        StudentFault: the board refused an action of the line, after all positions before it have been yielded.
+    """
+    position = start_of(case)
+    ruling.evidence["line"] = position.to_json()
+    (reply,) = worker.call("follow", position=position.before(0), lines=[list(position.moves)], watch=list(watch))
+    for number, values in enumerate(reply["seen"]):
+        simulated = " in a simulation" if any(isinstance(step, list) for step in position.moves[:number]) else ""
+        yield Ply(f"{position.after(number)}{simulated}", number, values)
+    if reply["fault"]:
+        step = position.moves[len(reply["seen"]) - 1]
+        what = f"{position.name(step)} is legal" if isinstance(step, int) else f"{step[0]} is called"
+        raise StudentFault(f"{position.after(len(reply['seen']) - 1)}, {what}, but your board raised {reply['fault']}.")
+
+
+def expect_legal(position: LabPosition, ply: Ply, why: np.ndarray) -> None:
+    """Raise StudentFault unless `availables` lists the legal actions in ascending order."""
+    listed = [int(action) for action in ply.values["availables"].reshape(-1)]
+    legal, last = set(np.flatnonzero(why == LEGAL).tolist()), len(why) - 1
+    if strange := sorted(action for action in listed if not 0 <= action <= last):
+        raise StudentFault(f"{ply.place}, availables holds {position.name(strange[0])}; the pass is action {last}.")
+    if lacking := sorted(legal - set(listed)):
+        name = position.name(lacking[0])
+        raise StudentFault(f"{ply.place}, {name} is legal, and availables does not list it{_cause(listed, lacking[0], last)}.")
+    if wrong := sorted(set(listed) - legal):
+        reason = REASONS[int(why[wrong[0]])]
+        raise StudentFault(f"{ply.place}, {position.name(wrong[0])} is illegal: {reason}. availables lists it.")
+    if listed != sorted(legal):
+        raise StudentFault(f"{ply.place}, availables is not in ascending order, or lists an action twice: {listed[:12]}.")
+
+
+def _cause(listed: list[int], lacking: int, last: int) -> str:
+    if not listed:
+        return ", as if the game were over"
+    return f": the pass is action {last}" if lacking == last else ""
+
+
+def expect_end(ply: Ply, case: Case) -> None:
+    """Raise StudentFault unless the side to move, the end of the game and the winner are right."""
+    player, (over, winner) = int(case["players"][ply.number]), (int(value) for value in case["ends"][ply.number])
+    got_player = int(shaped(ply.values, "get_current_player", ()))
+    if got_player != player:
+        raise StudentFault(f"{ply.place}, player {player} is to move; got {got_player}.")
+    got_over, got_winner = (int(value) for value in shaped(ply.values, "game_end", (2,)))
+    if got_over and not over:
+        raise StudentFault(f"{ply.place}, the game goes on; game_end says that it is over.")
+    if over and not got_over:
+        raise StudentFault(f"{ply.place}, the game is over; game_end says that it goes on.")
+    if got_winner != winner:
+        score = float(case["scores"][ply.number])
+        result = "nobody has won" if winner == -1 else f"player {winner} has won"
+        raise StudentFault(f"{ply.place}, {result} (score for black {score:+g}); game_end gives {got_winner}.")
+
+
+def expect_stones(position: LabPosition, ply: Ply, stones: np.ndarray) -> None:
+    """Raise StudentFault unless `states` holds the stones on the board."""
+    got = {int(point): int(player) for point, player in ply.values["states"].reshape(-1, 2)}
+    right = {int(point): int(stones[point]) for point in np.flatnonzero(stones)}
+    if got == right:
+        return
+    if extra := sorted(set(got) - set(right)):
+        raise StudentFault(f"{ply.place}, the stone at {position.name(extra[0])} has been captured; states still holds it.")
+    if lacking := sorted(set(right) - set(got)):
+        raise StudentFault(f"{ply.place}, the stone at {position.name(lacking[0])} stands on the board; states lacks it.")
+    raise StudentFault(f"{ply.place}, states gives a stone to the wrong player.")
+
+
+def line_from(case: Case, ply: int, count: int) -> list[int]:
+    """Return the next actions of a case's game."""
+    return line_of(case)[ply : ply + count]

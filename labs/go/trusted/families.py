@@ -1,0 +1,177 @@
+"""The cases of the checks of Go, drawn with our own rules (`games/go/`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+import numpy as np
+
+from games.go.position import GoPosition, SearchRules
+from games.go.rules import GoRules
+from labs.support.cases import Case, bank_of
+
+SIZES = ((2, 3), (3, 3), (4, 3), (3, 5), (5, 5))
+SMALL = ((3, 3), (4, 3), (4, 4))
+KOMI = (-1.5, 0.0, 0.5, 2.0, 7.0)
+LEGAL, TAKEN, SUICIDE, KO, SUPERKO, OVER = range(6)
+UNLIMITED = 10_000  # actions; the lab has no such limit
+LONGEST = 3  # plies of a random game for each point of the board
+GREED = 0.3  # chance of a capture where there is one; captures make kos
+PASSES, MANY_PASSES = 0.06, 0.45  # chance of a pass where another action is legal
+DEEP, SHALLOW = 400, (3, 9)  # depth limits of simulations
+
+
+def why_illegal(position: GoPosition, plain: GoPosition) -> np.ndarray:
+    """Return for each action whether the side to move may take it, or why not.
+
+    Args:
+        plain: the same position by the rules without superko.
+    """
+    found = np.full(position.width * position.height + 1, SUICIDE, dtype=np.int8)
+    found[plain.availables] = SUPERKO
+    if position.ko_point >= 0:
+        found[position.ko_point] = KO
+    for point in position.states:
+        found[point] = TAKEN
+    if position.game_end()[0]:
+        found[:] = OVER
+    found[position.availables] = LEGAL
+    return found
+
+
+def _stones(position: GoPosition) -> np.ndarray:
+    stones = np.zeros(position.width * position.height, dtype=np.int8)
+    for point, player in position.states.items():
+        stones[point] = player
+    return stones
+
+
+def _chosen(rng: Random, position: GoPosition, passes: float) -> int:
+    """Draw an action: a pass with this chance, otherwise any stone, and captures more often than by chance."""
+    *points, pass_action = position.availables
+    if not points or rng.random() < passes:
+        return pass_action
+    capturing = [point for point in points if _captures(position, point)] if rng.random() < GREED else []
+    return rng.choice(capturing or points)
+
+
+def _captures(position: GoPosition, point: int) -> bool:
+    after = position.copy()
+    after.do_move(point)
+    return after.captures != position.captures
+
+
+class _Story:
+    """What our rules say about the positions of a line, in the arrays of a case."""
+
+    def __init__(self, size: tuple[int, int], komi: float, superko: bool) -> None:
+        self.size, self.komi, self.superko = size, komi, superko
+        self.position = GoRules(*size, komi=komi, superko=superko, move_limit=UNLIMITED).position()
+        self._plain = GoRules(*size, komi=komi, move_limit=UNLIMITED).position()
+        self.moves: list[int] = []
+        self._seen: list[tuple[np.ndarray, ...]] = []
+        self._note()
+
+    def _note(self) -> None:
+        each = self.position
+        values = (each.game_end(), each.current_player, each.score())
+        self._seen.append((why_illegal(each, self._plain), _stones(each), *map(np.array, values)))
+
+    def play(self, move: int) -> None:
+        for position in (self.position, self._plain):
+            position.do_move(move)
+        self.moves.append(move)
+        self._note()
+
+    def search(self, depth_limit: int) -> None:
+        rules = SearchRules(depth_limit)
+        self.position, self._plain = self.position.for_search(rules), self._plain.for_search(rules)
+        self._note()
+
+    def case(self) -> dict[str, np.ndarray]:
+        why, stones, ends, players, scores = (np.stack(column) for column in zip(*self._seen, strict=True))
+        start = {"size": np.array(self.size), "komi": np.array(self.komi), "superko": np.array(self.superko)}
+        told = {"why": why, "stones": stones, "ends": ends, "players": players, "scores": scores}
+        return {**start, "moves": np.array(self.moves, dtype=int), **told}
+
+
+def game(rng: Random) -> Case:
+    """A random game to its end, by passes at the latest after three times as many actions as there are points."""
+    size = rng.choice(SIZES)
+    story = _Story(size, rng.choice(KOMI), rng.random() < 0.5)
+    while len(story.moves) < LONGEST * size[0] * size[1] and not story.position.game_end()[0]:
+        story.play(_chosen(rng, story.position, PASSES))
+    while not story.position.game_end()[0]:
+        story.play(story.position.pass_action)
+    return story.case()
+
+
+def simulation(rng: Random, *, shallow: bool) -> Case:
+    """A game that goes on as a simulation with many passes; `begin` actions come before, `depth` is the depth limit."""
+    size = rng.choice(SIZES)
+    story = _Story(size, rng.choice(KOMI), False)
+    wanted = rng.randrange(2 * size[0] * size[1])
+    while len(story.moves) < wanted:
+        action = _chosen(rng, story.position, PASSES)
+        if story.position.last_move == story.position.pass_action == action:
+            break  # the game would be over
+        story.play(action)
+    begin, depth = len(story.moves), rng.randrange(*SHALLOW) if shallow else DEEP
+    story.search(depth)
+    while len(story.moves) < begin + 2 * size[0] * size[1] and not story.position.game_end()[0]:
+        story.play(_chosen(rng, story.position, MANY_PASSES))
+    return {**story.case(), "begin": np.array(begin), "depth": np.array(depth)}
+
+
+def _last_word(rng: Random, *, ahead: bool) -> Case:
+    """A position after the opponent's pass in which no point is worth playing: a second pass ends the game."""
+    while True:
+        story = _Story(rng.choice(SMALL), rng.choice(KOMI), False)
+        wanted = rng.randrange(6, 20)
+        while len(story.moves) < wanted and not story.position.game_end()[0]:
+            story.play(_chosen(rng, story.position, 0.0))
+        position = story.position
+        if position.last_move == position.pass_action or position.points_worth_playing():
+            continue
+        story.play(position.pass_action)
+        wins = (position.score() > 0) == (position.current_player == position.first_player)
+        others = [action for action in position.availables if action != position.pass_action]
+        if position.score() and others and wins == ahead:
+            right = [position.pass_action] if ahead else others
+            case, depth = story.case(), np.array(DEEP)
+            return {**case, "begin": np.array(len(story.moves)), "depth": depth, "right": np.array(right)}
+
+
+def middle(rng: Random) -> Case:
+    """A position from which a search begins, with a depth limit that it reaches."""
+    story = _Story(rng.choice(SMALL), rng.choice(KOMI), False)
+    wanted = rng.randrange(4, 12)
+    while len(story.moves) < wanted:
+        story.play(_chosen(rng, story.position, 0.0))
+    return {**story.case(), "begin": np.array(wanted), "depth": np.array(rng.randrange(2, 4))}
+
+
+FAMILIES: dict[str, Callable[[Random], Case]] = {
+    "game": game,
+    "deep": partial(simulation, shallow=False),
+    "shallow": partial(simulation, shallow=True),
+    "win": partial(_last_word, ahead=True),
+    "loss": partial(_last_word, ahead=False),
+    "middle": middle,
+}
+
+
+def make_bank(seed: int, cases: int, jobs: int) -> bytes:
+    """Return the bank of a kit; it is made in seconds, so one process makes it."""
+    return bank_of(FAMILIES, seed, cases)
+
+
+def searched_position(case: Case) -> GoPosition:
+    """Return our board after the moves of a case, as a search plays on it."""
+    width, height = map(int, case["size"])
+    position = GoRules(width, height, float(case["komi"]), bool(case["superko"]), UNLIMITED).position()
+    for move in case["moves"]:
+        position.do_move(int(move))
+    return position.for_search(SearchRules(int(case["depth"])))

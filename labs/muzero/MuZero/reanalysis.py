@@ -1,0 +1,22 @@
+"""Reanalysis: old games are searched again with the latest model (Schrittwieser et al. 2020, appendix H; handout section 6)."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from MuZero.search import search
+
+
+def reanalyse(game, model, n_simulations=25, c_puct=1.25):
+    """Search every position of a game again.
+
+    Args:
+        game: a Game; it must stay as it is. `game.root(t)` is the position before move t.
+        model: the latest Model.
+        n_simulations, c_puct: see `MuZero.search.search`.
+
+    Returns:
+        A new Game with the same positions, moves, players and winner. Its policies [T, A] are the visit shares of the new
+        searches, its values [T] their values.
+    """
+    raise NotImplementedError("MuZero/reanalysis.py: reanalyse: see handout section 6")

@@ -1,0 +1,95 @@
+"""The unrolled loss and its gradient (handout 4)."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from grader.confinement.worker_client import Worker
+from grader.errors import StudentFault
+from grader.judge.support.ruling import Ruling
+from labs.muzero.checks.calls import close, expect_numbers, model_of, part_of, probed
+from labs.support.boards import Values
+from labs.support.cases import Case, Cases
+
+BATCHES = 10
+PARTS = ("policy", "value", "reward")
+FACTOR = 1e-3  # of the largest entry: how far gradients in float32 may be off
+
+
+def lost(worker: Worker, case: Case) -> Values:
+    """Return the submission's loss of a case's batch."""
+    return probed(worker, "Lost", ["parts", "gradient"], batch=part_of(case, "batch"), **model_of(case))
+
+
+@pytest.mark.points("loss.parts")
+def test_parts(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
+    """Batches with steps before and after the end.
+
+    Accepts:
+        The terms are added step by step, or the steps 1 to K are averaged at once (reference, gradient-by-hook)
+    """
+    ruling.expected = "Each part is its term at step 0 plus the mean of its terms at steps 1 to K."
+    for _ in range(BATCHES):
+        case = cases.draw("losing", rng)
+        parts = expect_numbers(lost(worker, case), "parts", (4,), "The loss with its three parts")
+        terms = case["terms"]
+        for name, got, own in zip(PARTS, parts[1:], terms, strict=True):
+            right = own[0] + own[1:].mean()
+            if not close(got, np.array(right)):
+                steps = len(own) - 1
+                raise StudentFault(f"With K = {steps}, the part {name} is {right:.4f}; got {got:.4f}. {_slip(got, own)}")
+        if not close(parts[0], np.array(parts[1:].sum())):
+            raise StudentFault(f"The total is the sum of the parts, {parts[1:].sum():.4f}; got {parts[0]:.4f}.")
+    ruling.seen = f"The same parts for {BATCHES} batches."
+
+
+def _slip(got: np.ndarray, own: np.ndarray) -> str:
+    """Return the slip that gives exactly this number, in words; empty if there is none."""
+    steps = len(own) - 1
+    slips = {
+        "The steps 1 to K are added up without the weight 1/K.": own.sum(),
+        "All steps have the same weight; step 0 has weight 1, the others 1/K.": own.mean(),
+        "Step 0 has the weight 1/K, too.": own.sum() / steps,
+        "Step 0 is missing.": own[1:].mean(),
+        "Only step 0 counts.": own[0],
+    }
+    return next((words for words, number in slips.items() if close(got, np.array(number))), "")
+
+
+@pytest.mark.points("loss.gradient")
+def test_gradient(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
+    """The gradient of every weight of drawn models, against that of our own loss.
+
+    Accepts:
+        The gradient is halved at each input of g (reference)
+        It is halved at each output of g that enters g again, as in the paper's pseudocode, by a hook (gradient-by-hook)
+    """
+    ruling.expected = "The gradient is halved each time a latent state enters the dynamics, and flows through all K steps."
+    for _ in range(BATCHES):
+        case = cases.draw("losing", rng)
+        gradients = part_of(case, "gradient")
+        got = expect_numbers(lost(worker, case), "gradient", gradients["always"].shape, "The gradient")
+        if not any(_agree(got, gradients[way]) for way in ("always", "after the first")):
+            reason = _reason(got, gradients, model_of(case)["weights"])
+            raise StudentFault(f"The gradient of the total loss is wrong, with K = {case['terms'].shape[1] - 1}. {reason}")
+    ruling.seen = f"The same gradients for {BATCHES} batches."
+
+
+def _agree(got: np.ndarray, right: np.ndarray) -> bool:
+    return bool(np.abs(got - right).max() <= FACTOR * np.abs(right).max())
+
+
+def _reason(got: np.ndarray, gradients: dict[str, np.ndarray], weights: dict[str, np.ndarray]) -> str:
+    if _agree(got, gradients["never"]):
+        return "It is not halved where latent states enter the dynamics."
+    sizes = [weights[name].size for name in sorted(weights)]
+    pieces = np.split(np.arange(len(got)), np.cumsum(sizes)[:-1])
+    right, names = gradients["always"], sorted(weights)
+    wrong = [name for name, place in zip(names, pieces, strict=True) if not _agree(got[place], right[place])]
+    none = [name for name, place in zip(names, pieces, strict=True) if not got[place].any() and right[place].any()]
+    if none:
+        return f"No gradient reaches {', '.join(none)}: something on the way is detached."
+    return f"It differs at {', '.join(wrong)}. Only the gradient that enters g is halved, and no number on the way forward."

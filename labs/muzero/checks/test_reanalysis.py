@@ -1,0 +1,79 @@
+"""Reanalysis of old games (handout 6)."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from grader.confinement.worker_client import Worker
+from grader.errors import StudentFault
+from grader.judge.support.ruling import Ruling
+from labs.muzero.checks.calls import close, expect_numbers, model_of, part_of, probed, shown
+from labs.support.boards import Values
+from labs.support.cases import Case, Cases
+
+GAMES = 8
+KEPT = ("planes", "legal", "moves", "players")
+
+
+def reanalysed(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
+    """Return what the submission's reanalysis makes of a case's game."""
+    told = {"winner": int(case["winner"]), "n_simulations": int(case["simulations"]), "c_puct": float(case["c_puct"])}
+    return probed(worker, "Reanalysed", watch, game=part_of(case, "game"), **model_of(case), **told)
+
+
+@pytest.mark.points("reanalysis.fresh")
+def test_fresh(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
+    """Drawn games under drawn models.
+
+    Accepts:
+        Games are copied by dataclasses.replace, or put together by hand (reference, search-by-recursion)
+    """
+    ruling.expected = "Each position gets the visit shares and the value of a new search."
+    for _ in range(GAMES):
+        case = cases.draw("reanalysing", rng)
+        values = reanalysed(worker, case, ("policies", "values"))
+        policies = expect_numbers(values, "policies", case["policies"].shape[1:], "The policies of the new game")
+        if values["values"].shape == (0,):
+            raise StudentFault("The new game has no values; they are those of the new searches.")
+        new = expect_numbers(values, "values", case["values"].shape[1:], "The values of the new game")
+        for t, policy in enumerate(policies):
+            right = [each for each in range(len(case["policies"])) if close(policy, case["policies"][each, t])]
+            if not right:
+                old = " These are the old ones." if close(policy, case["game policies"][t]) else ""
+                expected = shown(case["policies"][0, t])
+                raise StudentFault(
+                    f"Before move {t} the new search gives the visit shares {expected}; got {shown(policy)}.{old}"
+                )
+            if not any(close(new[t], case["values"][each, t]) for each in right):
+                raise StudentFault(
+                    f"Before move {t} the value of the new search is {case['values'][right[0], t]:.4f}; got {new[t]:.4f}."
+                )
+    ruling.seen = f"The new policies and values of {GAMES} games."
+
+
+@pytest.mark.points("reanalysis.keeps")
+def test_keeps(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
+    """What happened in the game stays, and the old game itself stays as it is.
+
+    Accepts:
+        Games are copied by dataclasses.replace, or put together by hand (reference, search-by-recursion)
+    """
+    ruling.expected = "Positions, moves, players and winner stay; the old game is not changed."
+    for _ in range(GAMES):
+        case = cases.draw("reanalysing", rng)
+        game, winner = part_of(case, "game"), int(case["winner"])
+        old = [f"old_{name}" for name in (*KEPT, "policies")]
+        values = reanalysed(worker, case, ("winners", "old_has_values", *KEPT, *old))
+        for name in KEPT:
+            if not np.array_equal(values[name], game[name]):
+                raise StudentFault(f"Reanalysis must keep the {name} of a game as they happened; the new game has others.")
+        if int(values["winners"][0]) != winner:
+            raise StudentFault(f"Reanalysis must keep the winner, {winner}; got {int(values['winners'][0])}.")
+        changed = [name for name in (*KEPT, "policies") if not np.array_equal(values[f"old_{name}"], game[name])]
+        if changed or int(values["old_has_values"]) or int(values["winners"][1]) != winner:
+            what = ", ".join(changed) or "values"
+            raise StudentFault(f"The game that was handed to reanalyse has changed ({what}); return a new game.")
+    ruling.seen = f"Everything else as it was in {GAMES} games."

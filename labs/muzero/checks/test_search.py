@@ -1,0 +1,112 @@
+"""The search in the latent space (handout 5)."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.confinement.worker_client import Worker
+from grader.errors import StudentFault
+from grader.judge.support.ruling import Ruling
+from labs.muzero.checks.calls import close, expect_numbers, model_of, part_of, probed, shown
+from labs.support.boards import Values
+from labs.support.cases import Case, Cases
+
+SEARCHES, ROOTS = 12, 4
+SLIPS = {
+    "turns": "Results keep their sign from move to move; what is good for one player is bad for the other.",
+    "rewards": "The rewards of the moves are left out of the results.",
+    "scales": "q is not scaled to [0, 1] between the smallest and the largest q of the tree.",
+    "masks_root": "Illegal moves of the root are searched.",
+    "masks_below": "Below the root, too, only the root's legal moves are searched; there, nobody knows what is legal.",
+    "counts_itself": "The 1 under the square root is missing.",
+}
+
+
+def searched(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
+    """Return what the submission's search of a case gives."""
+    settings: dict[str, Any] = {"n_simulations": int(case["simulations"]), "c_puct": float(case["c_puct"])}
+    return probed(worker, "Searched", watch, **model_of(case), planes=case["planes"], availables=case["legal"], **settings)
+
+
+@pytest.mark.points("search.visits")
+def test_visits(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
+    """Searches in drawn models, in which every selection is decided clearly.
+
+    Accepts:
+        q is scaled between the bounds of all times, or of the tree as it is (reference, search-by-recursion)
+    """
+    ruling.expected = "The visits of the root's actions are those of PUCT with scaled q, and the move is a most visited one."
+    drawn = [cases.draw("searching", rng) for _ in range(SEARCHES)]
+    results = []
+    for case in drawn:
+        values = searched(worker, case, ("visits", "move"))
+        results.append(expect_numbers(values, "visits", case["visits"].shape[1:], "SearchResult.visits"))
+        move = int(expect_numbers(values, "move", (), "SearchResult.move"))
+        if move < 0 or move >= len(results[-1]) or results[-1][move] < results[-1].max():
+            raise StudentFault(f"The move must be a most visited action; got {move} with the visits {shown(results[-1])}.")
+    right = [any(np.array_equal(got, each) for each in case["visits"]) for got, case in zip(results, drawn, strict=True)]
+    if not all(right):
+        _explain(results, drawn, right)
+    ruling.seen = f"The same visits in {SEARCHES} searches."
+
+
+def _explain(results: list[np.ndarray], drawn: list[Case], right: list[bool]) -> None:
+    number = right.index(False)
+    got, case = results[number], drawn[number]
+    told = (
+        f"A search of {int(case['simulations'])} simulations (c_puct {float(case['c_puct']):g}, legal {case['legal'].tolist()})"
+    )
+    if (total := int(got.sum())) != int(case["simulations"]):
+        raise StudentFault(f"{told} must give the root's actions as many visits in all; got {total}.")
+    named = [
+        words
+        for name, words in SLIPS.items()
+        if all(np.array_equal(one, part_of(each, "slip")[name]) for one, each in zip(results, drawn, strict=True))
+    ]
+    reason = named[0] if len(named) == 1 else f"{sum(right)} of {len(right)} searches were right."
+    raise StudentFault(f"{told} gives the visits {shown(case['visits'][0])}; got {shown(got)}. {reason}")
+
+
+@pytest.mark.points("search.value")
+def test_value(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
+    """The value of the root in searches whose visits are right.
+
+    Accepts:
+        The value is the mean over all simulations, or that of q weighted by visits (reference, search-by-recursion)
+    """
+    ruling.expected = "The root's value is the mean result of all simulations for the side to move."
+    for _ in range(SEARCHES):
+        case = cases.draw("searching", rng)
+        values = searched(worker, case, ("visits", "value"))
+        visits = expect_numbers(values, "visits", case["visits"].shape[1:], "SearchResult.visits")
+        got = expect_numbers(values, "value", (), "SearchResult.value")
+        fitting = [v for each, v in zip(case["visits"], case["values"], strict=True) if np.array_equal(visits, each)]
+        if not fitting:
+            raise StudentFault("The visits of this search are wrong, and so the value cannot be right; see search.visits.")
+        if not any(close(got, np.array(value)) for value in fitting):
+            turned = " It has the wrong sign." if close(-got, np.array(fitting[0])) else ""
+            raise StudentFault(
+                f"The mean result of all simulations for the side to move is {fitting[0]:.4f}; got {got:.4f}.{turned}"
+            )
+    ruling.seen = f"The same values in {SEARCHES} searches."
+
+
+@pytest.mark.points("search.board")
+def test_board(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
+    """A board that refuses to be played on, copied, or asked who has won.
+
+    Accepts:
+        The planes are read once, and the legal moves once or several times (reference, search-by-recursion)
+    """
+    ruling.expected = "The search asks the board for current_state() and availables, and for nothing else."
+    for _ in range(ROOTS):
+        case = cases.draw("searching", rng)
+        visits = expect_numbers(searched(worker, case, ("visits",)), "visits", case["visits"].shape[1:], "SearchResult.visits")
+        illegal = [action for action in np.flatnonzero(visits).tolist() if action not in case["legal"]]
+        if illegal:
+            raise StudentFault(f"The legal moves of the root are {case['legal'].tolist()}; the search also took {illegal}.")
+    ruling.seen = f"Nothing else in {ROOTS} searches."

@@ -1,0 +1,1 @@
+"""What a student receives ready-made: data classes, training on a real board, and how the checks call a submission."""

@@ -1,0 +1,160 @@
+"""How the checks call a submission: each class makes some calls and keeps the results as arrays of numbers.
+
+This module runs in the worker, beside the code of the submission. It knows no expected values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from labs.muzero.given.games import Batch, Game, Loss, Root, SearchResult, Targets
+from labs.muzero.given.sine_model import SineModel
+
+Arrays = Mapping[str, np.ndarray]
+GAME_FIELDS = ("planes", "legal", "moves", "players", "policies")
+
+
+def model_with(sizes: list[int], weights: Arrays) -> Any:
+    """Return the submission's Model of sizes (P, H, W, D, hidden) with these weights."""
+    from MuZero.model import Model
+
+    planes, height, width, latent, hidden = sizes
+    return loaded(Model(planes, height, width, latent=latent, hidden=hidden), weights)
+
+
+def loaded(model: Any, weights: Arrays) -> Any:
+    """Return the model with these weights."""
+    model.load_state_dict({name: torch.as_tensor(array) for name, array in weights.items()})
+    return model
+
+
+def sine_model(sizes: list[int], weights: Arrays) -> SineModel:
+    """Return a SineModel of sizes (P, H, W, D) with these weights."""
+    model: SineModel = loaded(SineModel(*sizes), weights)
+    return model
+
+
+def expect_type(value: Any, kind: type, what: str) -> None:
+    """Raise TypeError unless a function of the submission returned what the handout says."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} must return a {kind.__name__}; it returned a {type(value).__name__}")
+
+
+def plain(value: Any) -> np.ndarray:
+    """Return a tensor, an array or numbers as an array of float64."""
+    return np.asarray(value.detach().numpy() if isinstance(value, torch.Tensor) else value, dtype=np.float64)
+
+
+class Scaled:
+    """The result of scaled_to_unit."""
+
+    def __init__(self, latents: np.ndarray) -> None:
+        from MuZero.model import scaled_to_unit
+
+        self.result = plain(scaled_to_unit(torch.as_tensor(latents)))
+
+
+class Unrolled:
+    """The model along actions [N, K]: latents [K + 1, N, D], rewards [K, N], logits [K + 1, N, A], values [K + 1, N]."""
+
+    def __init__(self, sizes: list[int], weights: Arrays, planes: np.ndarray, actions: np.ndarray) -> None:
+        self._unroll(model_with(sizes, weights), torch.as_tensor(planes), torch.as_tensor(actions))
+
+    def _unroll(self, model: Any, planes: torch.Tensor, actions: torch.Tensor) -> None:
+        latents, rewards = [model.represent(planes)], []
+        for k in range(actions.shape[1]):
+            following = model.dynamics(latents[-1], actions[:, k])
+            if not isinstance(following, (tuple, list)) or len(following) != 2:
+                raise TypeError("dynamics must return two tensors, the next latent states and the rewards")
+            latents.append(following[0])
+            rewards.append(plain(following[1]))
+        heads = [model.predict(each) for each in latents]
+        self.latents = np.stack([plain(each) for each in latents])
+        self.rewards = np.stack(rewards)
+        self.logits = np.stack([plain(logits) for logits, _ in heads])
+        self.values = np.stack([plain(values) for _, values in heads])
+
+
+class Targeted:
+    """The targets of one position."""
+
+    def __init__(self, game: Arrays, winner: int, start: int, unroll_steps: int, seed: int) -> None:
+        from MuZero.targets import make_targets
+
+        targets = make_targets(Game(**game, winner=winner), start, unroll_steps, np.random.default_rng(seed))
+        expect_type(targets, Targets, "make_targets")
+        self.moves, self.policies = plain(targets.moves), plain(targets.policies)
+        self.values, self.rewards = plain(targets.values), plain(targets.rewards)
+
+
+class Lost:
+    """The loss of one batch with its parts, and the gradient of each parameter, one after the other."""
+
+    def __init__(self, sizes: list[int], weights: Arrays, batch: Arrays) -> None:
+        from MuZero.loss import unrolled_loss
+
+        model = sine_model(sizes, weights)
+        loss = unrolled_loss(model, Batch(**{name: torch.as_tensor(array) for name, array in batch.items()}))
+        expect_type(loss, Loss, "unrolled_loss")
+        self.parts = np.stack([plain(part) for part in (loss.total, loss.policy, loss.value, loss.reward)])
+        if not loss.total.requires_grad:
+            raise ValueError("the total loss has no gradient; do not turn it into a number before you return it")
+        loss.total.backward()
+        gradients = {name: w.grad if w.grad is not None else torch.zeros_like(w) for name, w in model.named_parameters()}
+        self.gradient = np.concatenate([plain(gradients[name]).reshape(-1) for name in sorted(gradients)])
+
+
+class Searched:
+    """The result of one search."""
+
+    def __init__(
+        self,
+        sizes: list[int],
+        weights: Arrays,
+        planes: np.ndarray,
+        availables: np.ndarray,
+        n_simulations: int,
+        c_puct: float,
+    ) -> None:
+        from MuZero.search import search
+
+        result = search(sine_model(sizes, weights), Root(planes, availables.tolist()), n_simulations, c_puct)
+        expect_type(result, SearchResult, "search")
+        self.visits, self.value, self.move = plain(result.visits), plain(result.value), int(result.move)
+
+
+class Reanalysed:
+    """A game after reanalysis, and the old game as reanalysis left it."""
+
+    def __init__(self, sizes: list[int], weights: Arrays, game: Arrays, winner: int, n_simulations: int, c_puct: float) -> None:
+        from MuZero.reanalysis import reanalyse
+
+        old = Game(**{name: array.copy() for name, array in game.items()}, winner=winner)
+        new = reanalyse(old, sine_model(sizes, weights), n_simulations, c_puct)
+        expect_type(new, Game, "reanalyse")
+        self.winners = np.array([new.winner, old.winner])
+        for name in GAME_FIELDS:
+            setattr(self, name, plain(getattr(new, name)))
+            setattr(self, f"old_{name}", plain(getattr(old, name)))
+        self.values = plain([] if new.values is None else new.values)
+        self.old_has_values = int(old.values is not None)
+
+
+class Trained(Unrolled):
+    """A model of tic-tac-toe, trained in this process: its weights, and what it predicts along some games."""
+
+    def __init__(self, seed: int, planes: np.ndarray, actions: np.ndarray) -> None:
+        from labs.muzero.given.training import Settings, train
+
+        model = train(Settings(), seed)
+        self._unroll(model, torch.as_tensor(planes), torch.as_tensor(actions))
+        self._weights = {name: plain(tensor) for name, tensor in model.state_dict().items()}
+
+    @property
+    def weights(self) -> np.ndarray:
+        """All weights, one after the other in the order of their names."""
+        return np.concatenate([self._weights[name].reshape(-1) for name in sorted(self._weights)])

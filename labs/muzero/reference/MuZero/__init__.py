@@ -1,0 +1,1 @@
+"""MuZero for one small board: model, targets, loss, search and reanalysis."""

@@ -1,0 +1,1 @@
+"""What knows the right answers; no kit holds it."""

@@ -1,0 +1,1 @@
+"""What knows the correct answers; no kit contains it."""

@@ -1,0 +1,195 @@
+"""`python -m arena view`: pages of games, clicked through in a real browser; games read from SGF; where a game was lost."""
+
+from dataclasses import replace
+
+import browser
+import pytest
+from accessibility import needs_axe, serious_findings
+from game_records import game_record
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arena import __main__ as arena
+from arena.engine.specs import engine_at
+from arena.match.records import Records
+from arena.match.setup import MatchSetup
+from arena.match.sgf import game_to_sgf, read_sgf
+from arena.rules import SWAP, IllegalAction, Position, Termination
+from arena.view.games import ending_of, shown_game, shown_sgf
+from arena.view.losses import find_loss
+from arena.view.page import render_page
+from common.errors import UsageError
+
+NO_BROWSER = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
+# White wins on the row y = 7 after a swap: black's and white's stones change colour at ply 4.
+SWAPPED = ((7, 7), (8, 8), (7, 8), SWAP, (6, 6), (7, 9), (7, 6), (7, 10), (5, 5), (7, 11))
+HOSTILE = ('</script><script>document.title = "taken"</script>', '"><img src=x onerror=alert(1)>\x1b[2J')
+
+
+def lost_after_swap(index=0, **changes):
+    times = {"move_s": (0.5,) * 10, "move_cpu_s": tuple(0.1 * ply for ply in range(10)), "withheld_s": (0.0,) * 10}
+    game = replace(game_record(index, winner=1, **times), moves=SWAPPED, swapped=True, names=("alice", "bob"))
+    return replace(game, **changes)
+
+
+@pytest.fixture
+def records(engines, tmp_path):
+    """A file with a won game and two lost ones; one of them was lost by a fault, and the names are hostile."""
+    setup = MatchSetup(tuple(engine_at(str(engines / "sample")) for _ in range(2)), 3, 1)
+    file = tmp_path / "match.jsonl"
+    fault = {"termination": Termination.CRASH, "faulty": 0, "winner": 1, "detail": f"exited, saying {HOSTILE[1]!r}"}
+    kept = Records(file, setup)
+    for game in (game_record(0), lost_after_swap(1), replace(game_record(2, **fault), names=HOSTILE)):
+        kept.append(game)
+    return file
+
+
+# --------------------------------------------------------------------------------------------------- in a browser
+
+
+@NO_BROWSER
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_is_clicked_through_without_an_error_or_a_request(records, tmp_path, width, capsys):
+    page = tmp_path / "page.html"
+    assert arena.main(["view", str(records), "--out", str(page)]) == 0
+    assert "Game 1: White (bob) won with five or more in a row at ply 10." in capsys.readouterr().out
+    with browser.browser() as window:
+        window.view_as(width, 900)
+        window.open(page.as_uri())
+
+        def text(selector):
+            return window.run(f"return document.querySelector('{selector}').textContent")
+
+        def stones():
+            return window.run("return [...document.querySelectorAll('.stones .stone')].map(s => s.classList[1]).join('')")
+
+        def click(selector):
+            window.click(window.find(selector)[0])
+
+        assert text(".told") == "Ply 10 of 10: White 7 11, 0.90 s." and len(window.find(".five")) == 5
+        for button, plies in ((".first", 0), (".next", 1), (".next", 2), (".last", 10), (".back", 9)):
+            click(button)
+            assert len(stones()) == max(0, plies - (plies > 3)), button
+        click(".first")
+        window.type(window.find(".next")[0], "\ue014" * 3)  # the right arrow
+        assert stones() == "bwb"
+        window.type(window.find(".next")[0], "\ue014")
+        assert stones() == "wbw" and text(".told").startswith("Ply 4 of 10: White swaps")
+        click(".numbers")
+        assert text(".stones") == "123"
+        click(".next-lost")
+        assert text(".black") == HOSTILE[0] and "stopped running (crash)" in text(".ending")
+        click(".next-lost")
+        assert text(".black") == "alice"
+        assert window.run("return document.documentElement.scrollWidth <= innerWidth && document.title == 'match.jsonl'")
+        assert window.run("return performance.getEntriesByType('resource').length") == 0
+        assert window.log() == []
+
+
+@NO_BROWSER
+def test_no_other_script_than_the_viewers_runs_and_without_it_the_last_position_is_there(tmp_path):
+    page = tmp_path / "page.html"
+    text = render_page([shown_game(lost_after_swap())], 0, "a game")
+    page.write_text(text.replace('"use strict";', '"use strict"; document.title = "taken";'))
+    with browser.browser() as window:
+        window.open(page.as_uri())
+        assert window.run("return document.title") == "a game"
+        assert len(window.find(".stone")) == 9 and len(window.find(".five")) == 5
+        assert not window.run("return [...document.querySelectorAll('.js')].some(e => e.offsetParent)")
+
+
+@needs_axe
+def test_the_page_has_no_serious_fault_of_accessibility(records, tmp_path):
+    page = tmp_path / "page.html"
+    assert arena.main(["view", str(records), "--out", str(page)]) == 0
+    assert serious_findings(page, click=(".numbers", "summary", ".back")) == []
+
+
+# ------------------------------------------------------------------------------------------- records, SGF, refusals
+
+
+OTHER_ENDINGS = {"five", "draw", "undecided", "no_move", "score", "move_limit", "resigned"}  # the last four of other games
+
+
+@pytest.mark.parametrize("termination", [t for t in Termination if t not in OTHER_ENDINGS])
+def test_every_fault_is_a_sentence_that_names_who_what_and_the_referees_words(termination):
+    game = lost_after_swap(winner=0, faulty=1, termination=termination, detail='answered "a b"')
+    sentence = ending_of(game)
+    assert sentence.startswith("Black (alice) won, because White (bob) ") and f"({termination.value})" in sentence
+    assert sentence.endswith('The referee says: it answered "a b".')
+
+
+@given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=12), st.booleans(), st.text(max_size=20))
+def test_a_game_written_as_sgf_is_read_back_with_the_same_board(tmp_path_factory, points, swaps, name):
+    position = Position(free_opening=True)
+    for point in points:
+        try:
+            position.play(SWAP if swaps and position.ply == 4 else point)
+        except IllegalAction:
+            continue
+        if position.is_over:
+            break
+    game = replace(
+        game_record(0, winner=None, termination=Termination.DRAW), moves=tuple(position.actions), names=(name, "x]\\")
+    )
+    file = tmp_path_factory.mktemp("sgf") / "game.sgf"
+    file.write_text(game_to_sgf(game), encoding="utf-8", errors="replace")
+    (read,) = read_sgf(file)
+    shown, recorded = shown_sgf(read, 0), shown_game(game)
+    assert [step.code for step in shown.steps] == [step.code for step in recorded.steps]
+    assert shown.board.stones == recorded.board.stones and shown.names[1] == "x]\\"
+
+
+def test_of_a_divided_game_the_first_branch_is_read_and_a_collection_has_all_games(tmp_path):
+    file = tmp_path / "games.sgf"
+    file.write_text("exported by x\n(;SZ[9:7]AB[aa][ba];W[ai](;B[cc])(;B[dd];W[ee]))\n(;SZ[3];B[aa])".replace("[ai]", "[ag]"))
+    first, second = read_sgf(file)
+    assert (first.width, first.height, first.setup) == (9, 7, (("b", (0, 6)), ("b", (1, 6))))
+    assert first.moves == (("w", (0, 0)), ("b", (2, 4))) and second.moves == (("b", (0, 2)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "it holds no game"),
+        ("(;SZ[99])", "must be from 1 to 26"),
+        ("(;B[zz])", "is not a point of the 15x15 board"),
+        ("(;B[aa];W[aa])", "a stone lies at 0 14 already"),
+        ("(;B[aa];AB[bb])", "sets up stones in the middle"),
+        ("(;B[aa]", "does not end"),
+        ("(;B{aa})", "begins nothing that SGF knows"),
+    ],
+)
+def test_a_file_that_is_no_game_gets_one_sentence(tmp_path, capsys, text, words):
+    file = tmp_path / "game.sgf"
+    file.write_text(text)
+    assert arena.main(["view", str(file), "--out", str(tmp_path / "page.html")]) == 2
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1 and not (tmp_path / "page.html").exists()
+
+
+def test_a_missing_game_and_a_page_that_is_none_of_ours_are_refused(records, tmp_path, capsys):
+    other = tmp_path / "notes.html"
+    other.write_text("my notes")
+    assert arena.main(["view", str(records), "9", "--out", str(tmp_path / "page.html")]) == 2
+    assert arena.main(["view", str(records), "--out", str(other)]) == 2
+    said = capsys.readouterr().err
+    assert "one of the 3 games" in said and "stays as it is" in said and other.read_text() == "my notes"
+    for _ in range(2):
+        assert arena.main(["view", str(records), "0", "--out", str(tmp_path / "page.html")]) == 0
+    assert "<option selected" in (tmp_path / "page.html").read_text()
+
+
+def test_the_reference_says_where_a_game_was_lost(engines):
+    # Black plays elsewhere while white builds an open four.
+    moves = ((7, 7), (4, 10), (0, 0), (5, 10), (0, 2), (6, 10), (14, 0), (7, 10), (14, 14), (8, 10))
+    loss = find_loss(shown_game(lost_after_swap(moves=moves, swapped=False)), engine_at(str(engines / "reference")))
+    assert loss is not None and loss.ply in (3, 5, 7) and loss.better not in (None, moves[loss.ply - 1])
+    assert f"forced win for white after ply {loss.ply}, black's" in loss.sentence
+    assert find_loss(shown_game(lost_after_swap(moves=moves, swapped=False)), engine_at(str(engines / "sample"))) is None
+
+
+def test_a_gap_between_recorded_and_known_engines_is_said(records, tmp_path):
+    with pytest.raises(UsageError, match="an engine at nowhere"):
+        engine_at("nowhere")
+    assert arena.main(["view", str(records), "--engine", "nowhere", "--out", str(tmp_path / "page.html")]) == 2

@@ -1,0 +1,78 @@
+"""How programs end: wrong calls, Ctrl-C, and readers that go away."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.near_names import near_name
+
+ROOT = Path(__file__).resolve().parents[2]
+KIT_PROGRAMS = [
+    ["Minimax/evaluate.py"],
+    ["Minimax/judge.py"],
+    ["-m", "arena"],
+    ["-m", "grader"],
+    ["-m", "training.losing_lines"],
+    ["train.py"],
+]
+
+
+@pytest.mark.parametrize("program", KIT_PROGRAMS, ids=" ".join)
+def test_a_wrong_call_gets_one_line_that_names_the_program_and_the_help(program):
+    done = subprocess.run([sys.executable, *program, "--no-such-option"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+    assert program[-1].split("/")[-1] in done.stderr.split(":")[0] and done.stderr.endswith("(see --help)\n")
+
+
+ENDLESS = """
+from common.program_ends import leave_on_ctrl_c, run_program
+leave_on_ctrl_c("Left.")
+def main():
+    print("begun", flush=True)
+    {body}
+    return 0
+raise SystemExit(run_program("endless", main, starts_slowly={slow}))
+"""
+
+
+def endless(body, slow=False):
+    """Start a program and return it when it has begun."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS.format(body=body, slow=slow)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def test_a_reader_that_goes_away_ends_the_program_quietly():
+    process = endless("while True: print('more')")
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait(30)) == ("", 128 + signal.SIGPIPE)
+
+
+@pytest.mark.parametrize(("slow", "sentence"), [(False, "\nInterrupted.\n"), (True, "\nLeft.\n")])
+def test_ctrl_c_gets_one_sentence(slow, sentence):
+    process = endless("import time; time.sleep(60)", slow)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, sentence)
+
+
+@pytest.mark.parametrize(
+    ("present", "near"),
+    [
+        (["AlphaZero/mcts_alphazero.py", "AlphaZero/other.py"], "AlphaZero/mcts_alphazero.py"),
+        (["AlphaZero/mcts_alphaZero2.py"], "AlphaZero/mcts_alphaZero2.py"),
+        (["mcts_alphazero.py", "AlphaZero/mcts_pure.py", "AlphaZero/old/mcts_alphazero.py"], ""),
+        ([], ""),
+    ],
+)
+def test_a_file_in_the_same_folder_with_nearly_the_name_is_found(present, near):
+    assert near_name("AlphaZero/mcts_alphaZero.py", present) == near

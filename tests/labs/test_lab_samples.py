@@ -1,0 +1,116 @@
+"""Every lab on its own samples: the reference, the variants, the mutants, and the kit as a student uses it.
+
+`TRUST=all` grades all samples; without it, a few of each lab.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from grader.__main__ import main
+from grader.assignment import ROOT, lab_names, load_named
+from grader.confinement.sandbox import find_sandbox
+from grader.instructor import release, trust
+from grader.instructor.release import likest_secret, read_secrets
+from grader.pipeline.handed_out import find_resemblances
+from grader.pipeline.results import read_results
+from grader.pipeline.submission import read_submission
+
+LABS = lab_names()
+FEW = {
+    "go": ("reference", "history-of-boards", "superko-forgotten", "double-pass-ends-a-simulation", "komi-on-the-wrong-side"),
+    "nogo": (
+        "reference",
+        "search-by-recursion",
+        "suicide-allowed",
+        "copy-shares-its-chains",
+        "result-seen-by-the-wrong-player",
+    ),
+    "muzero": (
+        "reference",
+        "search-by-recursion",
+        "gradient-not-halved",
+        "result-goes-on-after-the-end",
+        "board-knows-the-end",
+        "moves-replaced",
+    ),
+}
+
+
+def samples():
+    """(lab, kind, name) of the samples to grade."""
+    found = [(lab, sample) for lab in LABS for sample in trust.load_samples(assignment=load_named(lab))]
+    everything = os.environ.get("TRUST") == "all"
+    return [(lab, sample.kind, sample.name) for lab, sample in found if everything or sample.name in FEW[lab]]
+
+
+@pytest.mark.parametrize(("lab", "kind", "name"), samples())
+def test_a_sample_gets_what_it_must(lab, kind, name, tmp_path):
+    assignment = load_named(lab)
+    (sample,) = trust.load_samples((kind,), name, assignment=assignment)
+    row = trust.run_sample(sample, tmp_path, find_sandbox(), seed=1, assignment=assignment)
+    assert row.wrong == "", row.failed
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_there_are_enough_samples_and_each_names_its_misconception(lab):
+    found = trust.load_samples(assignment=load_named(lab))
+    mutants = [sample for sample in found if sample.kind == "mutants"]
+    assert len(mutants) >= 12 and len(found) - len(mutants) > 3, "the reference is one of the variants"
+    assert all(sample.why.endswith(".") for sample in found) and all(sample.says for sample in mutants)
+    assert {check for sample in mutants for check in list(sample.expected)[:1]} >= {
+        check.id for check in load_named(lab).checks if check.id.startswith("rules.")
+    }, "each check of the rules is the first to notice some mutant"
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_the_reference_gets_full_marks_by_the_command(lab, tmp_path, capsys):
+    assert (
+        main(["grade", "--lab", lab, str(ROOT / "labs" / lab / "reference"), "--profile", "smoke", "--out", str(tmp_path)]) == 0
+    )
+    results = read_results(tmp_path / "reference" / "results.json")
+    assert (results.assignment, results.points) == (lab, sum(check.points for check in load_named(lab).checks))
+    assert load_named(lab).title in (tmp_path / "reference" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_stubs_and_handout_are_up_to_date(lab, capsys):
+    assert main(["stubs", "--lab", lab, "--check"]) == main(["handout", "--lab", lab, "--check"]) == 0
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_a_student_walks_through_the_kit(lab, tmp_path):
+    assert release.main(tmp_path, seed=1, cases=8, jobs=1, lab=lab) == 0
+    folder = tmp_path / lab
+
+    def command(*words):
+        call = [sys.executable, "-m", "grader", *words]
+        return subprocess.run(call, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""})
+
+    done = command("check")
+    assert done.returncode == 1 and "Not written yet" in done.stdout and "What to do first" in done.stdout, done.stderr
+    shutil.copytree(ROOT / "labs" / lab / "reference", folder, dirs_exist_ok=True)
+    done = command("check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert command("submit").returncode == 0
+    assert (
+        main(["grade", "--lab", lab, str(folder / "submission.zip"), "--profile", "smoke", "--out", str(tmp_path / "out")]) == 0
+    )
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_no_right_solution_resembles_what_is_handed_out_and_no_rules_of_ours_are(lab, tmp_path):
+    assignment = load_named(lab)
+    for sample in trust.load_samples(("variants",), assignment=assignment):
+        trust.lay_out(sample, tmp_path / sample.name, assignment)
+        assert find_resemblances(read_submission(tmp_path / sample.name, assignment), assignment) == [], sample.name
+    kit = release.collect_kit(assignment, ROOT)
+    assert not [path for path in kit.files if path.startswith(("games/", "instructor/", f"labs/{lab}/trusted"))]
+    solutions = {path: (ROOT / assignment.reference / path).read_bytes() for path in assignment.stubs}
+    source = max(solutions, key=lambda path: len(solutions[path]))
+    solution = solutions[source]
+    likest = likest_secret(source, solution, read_secrets(assignment, ROOT))
+    assert likest is not None and likest[0] == 1.0, "the reference itself would be noticed in a kit"

@@ -1,0 +1,186 @@
+"""Search, self-play, matches and runs of other games than Gomoku, through the game protocol alone."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from games.go.position import SearchRules
+from games.go.rules import GoRules
+from games.gomoku.rules import GomokuRules
+from games.nogo.rules import NoGoRules
+from games.protocol import result_for
+from grader.judge.trusted import search as trusted_search
+from training import export_run, matches, selfplay_run
+from training.gumbel import GumbelSettings
+from training.inference import InferenceNetwork
+from training.networks import GameNetwork, new_model
+from training.puct import PuctSearch, PuctSettings
+from training.rollouts import make_rollouts
+from training.samples import unpack_states
+from training.selfplay import SelfPlay, SelfPlaySettings
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "games"))
+from connect_four import ConnectFourRules
+
+RULES = [
+    NoGoRules(4, 3),
+    GoRules(3, 3, komi=0.5),
+    GoRules(3, 3, komi=0, superko=True, search=SearchRules(10)),
+    ConnectFourRules(5, 4),
+]
+IDS = ["nogo", "go", "go-search", "connect_four"]
+
+
+def knows_little(rules, seed=1):
+    """An evaluator whose answers depend on the planes of a state alone."""
+    weights = np.random.default_rng(seed).normal(size=(rules.planes * rules.width * rules.height, rules.actions + 1))
+
+    def evaluate(states):
+        numbers = np.array([state.reshape(-1) @ weights for state in states.astype(np.float64)])
+        probs = np.exp(np.sin(numbers[:, :-1]) * 2)
+        return (probs / probs.sum(axis=1, keepdims=True)).astype(np.float32), np.sin(numbers[:, -1]).astype(np.float32)
+
+    return evaluate
+
+
+def whole_tree(trees, node=0):
+    edges = []
+    for action in np.flatnonzero(trees.edge_visits[node]):
+        child = trees.child[node, action]
+        edges.append(
+            (int(action), int(trees.edge_visits[node, action]), trees.mean_value[node, action], whole_tree(trees, child))
+        )
+    return edges
+
+
+def trusted_tree(node):
+    visited = [(action, child) for action, child in sorted(node.children.items()) if child.visits]
+    return [(action, child.visits, child.mean_value, trusted_tree(child)) for action, child in visited]
+
+
+@pytest.mark.parametrize("rules", RULES, ids=IDS)
+def test_the_search_builds_the_tree_of_the_graders_serial_search(rules):
+    evaluate, rng = knows_little(rules), np.random.default_rng(2)
+
+    def evaluate_position(position):
+        probs, values = evaluate(position.current_state()[np.newaxis])
+        return [(action, probs[0, action]) for action in position.availables], float(values[0])
+
+    for plies in (0, 3, 6, 9):
+        position, batch = rules.position(), rules.batch(1)
+        for _ in range(plies):
+            action = int(rng.choice(position.availables))
+            position.do_move(action)
+            batch.play([action])
+        search = PuctSearch(1, rules.actions, evaluate, PuctSettings(150, c_puct=2), np.random.default_rng(1))
+        search.run(batch, is_selfplay=False)
+        serial = trusted_search.search(rules.for_search(position), evaluate_position, 150, 2)
+        assert whole_tree(search.trees) == trusted_tree(serial)
+
+
+@pytest.mark.parametrize("search", [PuctSettings(12, first_n_moves=30), GumbelSettings(12, 4)], ids=["puct", "gumbel"])
+@pytest.mark.parametrize("rules", RULES, ids=IDS)
+def test_selfplay_records_the_games_of_the_rules(rules, search):
+    selfplay = SelfPlay(SelfPlaySettings(rules, 6, search), knows_little(rules), np.random.default_rng(1))
+    games = []
+    while len(games) < 8:
+        games += selfplay.step()
+    for game in games:
+        position, states = rules.position(), unpack_states(game.states, rules)
+        movers = []
+        for action, state, policy in zip(game.moves.tolist(), states, game.policies, strict=True):
+            assert not position.game_end()[0] and np.array_equal(position.current_state(), state)
+            legal = position.availables
+            assert policy.sum() == pytest.approx(1, abs=0.01) and policy[legal].sum() == pytest.approx(policy.sum())
+            movers.append(position.get_current_player())
+            position.do_move(action)
+        assert game.results.tolist() == [result_for(position, mover) for mover in movers]
+
+
+@pytest.mark.parametrize("rules", RULES, ids=IDS)
+def test_rollouts_have_the_mean_of_games_with_random_moves(rules):
+    position, batch = rules.position(), rules.batch(1)
+    for action in (position.availables[1], position.availables[0]):
+        position.do_move(action)
+        batch.play([action])
+    results, rng = [], np.random.default_rng(3)
+    for _ in range(400):
+        end = position.copy()
+        while not end.game_end()[0]:
+            end.do_move(int(rng.choice(end.availables)))
+        results.append(result_for(end, position.get_current_player()))
+    probs, values = make_rollouts(rules, rng).of_positions(batch.take(np.zeros(400, dtype=int)))
+    assert values.mean() == pytest.approx(np.mean(results), abs=0.25)  # five standard deviations
+    assert np.flatnonzero(probs[0]).tolist() == position.availables and probs[0].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kind", ["plain", "residual"])
+def test_a_network_learns_and_its_fast_copy_agrees(kind):
+    rules, rng = GoRules(4, 3), np.random.default_rng(1)
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    network = GameNetwork(new_model(kind, rules, 2, 8), device="cpu")
+    states = rng.integers(0, 2, (64, rules.planes, 3, 4)).astype(np.float32)
+    policies = np.eye(rules.actions, dtype=np.float32)[rng.integers(rules.actions, size=64)]
+    results = rng.choice([-1, 1], size=64).astype(np.float32)
+    losses = [network.train_step(states, policies, results, 3e-3)[0] for _ in range(60)]
+    assert losses[-1] < losses[0] / 3
+    probs, values = InferenceNetwork(network.model, 4, 3, device="cpu")(states)
+    assert (probs.argmax(axis=1) == policies.argmax(axis=1)).mean() > 0.9 and (np.sign(values) == results).mean() > 0.9
+
+
+def test_the_plain_network_has_the_layers_of_the_papers():
+    shapes = {name: tuple(weights.shape) for name, weights in new_model("plain", NoGoRules(9, 9), 0, 64).named_parameters()}
+    assert [shape for shape in shapes.values() if len(shape) == 4] == [
+        (32, 4, 3, 3), (64, 32, 3, 3), (128, 64, 3, 3), (4, 128, 1, 1), (2, 128, 1, 1),
+    ]  # fmt: skip
+    assert shapes["dense_layer_1.weight"] == (81, 4 * 81) and shapes["dense_layer_2.weight"] == (64, 2 * 81)
+
+
+TINY = "--workers 0 --games 12 --games-at-once 6 --start-positions 40 --batch-size 16 --check-every 6 --gate-games 4"
+TINY += " --rating-games 2 --mcts-playouts 4 --playouts 4 --match-playouts 4 --seed 1"
+
+
+@pytest.mark.parametrize(("preset", "more"), [("nogo_5", ""), ("go_5", "--board-width 4 --board-height 4 --komi 0.5")])
+def test_a_run_trains_continues_exports_and_plays(tmp_path, preset, more):
+    run, weights = tmp_path / "run", tmp_path / "w.model"
+    assert selfplay_run.main([preset, "--run", str(run), *TINY.split(), *more.split()]) == 0
+    first = json.loads((run / "games.jsonl").read_text().splitlines()[0])
+    assert first["winner"] in (1, 2)
+    assert selfplay_run.main(["--run", str(run), "--resume", "--workers", "0", "--games", "18"]) == 0
+    assert len((run / "games.jsonl").read_text().splitlines()) >= 18
+    assert "GM[1]" in next((run / "sgf").glob("*_mcts.sgf")).read_text()
+    assert export_run.main([str(run), str(weights)]) == 0
+    manifest = json.loads(weights.with_suffix(".json").read_text())
+    game, size = preset.split("_")[0], manifest["board"][0]
+    assert manifest["game"] == game and manifest["network"] == "residual"
+    call = [f"gumbel:{weights}?playouts=4", "mcts:playouts=4", "--game", game, "--board", f"{size}x{size}", "--komi", "0.5"]
+    assert matches.main([*call, "--games", "2"]) == 0
+
+
+def test_weights_of_another_game_and_impossible_settings_are_refused(tmp_path, capsys):
+    weights = tmp_path / "w.model"
+    torch.save(new_model("residual", NoGoRules(5, 5), 1, 8).state_dict(), weights)
+    call = [f"policy:{weights}", "mcts:playouts=4", "--games", "2"]
+    assert matches.main([*call, "--game", "go", "--board", "5x5"]) == 2
+    assert matches.main(["policy:nowhere", "mcts:playouts=4", "--game", "nogo", "--board", "5x5"]) == 2
+    assert matches.main([*call, "--game", "go", "--board", "5x5", "--komi", "0.3"]) == 2
+    run = ["--run", str(tmp_path / "run")]
+    assert selfplay_run.main(["nogo_5", *run, "--network", "course"]) == 2
+    assert selfplay_run.main(["go_5", *run, "--search-depth", "1"]) == 2
+    assert selfplay_run.main(["nogo_5", *run, "--init-model", str(weights)]) == 2  # one block, not two
+    assert selfplay_run.main(["go_5", *run, "--init-model", str(weights)]) == 2
+    errors = capsys.readouterr().err
+    assert errors.count(": expected") == 7 and "Traceback" not in errors
+
+
+def test_runs_of_gomoku_take_the_courses_network():
+    from training.presets import RUN_PRESETS
+
+    for config in RUN_PRESETS.values():
+        config.check()
+        assert (config.network == "course") == isinstance(config.rules(), GomokuRules)

@@ -1,0 +1,193 @@
+"""MuZero: the file of games, the exact judgement, runs by the command."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from games.catalog import rules_of
+from training.muzero import __main__ as command
+from training.muzero import muzero_run
+from training.muzero.exact_player import model_accuracy, random_games
+from training.muzero.latent_model import MuZeroModel
+from training.muzero.latent_steps import LatentSearchModel
+from training.muzero.muzero_settings import MUZERO_PRESETS
+from training.muzero.whole_games import GamesFile, play_whole_games
+from training.puct import PuctSettings
+from training.samples import unpack_states
+
+TICTACTOE = rules_of("gomoku", 3, 3, n_in_row=3)
+
+
+# ---------------------------------------------------------------------------------------------------------- games
+
+
+def test_games_come_back_from_their_file_as_they_were(tmp_path):
+    model = LatentSearchModel(MuZeroModel(TICTACTOE, filters=4, blocks=1))
+    played = play_whole_games(TICTACTOE, model, PuctSettings(4, q_scale="tree"), 6, np.random.default_rng(1))
+    file = GamesFile(tmp_path / "games.jsonl", TICTACTOE)
+    file.append(played[:4])
+    file.append(played[4:])
+    with open(tmp_path / "games.jsonl", "a", encoding="utf-8") as unfinished:
+        unfinished.write('{"game": 6, "winner"')
+    again = GamesFile(tmp_path / "games.jsonl", TICTACTOE)
+    for before, after in zip(file.games, again.games, strict=True):
+        assert before.winner == after.winner
+        for name in ("moves", "policies", "states"):
+            assert np.array_equal(getattr(before, name), getattr(after, name))
+        assert np.array_equal(unpack_states(after.states, TICTACTOE)[0], TICTACTOE.batch(1).feature_planes()[0])
+    again.keep(5)
+    assert len(GamesFile(tmp_path / "games.jsonl", TICTACTOE).games) == 5
+
+
+# ------------------------------------------------------------------------------------------------ exact judgement
+
+
+class KnowingModel:
+    """A model that knows some games by heart: its latent state is the number of a position, plus the moves since then."""
+
+    def __init__(self, games, mistake=False):
+        self.games, self.mistake = games, mistake
+
+    def represent(self, states):
+        assert len(states) == len(self.games)
+        return torch.stack([torch.arange(len(states)), torch.zeros(len(states), dtype=torch.int64)], dim=1)
+
+    def step(self, latents, actions):
+        return latents + torch.tensor([0, 1])
+
+    def _real(self, latents):
+        for position, k in latents.tolist():
+            game = self.games.game[position]
+            ply, length = int(self.games.ply[position]) + k, int(self.games.length[game])
+            winner = int(self.games.winner[game])
+            yield position + k, ply, length, 0 if winner == -1 else 1 if winner == 1 + ply % 2 else -1
+
+    def predict(self, latents):
+        logits, values = torch.zeros(len(latents), 9), torch.zeros(len(latents))
+        for place, (position, ply, length, value) in enumerate(self._real(latents)):
+            if ply < length:
+                taken = list(self.games.line(position))
+                logits[place, taken] = 100.0 if self.mistake and taken else -100.0
+            values[place] = -value if self.mistake else value
+        return logits, values
+
+    def reward(self, latents):
+        return torch.tensor([float(-value) if ply == length else 0.0 for _, ply, length, value in self._real(latents)])
+
+
+def test_the_accuracy_of_a_model_that_knows_the_rules_is_perfect_and_that_of_its_opposite_is_not():
+    config = MUZERO_PRESETS["tictactoe"]
+    games = random_games(config, 50, np.random.default_rng(2))
+    rows = model_accuracy(KnowingModel(games), config, games)
+    for row in rows:
+        assert row.positions == int(np.maximum(0, games.length - row.steps).sum())
+        assert row.ends + row.draws == int((games.length >= row.steps).sum())
+        assert row.illegal_mass < 1e-6
+        assert (row.likeliest_legal, row.rewards_right, row.ends_seen, row.draws_seen) == (1, 1, 1, 1)
+    wrong = model_accuracy(KnowingModel(games, mistake=True), config, games)
+    assert [row.ends_seen for row in wrong] == [0] * 5 and all(row.illegal_mass > 0.99 for row in wrong)
+
+
+# -------------------------------------------------------------------------------------------------------- command
+
+SMALL = {
+    "games": 40, "games_per_round": 10, "start_games": 20, "playouts": 4, "filters": 4, "blocks": 1, "batch_size": 8,
+    "reuse": 1, "seed": 3,
+}  # fmt: skip
+
+
+def call(folder, *more, preset="tictactoe"):
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in SMALL.items()]
+    return command.main([preset, "--run", str(folder), *options, *more])
+
+
+def weights_of(folder):
+    return torch.load(folder / "latest.model", weights_only=True)
+
+
+@pytest.fixture
+def few_playouts(monkeypatch):
+    monkeypatch.setattr(muzero_run, "CHECKED_PLAYOUTS", (3,))
+
+
+def test_a_run_that_was_interrupted_or_killed_ends_as_if_it_had_not_been(tmp_path, few_playouts, monkeypatch, capsys):
+    assert call(tmp_path / "whole") == 0
+    played, rounds = muzero_run.play_whole_games, []
+
+    def press_ctrl_c(*arguments):
+        rounds.append(1)
+        if len(rounds) == 3:
+            raise KeyboardInterrupt
+        return played(*arguments)
+
+    monkeypatch.setattr(muzero_run, "play_whole_games", press_ctrl_c)
+    folder = tmp_path / "interrupted"
+    assert call(folder) == 130
+    assert "continues" in capsys.readouterr().err
+    # What a kill in the middle of a round leaves: games and a row after the checkpoint, both incomplete.
+    lines = (folder / "games.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    with open(folder / "games.jsonl", "a", encoding="utf-8") as file:
+        file.write(lines[0].replace('"game":0', '"game":20') + lines[1][:30])
+    with open(folder / "metrics.csv", "a", encoding="utf-8") as file:
+        file.write("30,9,1,1,0")
+    assert call(folder) == 0
+    assert (folder / "games.jsonl").read_bytes() == (tmp_path / "whole" / "games.jsonl").read_bytes()
+    for name, weights in weights_of(tmp_path / "whole").items():
+        assert torch.equal(weights, weights_of(folder)[name])
+    rows = (folder / "metrics.csv").read_text(encoding="utf-8").splitlines()
+    assert [row.split(",")[0] for row in rows] == ["games", "10", "20", "30", "40"] and rows[-1].split(",")[-1].isdigit()
+
+
+def test_the_same_command_on_a_run_that_has_ended_changes_nothing_and_more_games_go_on(tmp_path, few_playouts, capsys):
+    folder = tmp_path / "run"
+    assert call(folder) == 0
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert call(folder) == 0
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    assert command.main(["--run", str(folder), "--games", "50"]) == 0
+    assert json.loads((folder / "config.json").read_text(encoding="utf-8"))["games"] == 50
+    assert command.main(["--run", str(folder), "--judge", "--judged-playouts", "3"]) == 1  # a new model loses
+    shown = capsys.readouterr().out
+    assert "losing lines" in shown and "illegal probability" in shown
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--filters", "8"], "expected --filters 4, as when"),
+        (["--seed", "4"], "expected --seed 3, as when"),
+        (["--reanalysed-share", "1.5"], "expected --reanalysed-share from 0 to 1; got 1.5"),
+        (["--playouts", "1"], "expected --playouts of at least 2; got 1"),
+        (["--learning-rate", "0"], "expected --learning-rate above 0; got 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_in_a_sentence(tmp_path, capsys, more, sentence):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    command.MuZeroRun(replace(MUZERO_PRESETS["tictactoe"], **SMALL), folder).write_config()
+    assert command.main(["--run", str(folder), *more]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_folders_of_other_things_and_damaged_runs_are_refused_in_a_sentence(tmp_path, few_playouts, capsys):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "checkpoint.pt").write_bytes(b"something else")
+    assert call(tmp_path / "other") == 2 and "holds other files" in capsys.readouterr().err
+    assert command.main(["--run", str(tmp_path / "new")]) == 2 and "got no preset" in capsys.readouterr().err
+    assert (
+        command.main(["--run", str(tmp_path / "new"), "--judge"]) == 2
+        and "expected the settings of a run" in capsys.readouterr().err
+    )
+    assert not (tmp_path / "new").exists()
+    folder = tmp_path / "run"
+    assert call(folder) == 0
+    assert call(folder, preset="5x5x4") == 2 and "another game" in capsys.readouterr().err
+    (folder / "games.jsonl").write_text('{"game": 0}\n', encoding="utf-8")
+    assert call(folder, "--games", "50") == 2 and "one game of this run per line" in capsys.readouterr().err
+    (folder / "checkpoint.pt").write_bytes(b"damaged")
+    assert call(folder, "--games", "50") == 2 and "checkpoint" in capsys.readouterr().err
+    (folder / "config.json").write_text('{"colour": 1}', encoding="utf-8")
+    assert call(folder) == 2 and "expected the settings" in capsys.readouterr().err

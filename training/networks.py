@@ -1,0 +1,181 @@
+"""Networks of runs: the course's network of the students (`AlphaZero/`), and two that suit any game.
+
+    course      the student's network; Gomoku only, since its planes and outputs are those of a Gomoku board
+    plain       three 3x3 convolutions of 32, 64 and 128 filters without batch norm, a policy head of four 1x1 filters, and a
+                value head of two 1x1 filters and 64 units, as several papers on small boards have it
+    residual    residual blocks (He et al. 2016; Silver et al. 2017, Methods) with heads like the course's
+
+`forward` maps states [N, P, H, W] float32 to (log_probs [N, A], values [N, 1]), for the side to move. The layers have the
+names of the course's network, so that `training.inference` folds their batch norm in the same way.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from common.errors import UsageError
+from games.protocol import GameRules
+
+L2 = 1e-4
+PLAIN_FILTERS = (32, 64, 128)
+PLAIN_UNITS, RESIDUAL_UNITS = 64, 256
+
+
+class TrainableNetwork(Protocol):
+    """A network with its optimiser; the student's `PolicyValueNet` is one."""
+
+    model: Any  # an nn.Module
+    optimizer: Any  # a torch.optim.Optimizer
+    device: torch.device
+
+    def train_step(
+        self, state_batch: np.ndarray, mcts_probs: np.ndarray, winner_batch: np.ndarray, lr: float
+    ) -> tuple[float, float]:
+        """Learn from a batch: states [N, P, H, W], policies [N, A], results [N]; return (loss, entropy)."""
+        ...
+
+
+class ResidualBlock(nn.Sequential):
+    """Two 3x3 convolutions with batch norm, whose result is added to the input."""
+
+    def __init__(self, filters: int) -> None:
+        super().__init__(
+            nn.Conv2d(filters, filters, 3, padding=1),
+            nn.BatchNorm2d(filters),
+            nn.ReLU(),
+            nn.Conv2d(filters, filters, 3, padding=1),
+            nn.BatchNorm2d(filters),
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return F.relu(x + super().forward(x))
+
+
+class GameModel(nn.Module):
+    """The layers of a plain (`blocks` is 0) or a residual network for any game.
+
+    Args:
+        rules: the game.
+        blocks: the number of residual blocks; 0 for the plain network.
+        filters: the number of filters of the residual blocks.
+    """
+
+    def __init__(self, rules: GameRules, blocks: int, filters: int) -> None:
+        super().__init__()
+        points = rules.width * rules.height
+        plain = blocks == 0
+        policy_filters, value_filters, units = (4, 2, PLAIN_UNITS) if plain else (2, 1, RESIDUAL_UNITS)
+        first = PLAIN_FILTERS[0] if plain else filters
+        self.conv2d_1 = nn.Conv2d(rules.planes, first, 3, padding=1)
+        sizes = list(pairwise(PLAIN_FILTERS)) if plain else []
+        self.plain = nn.ModuleList(nn.Conv2d(into, out, 3, padding=1) for into, out in sizes)
+        self.resnet = nn.Sequential(*(ResidualBlock(filters) for _ in range(blocks)))
+        last = PLAIN_FILTERS[-1] if plain else filters
+
+        def norm(size: int) -> nn.Module:
+            return nn.Identity() if plain else nn.BatchNorm2d(size)
+
+        self.conv2d_2, self.bn_1 = nn.Conv2d(last, policy_filters, 1), norm(policy_filters)
+        self.dense_layer_1 = nn.Linear(policy_filters * points, rules.actions)
+        self.conv2d_3, self.bn_2 = nn.Conv2d(last, value_filters, 1), norm(value_filters)
+        self.dense_layer_2 = nn.Linear(value_filters * points, units)
+        self.flatten_layer_3 = nn.Linear(units, 1)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        x = F.relu(self.conv2d_1(x))
+        for layer in self.plain:
+            x = F.relu(layer(x))
+        x = self.resnet(x)
+        policy = F.relu(self.bn_1(self.conv2d_2(x))).flatten(1)
+        value = F.relu(self.bn_2(self.conv2d_3(x))).flatten(1)
+        value = F.relu(self.dense_layer_2(value))
+        return F.log_softmax(self.dense_layer_1(policy), dim=1), torch.tanh(self.flatten_layer_3(value))
+
+
+class GameNetwork:
+    """See TrainableNetwork: mean squared error, cross entropy and L2, with Adam.
+
+    Args:
+        model: the layers.
+        device: where to train; None for the GPU if there is one.
+    """
+
+    def __init__(self, model: nn.Module, device: str | None = None) -> None:
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.model = model.to(self.device)
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+        self._weights = [weights for name, weights in self.model.named_parameters() if not name.endswith("bias")]
+
+    def train_step(
+        self, state_batch: np.ndarray, mcts_probs: np.ndarray, winner_batch: np.ndarray, lr: float
+    ) -> tuple[float, float]:
+        """See TrainableNetwork."""
+        states, probs, winners = (
+            torch.from_numpy(np.ascontiguousarray(array)).to(self.device) for array in (state_batch, mcts_probs, winner_batch)
+        )
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        self.model.train()
+        log_probs, values = self.model(states)
+        log_probs, values = log_probs.float(), values.float()
+        penalty = sum(weights.pow(2).sum() for weights in self._weights)
+        loss = F.mse_loss(values[:, 0], winners) - (probs * log_probs).sum(dim=1).mean() + L2 / 2 * penalty
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        entropy = -(log_probs.exp() * log_probs).sum(dim=1).mean()
+        return float(loss.item()), float(entropy.item())
+
+
+def new_model(kind: str, rules: GameRules, blocks: int, filters: int) -> nn.Module:
+    """Make the layers of a network with new random weights.
+
+    Args:
+        kind: course, plain or residual.
+        rules: the game.
+        blocks, filters: the number of residual blocks and of their filters; the course's network has 64.
+
+    Raises:
+        NotImplementedError: the course's network is not written yet.
+    """
+    if kind == "course":
+        from AlphaZero.policy_value_net_torch import PolicyValueNetModel
+
+        model: nn.Module = PolicyValueNetModel(rules.width, rules.height, blocks, rules.planes)
+        return model
+    return GameModel(rules, blocks if kind == "residual" else 0, filters)
+
+
+def trainable_network(kind: str, rules: GameRules, blocks: int, filters: int) -> TrainableNetwork:
+    """Make a network with its optimiser; see `new_model`."""
+    if kind == "course":
+        from AlphaZero.policy_value_net_torch import PolicyValueNet
+
+        network: TrainableNetwork = PolicyValueNet(rules.width, rules.height, blocks, cuda=torch.cuda.is_available())
+        return network
+    return GameNetwork(new_model(kind, rules, blocks, filters))
+
+
+def read_game_model(path: str, rules: GameRules) -> nn.Module:
+    """Make a plain or residual network from a file of its weights, whose shapes say how large it is.
+
+    Raises:
+        UsageError: the file cannot be read or does not hold weights of such a network for this game.
+    """
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        blocks = len({name.split(".")[1] for name in state if name.startswith("resnet.")})
+        model = GameModel(rules, blocks, filters=len(state["conv2d_1.bias"]))
+        model.load_state_dict(state)
+    except Exception as error:  # torch's unpickler has no common class for the errors of a damaged file
+        raise UsageError(
+            f"expected weights of a network for {rules.name} on {rules.width}x{rules.height} in {path}; "
+            "the file is missing, damaged or holds other weights"
+        ) from error
+    return model

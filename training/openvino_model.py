@@ -1,0 +1,118 @@
+"""A network that OpenVINO computes on the CPU: convolutions in float32 or bfloat16, dense layers in float32.
+
+OpenVINO is optional (`pip install openvino`). A network is traced and converted once; new weights of the same layers only
+replace the constants of the converted graph, which is then compiled again, in a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+HINTS = {torch.float32: "f32", torch.bfloat16: "bf16"}
+LAYER = re.compile(r"__module\.(?P<layer>.+)/aten::(?:_convolution|linear)/(?:Convolution|MatMul|Add)")
+
+
+def openvino_is_installed() -> bool:
+    """Return whether OpenVINO can be imported."""
+    return importlib.util.find_spec("openvino") is not None
+
+
+class OpenVinoModel:
+    """A model of torch on the CPU, with as many threads as torch has; `compile` it before calling it.
+
+    Args:
+        model: a network in eval mode that maps [N, P, H, W] float32 to two outputs, its convolutions before its dense layers.
+        planes_shape: (P, H, W).
+
+    Raises:
+        ImportError: OpenVINO is not installed.
+        ValueError: the model has no dense layers, or it has layers that cannot be found again in the graph.
+    """
+
+    def __init__(self, model: nn.Module, planes_shape: tuple[int, int, int]) -> None:
+        import openvino
+        from openvino import opset13 as opset
+
+        self._core = openvino.Core()
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of torch, about the way in which OpenVINO traces
+            graph = openvino.convert_model(
+                model.float().eval(), input=[(-1, *planes_shape)], example_input=torch.zeros((2, *planes_shape))
+            )
+        dense = [op for op in graph.get_ordered_ops() if op.get_type_name() == "MatMul"]
+        if not dense:
+            raise ValueError("expected a network with dense layers after its convolutions; got none")
+        # Cut the graph before the first dense layers, so that the two parts can have different types.
+        features, inputs = [], []
+        for op in dense:
+            source = op.input_value(0)
+            if any(_follows(source.get_node(), other) for other in dense):
+                continue
+            parameter = opset.parameter(source.get_partial_shape(), np.float32)
+            op.input(0).replace_source_output(parameter.output(0))
+            features.append(source)
+            inputs.append(parameter)
+        self._heads = openvino.Model(graph.get_results(), inputs)
+        self._body = openvino.Model([opset.result(source) for source in features], graph.get_parameters())
+        self._requests: tuple[Any, Any]
+
+    def load(self, model: nn.Module) -> None:
+        """Take the weights of a model with the same layers; `compile` puts them to use.
+
+        Raises:
+            ValueError: a layer of the graph is not in the model, or has another size.
+        """
+        weights = {name: tensor.detach().cpu().float().numpy() for name, tensor in model.state_dict().items()}
+        for part in (self._body, self._heads):
+            _replace_constants(part, weights)
+
+    def compile(self, dtype: torch.dtype) -> None:
+        """Prepare the computation, with convolutions of this type, torch.float32 or torch.bfloat16."""
+        self._requests = self._request(self._body, HINTS[dtype]), self._request(self._heads, "f32")
+
+    def _request(self, part: Any, hint: str) -> Any:
+        settings = {"INFERENCE_PRECISION_HINT": hint, "INFERENCE_NUM_THREADS": torch.get_num_threads(), "NUM_STREAMS": 1}
+        return self._core.compile_model(part, "CPU", settings).create_infer_request()
+
+    def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the model's two outputs for states [N, P, H, W] float32, as arrays of their own."""
+        body, heads = self._requests
+        body.infer([states], share_inputs=True)
+        heads.infer([output.data for output in body.output_tensors], share_inputs=True)
+        first, second = (output.data.copy() for output in heads.output_tensors)
+        return first, second
+
+
+def _follows(node: Any, earlier: Any) -> bool:
+    """Return whether a node of the graph needs the output of an earlier one."""
+    waiting, seen = [node], set[str]()
+    while waiting:
+        current = waiting.pop()
+        if current.get_friendly_name() == earlier.get_friendly_name():
+            return True
+        if current.get_friendly_name() not in seen:
+            seen.add(current.get_friendly_name())
+            waiting += [value.get_node() for value in current.input_values()]
+    return False
+
+
+def _replace_constants(part: Any, weights: dict[str, np.ndarray]) -> None:
+    from openvino import opset13 as opset
+
+    for op in part.get_ordered_ops():
+        found = LAYER.fullmatch(op.get_friendly_name())
+        if found is None:
+            continue
+        name = f"{found['layer']}.{'bias' if op.get_type_name() == 'Add' else 'weight'}"
+        constants = [each for each in op.inputs() if each.get_source_output().get_node().get_type_name() == "Constant"]
+        if len(constants) != 1 or name not in weights or weights[name].size != np.prod(constants[0].get_shape()):
+            raise ValueError(f"expected {name} as a constant of the graph and in the weights")
+        shape = list(constants[0].get_shape())
+        constants[0].replace_source_output(opset.constant(weights[name].reshape(shape)).output(0))
