@@ -29,7 +29,7 @@ def part_of(case: Case, beginning: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(f"{beginning} "): array for name, array in case.items() if name.startswith(f"{beginning} ")}
 
 
-def model_of(case: Case) -> dict[str, Any]:
+def model_in(case: Case) -> dict[str, Any]:
     """Return the sizes and the weights of a case's model, as the probe takes them."""
     return {"sizes": case["sizes"].tolist(), "weights": part_of(case, "weight")}
 

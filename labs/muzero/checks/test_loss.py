@@ -10,7 +10,7 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.muzero.checks.calls import close, expect_numbers, model_of, part_of, probed
+from labs.muzero.checks.calls import close, expect_numbers, model_in, part_of, probed
 from labs.support.boards import Values
 from labs.support.cases import Case, Cases
 
@@ -21,7 +21,7 @@ FACTOR = 1e-3  # of the largest entry: how far gradients in float32 may be off
 
 def lost(worker: Worker, case: Case) -> Values:
     """Return the submission's loss of a case's batch."""
-    return probed(worker, "Lost", ["parts", "gradient"], batch=part_of(case, "batch"), **model_of(case))
+    return probed(worker, "Lost", ["parts", "gradient"], batch=part_of(case, "batch"), **model_in(case))
 
 
 @pytest.mark.points("loss.parts")
@@ -73,7 +73,7 @@ def test_gradient(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
         gradients = part_of(case, "gradient")
         got = expect_numbers(lost(worker, case), "gradient", gradients["always"].shape, "The gradient")
         if not any(_agree(got, gradients[way]) for way in ("always", "after the first")):
-            reason = _reason(got, gradients, model_of(case)["weights"])
+            reason = _reason(got, gradients, model_in(case)["weights"])
             raise StudentFault(f"The gradient of the total loss is wrong, with K = {case['terms'].shape[1] - 1}. {reason}")
     ruling.seen = f"The same gradients for {BATCHES} batches."
 

@@ -10,7 +10,7 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.muzero.checks.calls import close, expect_numbers, model_of, probed, shown
+from labs.muzero.checks.calls import close, expect_numbers, model_in, probed, shown
 from labs.support.cases import Cases
 
 VECTORS, MODELS = 8, 8
@@ -54,7 +54,7 @@ def test_dynamics(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
     ruling.expected = "dynamics gives the next latent states and the rewards that the handout defines."
     for _ in range(MODELS):
         case = cases.draw("unrolling", rng)
-        arguments = {**model_of(case), "planes": case["planes"], "actions": case["actions"]}
+        arguments = {**model_in(case), "planes": case["planes"], "actions": case["actions"]}
         values = probed(worker, "Unrolled", ["latents", "rewards"], **arguments)
         latents = expect_numbers(values, "latents", case["latents"].shape, "The latent states of K + 1 steps, [K + 1, N, D],")
         rewards = expect_numbers(values, "rewards", case["rewards"].shape, "The rewards of K steps, [K, N],")

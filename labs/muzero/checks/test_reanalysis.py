@@ -10,7 +10,7 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.muzero.checks.calls import close, expect_numbers, model_of, part_of, probed, shown
+from labs.muzero.checks.calls import close, expect_numbers, model_in, part_of, probed, shown
 from labs.support.boards import Values
 from labs.support.cases import Case, Cases
 
@@ -21,7 +21,7 @@ KEPT = ("planes", "legal", "moves", "players")
 def reanalysed(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
     """Return what the submission's reanalysis makes of a case's game."""
     told = {"winner": int(case["winner"]), "n_simulations": int(case["simulations"]), "c_puct": float(case["c_puct"])}
-    return probed(worker, "Reanalysed", watch, game=part_of(case, "game"), **model_of(case), **told)
+    return probed(worker, "Reanalysed", watch, game=part_of(case, "game"), **model_in(case), **told)
 
 
 @pytest.mark.points("reanalysis.fresh")

@@ -11,7 +11,7 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.muzero.checks.calls import close, expect_numbers, model_of, part_of, probed, shown
+from labs.muzero.checks.calls import close, expect_numbers, model_in, part_of, probed, shown
 from labs.support.boards import Values
 from labs.support.cases import Case, Cases
 
@@ -29,7 +29,7 @@ SLIPS = {
 def searched(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
     """Return what the submission's search of a case gives."""
     settings: dict[str, Any] = {"n_simulations": int(case["simulations"]), "c_puct": float(case["c_puct"])}
-    return probed(worker, "Searched", watch, **model_of(case), planes=case["planes"], availables=case["legal"], **settings)
+    return probed(worker, "Searched", watch, **model_in(case), planes=case["planes"], availables=case["legal"], **settings)
 
 
 @pytest.mark.points("search.visits")
