@@ -102,5 +102,18 @@ def expect_right_moves(
             names = ", ".join(position.name(move) for move in right[:SHOWN_MOVES])
             raise StudentFault(
                 f"{position.after(len(position.moves))}, {names} {what}; your search played {position.name(reply['move'])} "
-                f"after {n_playout} playouts. Check who sees the result of a finished game."
+                f"after {n_playout} playouts. {_ending(worker, position, [right[0], reply['move']])} "
+                f"If that is right, check who sees the result of a finished game."
             )
+
+
+def _ending(worker: Worker, position: LabPosition, moves: list[int]) -> str:
+    """Return what the student's board says after the first of these moves that ends the game, or after the first move."""
+    replies = worker.call("follow", position=position.to_json(), lines=[[move] for move in moves], watch=["game_end"])
+    told = {}
+    for move, reply in zip(moves, replies, strict=True):
+        over, winner = np.resize(reply["seen"][-1]["game_end"], 2)
+        won = "the game is a draw" if winner == -1 else f"player {winner:g} has won"
+        told[move] = won if over and not reply["fault"] else ""
+    move = next((move for move in moves if told[move]), moves[0])
+    return f"After {position.name(move)}, game_end of your board says that {told[move] or 'the game goes on'}."
