@@ -17,6 +17,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from engine_tables import ablation, ablation_nodes, coverage, ladder_matches, ladder_ratings, milestones, stopping
+from judge_tables import right_variants
 from network_tables import (
     after_self_play,
     alphago,
@@ -39,7 +40,7 @@ from recording import ROOT, read_json
 from common.errors import UsageError
 from common.files import write_whole
 
-DOCUMENTS = ("docs/training.md", "docs/engines.md", "docs/arena.md", "model/README.md")
+DOCUMENTS = ("docs/training.md", "docs/engines.md", "docs/arena.md", "docs/instructor.md", "model/README.md")
 PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 
 
@@ -84,6 +85,7 @@ TABLES = {
     "ablation-nodes": of_record(ablation_nodes, "ablation_nodes"),
     "stopping": of_record(stopping, "stopping"),
     "coverage": of_record(coverage, "coverage"),
+    "right-variants": of_record(right_variants, "right_variants"),
 }
 
 

@@ -1,7 +1,9 @@
 """Run the checks of searches and networks with many seeds: how often is a correct solution accused or a mutant missed?
 
-    python bench/verdicts.py --kind variants --only 'search-*' --seeds 200
+    python bench/verdicts.py --kind variants --only 'search-*' --seeds 200 --record
     python bench/verdicts.py --kind mutants --only 'pure-*' --seeds 20
+
+--record keeps the counts of variants for the table in docs/instructor.md; another call adds further samples or seeds.
 
 Samples, seeds and verdicts are those of `python -m grader trust`. Here each sample runs all its seeds in one process, without
 a sandbox, so a run takes only a few seconds of CPU time. Only samples that contain a file of Part 2 are run.
@@ -26,6 +28,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from recording import Record, add_record_option, earlier_record, merged, write_record
+
+from arena.match.records import machine
+from common.errors import UsageError
 from grader.assignment import load_assignment
 from grader.confinement import worker
 from grader.confinement.worker_client import fault_sentence
@@ -41,6 +47,7 @@ from grader.judge.checks import (
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.which_oracle import find_oracle
 
+COMMAND = "python bench/verdicts.py --kind variants --only SAMPLE --seed FIRST --seeds N --record"
 FILES = {
     "AlphaZero/mcts_pure.py": {"mcts_pure"},
     "AlphaZero/mcts_alphaZero.py": {"mcts_alphazero"},
@@ -134,6 +141,15 @@ def print_sample(sample: trust.Sample, rows: list[list[Any]]) -> int:
     return wrong
 
 
+def record_sample(path: Path, sample: trust.Sample, seeds: range, rows: list[list[Any]], unexpected: int) -> None:
+    """Write the counts of a sample to a record, in place of those that begin with the same seed."""
+    counts: Record = {"sample": sample.name, "why": sample.why, "first_seed": seeds.start, "seeds": len(seeds)}
+    counts |= {"checks": len({row[0] for row in rows}), "verdicts": len(rows), "unexpected": unexpected}
+    counts |= {"cpu_s": round(sum(row[4] for row in rows), 1), "day": time.strftime("%Y-%m-%d")}
+    new = {"command": COMMAND, "machine": machine(), "rows": [counts]}
+    write_record(path, merged(earlier_record(path, COMMAND), new, key=lambda row: (row["sample"], row["first_seed"])))
+
+
 def main() -> int:
     """Parse the command line and run the samples one after the other; return 1 if any verdict is unexpected."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
@@ -144,7 +160,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--one", nargs=2, metavar=("FOLDER", "GROUPS"), help=argparse.SUPPRESS)
+    add_record_option(parser, "right_variants")
     options = parser.parse_args()
+    if options.record and options.kind != "variants":
+        parser.error("expected --kind variants with --record, which counts the points that right solutions lose")
+    try:
+        earlier_record(options.record, COMMAND)
+    except UsageError as error:
+        parser.error(str(error))
     seeds = range(options.seed, options.seed + options.seeds)
     if options.one:
         run_one(Path(options.one[0]), set(options.one[1].split(",")), seeds)
@@ -172,6 +195,8 @@ def main() -> int:
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         unexpected = print_sample(sample, rows)
         print(f"    {sample.name}: {len(rows)} verdicts, {unexpected} unexpected", flush=True)
+        if options.record:
+            record_sample(options.record, sample, seeds, rows, unexpected)
         wrong += unexpected
         runs += len(rows)
         for check, _, _, _, cpu_s in rows:

@@ -16,6 +16,7 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
         ("protocol_check.py", ["reference", "--seeds", "0"], "expected --seeds of at least 1; got 0"),
         ("protocol_check.py", ["nobody"], "expected names or patterns of variants or mutants; none fits nobody"),
         ("sandbox.py", ["--rounds", "0"], "expected --rounds of at least 1; got 0"),
+        ("verdicts.py", ["--kind", "mutants", "--record"], "expected --kind variants with --record"),
         ("stopping.py", ["--runs", "0"], "expected --runs, --plays and --most of at least 1"),
         ("stopping.py", ["--plays", "0"], "expected --runs, --plays and --most of at least 1"),
     ],

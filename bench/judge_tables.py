@@ -1,0 +1,22 @@
+"""The table about the judge: how often right solutions lose points (bench/records/right_variants.json)."""
+
+from __future__ import annotations
+
+from recording import Record
+from table_text import markdown
+
+RULE_OF_THREE = 3.0  # no event in n trials: its rate is below 3/n with 95 % confidence
+
+
+def right_variants(record: Record) -> str:
+    """Return for each right variant how many verdicts with how many seeds took points from it, and the sum of all."""
+    samples: dict[str, Record] = {}
+    for row in record["rows"]:
+        counts = samples.setdefault(row["sample"], {"why": row["why"], "seeds": 0, "verdicts": 0, "unexpected": 0})
+        for name in ("seeds", "verdicts", "unexpected"):
+            counts[name] += row[name]
+    rows = [[f"`{name}`", *samples[name].values()] for name in sorted(samples)]
+    verdicts, wrong = (sum(counts[name] for counts in samples.values()) for name in ("verdicts", "unexpected"))
+    bound = "" if wrong else f", fewer than 1 in {int(verdicts / RULE_OF_THREE)} (95 %)"
+    rows.append(["together", "", "", verdicts, f"{wrong}{bound}"])
+    return markdown(["right solution", "how it differs from the reference", "seeds", "verdicts", "took points"], rows, "llr")
