@@ -8,18 +8,24 @@ features are not used:
   values that are not unique), so `Prints.without` does that here.
 - A window above 1 chooses among hashes that differ from one process to the next, so the same class would get other shares.
 
-Pygments' patterns take very long on some texts. The sources are untrusted, so their size and the time for each are limited.
+Pygments' patterns take very long on some texts. The sources are untrusted, so their size is limited, and a process of its own
+splits them, which the kernel ends when its CPU time is over.
 """
 
 from __future__ import annotations
 
 import io
+import math
+import multiprocessing
+import resource
 import signal
+import time
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from types import FrameType
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +36,7 @@ from grader.instructor.similarity.works import ENGINE, PYTHON
 GRAM = 25  # characters, after names were replaced: about ten tokens
 LEAST = 300  # characters that can be compared; a shorter part proves nothing
 MAX_CHARACTERS = 1 << 18
-LIMIT_S = 20.0
+LIMIT_S = 20  # CPU seconds for one source
 REPEATS = 8  # places of a run that are tried; a text of one repeated character has many
 LEXERS = {ENGINE: "cpp", PYTHON: "python"}
 
@@ -77,8 +83,12 @@ class Prints:
         """
         if len(text) > MAX_CHARACTERS:
             raise TooLong(f"its sources are larger than {MAX_CHARACTERS >> 10} KiB")
-        with _time_limit(LIMIT_S):
-            self._prints = library().CodeFingerprint(part, GRAM, 1, fp=io.StringIO(text), language=LEXERS[part])
+        library()  # a missing one is named here
+        try:
+            self._prints = _splitter().submit(_fingerprint, text, part, LIMIT_S).result()
+        except BrokenProcessPool as error:
+            _splitter.cache_clear()
+            raise TooLong(f"it took more than {LIMIT_S} s of CPU time to split its sources into tokens") from error
         self.text = text
 
     @property
@@ -216,17 +226,18 @@ def library() -> Any:
     return copydetect
 
 
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise TooLong in the block after this much CPU time. Pattern matching in `re` can only be interrupted by a signal."""
+@cache
+def _splitter() -> ProcessPoolExecutor:
+    """Return the process that splits sources. A fork server starts it, so that its successors hash the same way."""
+    method = multiprocessing.get_context("forkserver")
+    method.set_forkserver_preload(["copydetect"])
+    return ProcessPoolExecutor(1, method, signal.signal, (signal.SIGINT, signal.SIG_IGN))  # Ctrl-C is for the program
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise TooLong(f"it took more than {seconds:g} s of CPU time to split its sources into tokens")
 
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+def _fingerprint(text: str, part: str, limit_s: int) -> Any:
+    """Return copydetect's fingerprint of a source; the kernel ends this process after so much more CPU time."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (math.ceil(time.process_time()) + limit_s, resource.getrlimit(resource.RLIMIT_CPU)[1])
+    )
+    return library().CodeFingerprint(part, GRAM, 1, fp=io.StringIO(text), language=LEXERS[part])
