@@ -31,6 +31,7 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_SET_NO_NEW_PRIVS = 1, 8, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
+PR_GET_SECUREBITS, PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP = 27, 28, 1 << 2
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
 CAPABILITY_VERSION_3 = 0x20080522
 CLONE_THREAD, CLONE_NEWUSER = 0x10000, 0x10000000
@@ -199,6 +200,16 @@ def set_capabilities(kept: Sequence[int]) -> None:
         _done(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0), "ambient capability")
 
 
+def answer_access_as_open() -> None:
+    """Have access(2) count the capabilities of a program that is not root, as open(2) does; otherwise it ignores them.
+
+    A compiler asks access(2) whether it can use TMPDIR. If the answer is no because the user cannot pass through a folder
+    above it, the compiler takes /tmp, which is closed. Without the capability CAP_SETPCAP this does nothing.
+    """
+    libc = _libc()
+    libc.prctl(PR_SET_SECUREBITS, libc.prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) | SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
+
+
 def become(uid: int) -> None:
     """Change from root to another user with only its own group; capabilities are kept until `set_capabilities`."""
     _libc().prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
@@ -250,6 +261,8 @@ def main() -> None:
     try:
         if options.reads or options.writes:
             restrict_files(options.reads, options.writes)  # before the change of user, who may be unable to reach these places
+        if options.capability:
+            answer_access_as_open()
         if options.uid is not None:
             become(options.uid)
         set_capabilities(options.capability)

@@ -1,11 +1,12 @@
 """Give a confined program its own namespaces and root with plain system calls: what bubblewrap does, without bubblewrap.
 
-    python -I -S own_root.py --bytes N --inodes N --show PATH... --memory PATH... [--bind PATH] -- PROGRAM ARGUMENT...
+    python -I -S own_root.py --bytes N --inodes N --show PATH... --memory PATH... [--bind PATH] [--link PATH TARGET...]
+        -- PROGRAM ARGUMENT...
 
 The program sees the --show paths read-only, in-memory file systems of bounded size at the --memory paths, the --bind folder,
-a few devices and its own processes; it has no network. It is the second process in its namespaces; the first process waits
-for it, and when the first one ends, all others end too. The process started from outside ends as the program does, with the
-same exit code or signal; if it is killed, the namespaces end.
+the --link paths as symbolic links, a few devices and its own processes; it has no network. It is the second process in its
+namespaces; the first process waits for it, and when the first one ends, all others end too. The process started from outside
+ends as the program does, with the same exit code or signal; if it is killed, the namespaces end.
 
 With --user this runs in a user namespace, which an unprivileged user can create. Without --user it must be started by root; it
 then keeps the --keep capabilities, so that the program can be given another user id later (see `grader.confinement.confine`).
@@ -24,7 +25,7 @@ import select
 import signal
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -74,13 +75,14 @@ def make_visible(path: str, source: str, flags: int) -> None:
     protect(path, flags)
 
 
-def build_root(shown: Sequence[str], memory: Sequence[str], bound: Sequence[str], size: str) -> None:
+def build_root(shown: Sequence[str], memory: Sequence[str], bound: Sequence[str], links: Mapping[str, str], size: str) -> None:
     """Replace the root by one that contains only these paths, and make it read-only.
 
     Args:
         shown: paths that are visible read-only.
         memory: paths that each get an in-memory file system which everybody may write to.
         bound: paths of the machine that may be read and written.
+        links: paths that become symbolic links, with their targets.
         size: mount options that bound the size of each in-memory file system.
     """
     sources = {path: os.path.realpath(path) for path in [*shown, *bound]}
@@ -103,10 +105,14 @@ def build_root(shown: Sequence[str], memory: Sequence[str], bound: Sequence[str]
     _mask_proc()
 
     kinds = dict.fromkeys(shown, "shown") | dict.fromkeys(memory, "memory") | dict.fromkeys(bound, "bound")
+    kinds |= dict.fromkeys(links, "link")
     for path, kind in sorted(kinds.items(), key=lambda item: item[0].split("/")):  # a folder comes before its contents
         if kind == "memory":
             os.makedirs(path, exist_ok=True)
             mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=1777,{size}")
+        elif kind == "link":
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.symlink(links[path], path)
         else:
             make_visible(path, sources[path], MS_NOSUID | MS_NODEV | (MS_RDONLY if kind == "shown" else 0))
     check(LIBC.umount2(OUTSIDE.encode(), MNT_DETACH), "let go of the machine's root")
@@ -200,6 +206,7 @@ def main() -> None:
     parser.add_argument("--inodes", type=int, required=True)
     for name in ("--show", "--memory", "--bind"):
         parser.add_argument(name, action="append", default=[])
+    parser.add_argument("--link", nargs=2, action="append", default=[])
     parser.add_argument("--keep", type=int, action="append", default=[])
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
@@ -220,7 +227,8 @@ def main() -> None:
             os.close(alive_out)
             if select.select([alive_in], [], [], 0)[0]:
                 os._exit(126)
-            build_root(options.show, options.memory, options.bind, f"size={options.bytes},nr_inodes={options.inodes}")
+            size = f"size={options.bytes},nr_inodes={options.inodes}"
+            build_root(options.show, options.memory, options.bind, dict(options.link), size)
             drop_bounds(options.keep)
             first_process(options.program, status_out, null)
             os._exit(0)

@@ -158,26 +158,33 @@ class Sandbox:
                 os.chown(scratch, uid, uid)
         if self.capability:
             inner += ["--capability", str(CAPABILITIES[self.capability])]
-        shown = [*map(Path, SYSTEM), *interpreter_folders(), CONFINE, *read_only]
+        folders = [*map(Path, SYSTEM), *interpreter_folders()]
+        shown = [*folders, *_outside(folders, interpreter_files()), CONFINE, *read_only]
         shown = [path for path in dict.fromkeys(shown) if path.exists()]
         memory = [Path("/tmp"), Path("/dev/shm"), *([scratch] if scratch and not keeps else [])]
         bound = [scratch] if scratch and keeps else []
         if self.level in WITH_NAMESPACES:
             inner += _each("--reads", ["/"]) + _each("--writes", [*DEVICES, *memory, *bound])
             build = self._own_root if self.level == "namespaces" else self._bubblewrap
-            return [*build(shown, memory, bound), "--", *inner, "--", *command]
+            links = _outside([*shown, *bound], interpreter_links())
+            return [*build(shown, memory, bound, links), "--", *inner, "--", *command]
         inner += ["--bare"]
         if self.level == "landlock":
             inner += _each("--reads", [*shown, *ABOUT_MACHINE])
             inner += _each("--writes", [*DEVICES, *([scratch] if scratch else [])])
         return [*inner, "--", *command]
 
-    def _own_root(self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path]) -> list[str]:
+    def _own_root(
+        self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path], links: Sequence[Path]
+    ) -> list[str]:
         arguments = [sys.executable, "-I", "-S", str(OWN_ROOT), "--bytes", str(TMP_BYTES), "--inodes", str(TMP_FILES)]
         arguments += _each("--keep", [CAPABILITIES[name] for name in self._needed]) if self.own_user else ["--user"]
-        return arguments + _each("--show", shown) + _each("--memory", memory) + _each("--bind", bound)
+        arguments += _each("--show", shown) + _each("--memory", memory) + _each("--bind", bound)
+        return arguments + [word for link in links for word in ("--link", str(link), str(link.resolve()))]
 
-    def _bubblewrap(self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path]) -> list[str]:
+    def _bubblewrap(
+        self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path], links: Sequence[Path]
+    ) -> list[str]:
         arguments = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev"]
         arguments += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
         # Root does not use a user namespace, so that the program can be given another user id inside (see
@@ -188,11 +195,13 @@ class Sandbox:
             else ["--unshare-user", "--cap-drop", "ALL"]
         )
         # Otherwise bubblewrap would create the parent folders for root only, and the program's user could not enter them.
-        above = {parent for path in [*shown, *memory, *bound] for parent in path.parents} - set(memory) - set(map(Path, SYSTEM))
+        inside = [*shown, *memory, *bound, *links]
+        above = {parent for path in inside for parent in path.parents} - set(memory) - set(map(Path, SYSTEM))
         kinds: dict[Path, tuple[str, ...]] = dict.fromkeys(above - {Path("/"), Path("/dev")}, ("--perms", "0755", "--dir"))
         kinds |= dict.fromkeys(shown, ("--ro-bind",))
         kinds |= dict.fromkeys(memory, ("--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs"))
         kinds |= dict.fromkeys(bound, ("--bind",))
+        kinds |= {link: ("--symlink", str(link.resolve())) for link in links}
         for path, words in sorted(kinds.items()):  # a folder comes before its contents
             arguments += [*words, str(path), *([str(path)] if words[-1] in ("--ro-bind", "--bind") else [])]
         # The root and /dev are in-memory file systems too, but without a size limit, so they become read-only.
@@ -227,9 +236,37 @@ def _each(option: str, values: Sequence[object]) -> list[str]:
 
 def interpreter_folders() -> list[Path]:
     """Return the folders of this interpreter and its packages, both with links resolved and unresolved."""
-    named = [Path(sys.base_prefix), Path(sys.prefix), Path(sys.executable).parent.parent]
-    places = [*(place.resolve() for place in named), Path(sys.executable).resolve().parent.parent, *named]
+    # Not the folder above the executable's: for a link or a script such as ~/bin/python3, that is a whole home.
+    named = [Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(sys.prefix)]
+    places = [*(place.resolve() for place in named), *named]
     return [p for p in dict.fromkeys(places) if p != Path("/usr") and p != Path("/")]
+
+
+def interpreter_files() -> list[Path]:
+    """Return the file that `sys.executable` leads to, which may be a script, and the program that runs now."""
+    return list(dict.fromkeys(Path(path).resolve() for path in (sys.executable, "/proc/self/exe")))
+
+
+def interpreter_links() -> list[Path]:
+    """Return the paths through which `sys.executable` leads to the interpreter: all start it, and none is its real path.
+
+    A virtual environment links to the interpreter that made it, by the name under which that one was started. This may be a
+    link in any folder.
+    """
+    path = sys.executable
+    found = [path]
+    while os.path.islink(path):
+        target, named, real = os.readlink(path), os.path.dirname(path), os.path.realpath(os.path.dirname(path))
+        path = os.path.join(real, target)
+        # Where folders on the way are links, a relative target has two names.
+        found += [os.path.normpath(os.path.join(named, target)), os.path.normpath(path)]
+    real_path = Path(sys.executable).resolve()
+    return [link for link in dict.fromkeys(map(Path, found)) if link != real_path and link.resolve() == real_path]
+
+
+def _outside(folders: Sequence[Path], paths: Sequence[Path]) -> list[Path]:
+    """Return those of the paths that lie in none of the folders."""
+    return [path for path in paths if not any(path.is_relative_to(folder) for folder in folders)]
 
 
 @cache

@@ -29,6 +29,8 @@ ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\b", re
 MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)[ \t]+main[ \t]*\(", re.MULTILINE)
 # The assembler's report of an error in inline assembly: FILE:LINE: Error: WHAT.
 ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.+)$", re.MULTILINE)
+# What the compiler says when it can use neither TMPDIR nor another folder for its temporary files.
+NO_TEMPORARY_FILE = re.compile(r"^Cannot create temporary file in .*", re.MULTILINE)
 MAX_TOML_BYTES = 16 << 10  # tomllib takes seconds for some longer files
 DIAGNOSTIC_BYTES = 64 << 10
 MESSAGE_CHARACTERS = 300
@@ -164,7 +166,8 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
 
     Raises:
         StudentFault: the engine does not compile, or takes too long; the message quotes the first error.
-        CouldNotGrade: the machine was too busy to tell whether compiling takes too long.
+        CouldNotGrade: the machine was too busy to tell whether compiling takes too long, or the compiler found no place for
+            its temporary files.
     """
     scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
     limits = ProcessLimits(4096, int(assignment.compile_limit_s), processes=64, file_size_mib=64, children=True)
@@ -175,6 +178,11 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
         diagnostics = _run(wrapped, environment, assignment.compile_limit_s)
         built = scratch / "engine"
         if not built.is_file() or built.is_symlink():
+            if refused := NO_TEMPORARY_FILE.search(diagnostics):
+                raise CouldNotGrade(
+                    f"the compiler could not run in its confinement on this machine ({refused[0][:MESSAGE_CHARACTERS]}): "
+                    "name a folder for the results (--out) that every user can reach"
+                )
             raise StudentFault(f"The engine does not compile: {_first_error(diagnostics)}")
         binary.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(built, binary, follow_symlinks=False)

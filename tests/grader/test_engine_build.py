@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import sys
+import tempfile
 import time
 import tomllib
 
@@ -11,7 +12,7 @@ import pytest
 from arena.engine.stopwatch import Allowance
 from arena.engine.withheld import has_run_delays
 from common.errors import UsageError
-from grader.confinement.sandbox import find_sandbox
+from grader.confinement.sandbox import LEVELS, find_sandbox, try_level
 from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline import engine_build
 from grader.pipeline.engine_build import build_engine, build_opponent, engine_sources, require_compiler
@@ -236,14 +237,14 @@ BROKEN = {
 def build(tmp_path, assignment):
     """Compiles sources given as text: what the compiler said, and the binary's path."""
 
-    def run(files, **changes):
+    def run(files, sandbox=None, **changes):
         workspace = tmp_path / "workspace"
         for name, text in files.items():
             (workspace / name).parent.mkdir(parents=True, exist_ok=True)
             (workspace / name).write_text(text)
         binary = tmp_path / "made" / "engine"
-        said = build_engine(workspace, list(files), binary, dataclasses.replace(assignment, **changes), find_sandbox())
-        return said, binary
+        changed = dataclasses.replace(assignment, **changes)
+        return build_engine(workspace, list(files), binary, changed, sandbox or find_sandbox()), binary
 
     return run
 
@@ -261,6 +262,33 @@ def test_what_does_not_compile_is_told_by_its_first_error(build, tmp_path, kind)
     sentence = str(caught.value)
     assert sentence.startswith("The engine does not compile: ") and error in sentence and "\n" not in sentence
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_engine_of_several_sources_compiles_below_a_folder_that_is_closed_to_others(build, tmp_path, monkeypatch, level):
+    """The compiler takes /tmp, which Landlock closes, if access(2) says that it cannot use TMPDIR."""
+    if isinstance(sandbox := try_level(level), str):
+        pytest.skip(f"{level}: {sandbox}")
+    closed = tmp_path / "closed"
+    (closed / "temporary").mkdir(parents=True)
+    closed.chmod(0o700)
+    monkeypatch.setattr(tempfile, "tempdir", str(closed / "temporary"))
+    two = {"Minimax/a.cpp": "int f();\nint main() { return f(); }\n", "Minimax/b.cpp": "int f() { return 0; }\n"}
+    _, binary = build(two, sandbox=sandbox)
+    assert os.access(binary, os.X_OK) and list((closed / "temporary").iterdir()) == []
+
+
+def test_a_compiler_without_a_place_for_temporary_files_is_nobodys_fault(build):
+    says = "echo 'Cannot create temporary file in /tmp/: Permission denied' >&2; exit 1"
+    with pytest.raises(
+        CouldNotGrade, match=r"^the compiler could not run .* \(Cannot create .* Permission denied\): name a folder"
+    ):
+        build({"Minimax/a.cpp": WHOLE}, compile_command=("sh", "-c", says))
+
+
+def test_a_source_that_speaks_of_temporary_files_is_still_told_by_its_first_error(build):
+    with pytest.raises(StudentFault, match="#error Cannot create temporary file in here"):
+        build({"Minimax/a.cpp": "#error Cannot create temporary file in here\n"})
 
 
 def test_a_compilation_without_end_is_stopped_at_its_limit(build):

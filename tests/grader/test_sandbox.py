@@ -18,7 +18,9 @@ from grader.confinement.sandbox import (
     WITH_NAMESPACES,
     ProcessLimits,
     Sandbox,
+    interpreter_files,
     interpreter_folders,
+    interpreter_links,
     try_level,
 )
 
@@ -130,7 +132,8 @@ def test_the_root_holds_what_was_named_and_nothing_else(with_namespaces, tmp_pat
     listed, text, *top = run(with_namespaces, [*PYTHON, code], read_only=[shown]).stdout.split()
     assert (listed, text) == ("['shown']", "text")
     known = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "dev", "proc", "tmp"}
-    assert set(top) <= known | {path.parts[1] for path in [tmp_path, *interpreter_folders(), CONFINE]}
+    interpreter = [*interpreter_folders(), *interpreter_files(), *interpreter_links()]
+    assert set(top) <= known | {path.parts[1] for path in [tmp_path, *interpreter, CONFINE]}
     write = f"open({str(shown / 'file')!r}, 'w')"
     assert "Error" in run(with_namespaces, [*PYTHON, write], read_only=[shown]).stderr
     assert (shown / "file").read_text() == "text"
@@ -141,6 +144,49 @@ def test_a_file_may_be_named_that_lies_in_a_folder_that_is_named_too(with_namesp
     (tmp_path / "file").write_text("text")
     named = [tmp_path / "file", tmp_path, tmp_path / "file"]
     assert run(with_namespaces, ["/bin/cat", str(tmp_path / "file")], read_only=named).stdout == "text"
+
+
+def linked(home, real):
+    """A virtual environment's interpreter behind two more links, in folders of which nothing else is shown."""
+    (home / "bin").mkdir(parents=True)
+    (home / "bin/python3").symlink_to(real)
+    (home.parent / "links").mkdir()
+    (home.parent / "links/python3").symlink_to("../home/bin/python3")
+    (home.parent / "venv/bin").mkdir(parents=True)
+    (home.parent / "venv/bin/python3").symlink_to(home.parent / "links/python3")
+    return home.parent / "venv/bin/python3"
+
+
+def scripted(home, real):
+    """The same with a script that starts the interpreter under its own name."""
+    started = linked(home, real)
+    (home / "bin/python3").unlink()
+    (home / "bin/python3").write_text(f'#!/bin/bash\nexec -a "$0" {real} "$@"\n')
+    (home / "bin/python3").chmod(0o755)
+    return started
+
+
+@pytest.mark.parametrize("lay", [linked, scripted])
+def test_an_interpreter_behind_links_starts_and_nothing_beside_it_is_seen(level, monkeypatch, tmp_path, lay):
+    home = tmp_path / "home"
+    started = lay(home, Path(sys.executable).resolve())
+    (home / "secret").write_text("hidden")
+    for python in (started, home / "bin/python3"):
+        monkeypatch.setattr(sys, "executable", str(python))
+        assert run(level, [str(python), "-I", "-S", "-c", "print('inside')"]).stdout == "inside\n"
+        if level.level != "rlimits":
+            done = run(level, ["/bin/cat", str(home / "secret")])
+            assert done.returncode == 1 and done.stdout == "", f"{python} shows it"
+
+
+def test_access_answers_as_open_does(level, tmp_path):
+    """Below a folder that others cannot pass, too."""
+    code = "import os, sys; print(os.access(sys.argv[1], os.R_OK | os.W_OK | os.X_OK)); open(sys.argv[1] + '/file', 'w')"
+    scratch = tmp_path / "closed/scratch"
+    scratch.mkdir(parents=True)
+    scratch.parent.chmod(0o700)
+    done = run(level, [*PYTHON, code, str(scratch)], scratch=scratch, keeps=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 def test_settings_of_the_kernel_are_neither_written_nor_its_memory_read(with_namespaces):
