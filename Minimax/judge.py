@@ -14,8 +14,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 if __name__ == "__main__":
-    from common.program_ends import leave_on_ctrl_c
+    from common.program_ends import expect_packages, leave_on_ctrl_c
 
+    expect_packages("judge.py", "numpy")
     leave_on_ctrl_c("Interrupted.")
 
 from arena.engine.engine_process import EngineFailure, EngineSpec, GameOffer, Limits

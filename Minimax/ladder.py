@@ -19,8 +19,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 if __name__ == "__main__":
-    from common.program_ends import leave_on_ctrl_c
+    from common.program_ends import expect_packages, leave_on_ctrl_c
 
+    expect_packages("ladder.py", "numpy", "tqdm")
     leave_on_ctrl_c("Interrupted.")
 
 from tqdm import tqdm

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from common.program_ends import expect_packages
+
+    expect_packages("grader", "numpy", "pytest", "jinja2")
+
 import argparse
 import os
 import signal

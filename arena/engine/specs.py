@@ -154,10 +154,14 @@ def engine_at(path: str) -> EngineSpec:
         UsageError: there is no program at the path.
     """
     if not os.path.exists(path):
-        raise UsageError(f"expected an engine at {path}; nothing is there: section 2 of docs/handout.md says how to build ours")
+        raise UsageError(
+            f"expected an engine at {path}; nothing is there: docs/handout.md says how to build ours (section 2) and yours "
+            "(section 4.3)"
+        )
     if path.endswith((".cpp", ".cc")):
         raise UsageError(
-            f"expected a program; {path} is its source: build it with g++ -std=c++17 -O2 -I Minimax {path} -o engine"
+            f"expected a program; {path} is its source: build it with g++ -std=c++17 -O2 -pthread -I Minimax {path} "
+            "-o build/my_engine"
         )
     if os.path.isdir(path) or not os.access(path, os.X_OK):
         raise UsageError(f"expected a program; {path} cannot be executed")

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from common.program_ends import expect_packages
 from grader.arguments import add_lab
 from grader.assignment import LONG, ROOT, load_assignment, load_named
 from grader.screen import Screen
@@ -15,6 +16,7 @@ from grader.student.surroundings import surroundings
 
 def check_command(options: argparse.Namespace) -> int:
     """Run the quick checks on the student's own folder."""
+    expect_packages("grader", "torch")
     assignment = load_named(options.lab)
     asked = [kind for kind in LONG if getattr(options, kind)]
     return check.main(options.only, asked, Screen(), ROOT / assignment.home, assignment)
@@ -28,6 +30,7 @@ def submit_command(options: argparse.Namespace) -> int:
 
 def warmup_command(options: argparse.Namespace) -> int:
     """Run the tests of the warm-up notebooks."""
+    expect_packages("grader", "torch")
     return warmup.main(options.notebooks, Screen())
 
 
@@ -47,7 +50,7 @@ def report_draft_command(options: argparse.Namespace) -> int:
 def add_commands(commands: Any) -> None:
     """Add these commands to the subparsers of `python -m grader`."""
     checking = commands.add_parser("check", help="run the quick checks on this folder and say what to do first")
-    checking.add_argument("--only", metavar="PART", help="run one part or check, such as network or network.layers")
+    checking.add_argument("--only", metavar="PART", help="run only this part or check, such as network or network.layers")
     checking.add_argument("--match", action="store_true", help="also play the match against the baseline (minutes)")
     checking.add_argument("--training", action="store_true", help="also train on tic-tac-toe (minutes)")
     add_lab(checking)

@@ -63,12 +63,26 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         finished += reply["finished"]
         case = SearchCase(position, seed, n_playout)
         remark = expect_sound_tree(tree, case, case.value)
+    _expect_value_as_array(worker, rng)
     ruling.seen = f"Four trees, all nodes. {remark}"
     if finished:
         ruling.seen += (
             f" The network was evaluated for {finished} positions in which the game was over. That changes no value here but "
             "costs time."
         )
+
+
+def _expect_value_as_array(worker: Worker, rng: Random) -> None:
+    """Raise StudentFault if the search fails when the value is a (1, 1) array, as policy_value_fn returns it in training."""
+    player = player_under(rng.randrange(2**31))
+    player["evaluator"]["value_as_array"] = True
+    try:
+        worker.call("search", position=EMPTY_3X3.to_json(), n_playout=20, **player)
+    except StudentFault as fault:
+        raise StudentFault(
+            "The search works with a float as the value, but not with a (1, 1) array, which policy_value_fn returns "
+            f"({str(fault).removesuffix('.')})."
+        ) from fault
 
 
 @pytest.mark.points("mcts_alphazero.agreement")

@@ -253,7 +253,7 @@ def expect_values_add_up(
     errors = _value_errors(tree, position, own_value)
     view = errors.view
     if errors.worst(view) <= 1:
-        return "" if view > 0 else "Q is stored for the player to move, which is accepted."
+        return "" if view > 0 else "Q is stored for the player to move, which is accepted if selection turns its sign."
     hint = f" {hint}" if hint else ""
     if errors.wins > 1:
         raise StudentFault("In the tree a finished game with a winner is not worth 1 or -1; only its result should count.")
