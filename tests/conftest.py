@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from arena.engine.guardian import MARK
 
@@ -34,6 +35,10 @@ def pytest_collection_modifyitems(items):
     places = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(LONGEST)))
 
+
+# A busy machine is no fault of a test.
+settings.register_profile("any_machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any_machine")
 
 # A shell makes its background jobs and their programs ignore Ctrl-C, which some tests press.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

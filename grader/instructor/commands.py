@@ -134,7 +134,9 @@ def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> 
     replaying.add_argument(
         "checks", nargs="*", default=[], metavar="CHECK", help="checks or parts, such as network (default: all)"
     )
-    replaying.add_argument("--out", type=Path, default=replay.OUT, help=f"folder for repeated runs (default: {replay.OUT})")
+    replaying.add_argument(
+        "--out", type=Path, help=f"folder for repeated runs (default: the folder {replay.REPLAYS} beside RESULT)"
+    )
     replaying.add_argument("--sandbox", choices=LEVELS, help="confinement to use (default: the recorded one)")
     replaying.add_argument(
         "--allow-weak-sandbox", action="store_true", help="repeat even if the confinement is too weak for submissions"

@@ -288,13 +288,13 @@ def main(
         lab: the lab whose kit it is; empty for the main assignment.
     """
     assignment = load_named(lab, root)
+    for path in (out / assignment.id, out / f"{assignment.id}.zip"):
+        _expect_nothing_at(path)
     kit = collect_kit(assignment, root)
     if leaks := find_leaks(kit, read_secrets(assignment, root), assignment):
         print("\n".join(leaks), file=sys.stderr)
         print(f"Nothing was written, because of {len(leaks)} leak{'' if len(leaks) == 1 else 's'}.", file=sys.stderr)
         return 1
-    for path in (out / assignment.id, out / f"{assignment.id}.zip"):
-        _expect_nothing_at(path)
     try:
         out.mkdir(parents=True, exist_ok=True)  # before the long work, since it may fail
     except OSError as error:

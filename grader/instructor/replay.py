@@ -25,10 +25,10 @@ from grader.pipeline.listeners import Announce, Progress
 from grader.pipeline.order import Order
 from grader.pipeline.report import format_points
 from grader.pipeline.results import RESULTS, SUBMISSION, Results, Verdict, read_results
-from grader.pipeline.run_folder import TakenOver
+from grader.pipeline.run_folder import EARLIER, TakenOver
 from grader.pipeline.submission import Submission, read_submission
 
-OUT = Path("results", "replay")
+REPLAYS = "replay"  # the folder of repeated runs, beside the recorded one
 EVIDENCE_CHARACTERS = 300
 GAMES_DIFFER = (
     "note      an engine's time is CPU time, and not every engine uses GOMOKU_SEED, so single games differ from run to run; "
@@ -50,6 +50,12 @@ def read_record(place: Path) -> tuple[Path, Results]:
     """
     path = place / RESULTS if place.is_dir() else place
     return path.parent, read_results(path)
+
+
+def replays_beside(folder: Path) -> Path:
+    """Return the folder for repetitions of a run: `replay` beside the run, or beside the run that replaced an earlier one."""
+    latest = folder.parent.parent if folder.parent.name == EARLIER else folder
+    return latest.parent / REPLAYS
 
 
 def kept_submission(folder: Path, results: Results, assignment: Assignment) -> Submission:
@@ -112,16 +118,17 @@ def comparison(recorded: Verdict, repeated: Verdict) -> list[str]:
 
 
 def main(
-    place: Path, names: Sequence[str], out: Path, announce: Announce, *, level: str | None, allow_weak: bool = False
+    place: Path, names: Sequence[str], out: Path | None, announce: Announce, *, level: str | None, allow_weak: bool = False
 ) -> int:
     """Repeat verdicts and show them; return 0 if all are the same, 1 if any differs.
 
     Args:
         names: ids of checks, or parts; empty for all checks of the run.
-        out: folder in which the repeated run gets its folder; never that of the recorded run.
+        out: folder in which the repeated run gets its folder; never that of the recorded run. None for `replays_beside` it.
         level: level of confinement to use instead of the recorded one.
     """
     folder, results = read_record(place)
+    out = out or replays_beside(folder)
     if (out / results.submission).resolve() == folder.resolve():
         raise UsageError(f"expected another --out: {folder} is the recorded run itself, which must not be altered")
     recorded = {verdict.id: verdict for verdict in results.program}

@@ -64,10 +64,11 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     if not files.engines:
         raise StudentFault(f"No .cpp file in {folder} includes {assignment.engine_header}, so there is no engine to run.")
     if len(files.engines) > 1:
-        together = files.belonging_to(files.engines[0])
+        engine = files.engines[0]
+        together = files.belonging_to(engine)
         raise CouldNotGrade(
             f"There is more than one engine ({', '.join(files.engines)[:MESSAGE_CHARACTERS]}): write a file {SUBMISSION_TOML} "
-            f"that names the sources of the one that counts, for example with the line {_example(together)}"
+            f"that names the sources of the one that counts, for example with the line {_example(together, engine)}"
         )
     return [path for path in files.sources if path not in files.other_programs]
 
@@ -131,10 +132,12 @@ def _reached(start: set[str], edges: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _example(sources: list[str]) -> str:
-    """Return the line of submission.toml that names these sources, or only the first one if the line would be too long."""
+def _example(sources: list[str], engine: str) -> str:
+    """Return the line of submission.toml that names these sources, or only the engine and their number if it is too long."""
     line = f"engine.sources = {json.dumps(sources, ensure_ascii=False)}"
-    return line if len(line) <= MESSAGE_CHARACTERS or len(sources) == 1 else _example(sources[:1])
+    if len(line) <= MESSAGE_CHARACTERS or len(sources) == 1:
+        return line
+    return f"engine.sources = {json.dumps([engine], ensure_ascii=False)}  # and its {len(sources) - 1} other sources"
 
 
 def _listed_sources(submission: Submission) -> list[str]:
@@ -149,7 +152,7 @@ def _listed_sources(submission: Submission) -> list[str]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StudentFault(
             f"{SUBMISSION_TOML} cannot be read: expected [engine] on one line and sources = [...] on the next, or both in one "
-            f"line such as {_example(['Minimax/my_engine.cpp', 'Minimax/search.cpp'])}"
+            'line such as engine.sources = ["Minimax/my_engine.cpp", "Minimax/search.cpp"]'
         ) from error
     missing = [s for s in sources if s not in submission.files or not s.endswith(SOURCE_SUFFIXES)]
     if missing:

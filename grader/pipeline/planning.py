@@ -127,12 +127,13 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
     assignment, out = order.assignment, order.out
     require_compiler(assignment)
     checks: list[list[str]] = []
-    finished = refused = 0
+    finished = 0
+    refused: list[str] = []
     for path in paths:
         try:
             work = work_for(read_submission(path, assignment), order, out / submission_name(path))
         except UsageError:
-            refused += 1
+            refused.append(submission_name(path))
             continue
         if work.finished is not None and not order.again:
             finished += 1
@@ -140,15 +141,19 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
         decided = {verdict.id for verdict in work.taken_over.verdicts}
         checks.append([check.id for check in work.order.assignment.checks if check.id not in decided])
     cores = min(available_cores(), jobs or available_cores())
-    left_out = [f"{count} {words}" for count, words in ((finished, "finished"), (refused, "not readable")) if count]
+    left_out = [f"{finished} finished"] if finished else []
+    left_out += [f"{len(refused)} not readable ({', '.join(refused)})"] if refused else []
     submissions = "1 submission" if len(paths) == 1 else f"{len(paths)} submissions"
     yield f"{submissions}{''.join(f', {words}' for words in left_out)}, {cores} {'core' if cores == 1 else 'cores'}:"
     known = _results_of(paths, order)
     costs = recorded_costs(assignment)
     if len(known) >= ENOUGH:
         costs[order.profile] = measured_costs(known, assignment, f"the times of {len(known)} results in {out}")
-    if not costs:
-        yield f"  no times are recorded; grade {ENOUGH} submissions with this profile, and the estimate will use their times"
+    if order.profile not in costs:
+        yield (
+            f"  {order.profile:6} no times are recorded; grade {ENOUGH} submissions with this profile, and the estimate will "
+            "use their times"
+        )
     for profile in sorted(costs, key=lambda name: name != order.profile):
         yield _line(profile, checks, costs[profile], assignment, cores)
 

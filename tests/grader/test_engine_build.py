@@ -110,6 +110,17 @@ def test_the_example_names_all_sources_that_compile_together_for_one_of_the_engi
     assert example_in(str(caught.value)) == ["Minimax/a/engine.cpp", "Minimax/a/search.cpp", "Minimax/board.cpp"]
 
 
+def test_an_example_that_is_too_long_for_the_message_names_the_engine_and_counts_the_rest(sources):
+    parts = {f"Minimax/a_part_{number:02}_of_the_first_engine.cpp": b'#include "own.h"' for number in range(12)}
+    first = ENGINE + b'#include "own.h"\nstd::string ai_name = "a";'
+    files = {**parts, "Minimax/own.h": b"", "Minimax/engine.cpp": first}
+    files["Minimax/old_engine.cpp"] = ENGINE + b'std::string ai_name = "b";'
+    with pytest.raises(CouldNotGrade) as caught:
+        sources(files)
+    assert str(caught.value).endswith('engine.sources = ["Minimax/engine.cpp"]  # and its 12 other sources')
+    assert example_in(str(caught.value)) == ["Minimax/engine.cpp"]
+
+
 def test_an_example_with_odd_names_is_still_toml(sources):
     files = {'Minimax/a"\n.cpp': ENGINE, "Minimax/五子棋.cpp": ENGINE}
     with pytest.raises(CouldNotGrade) as caught:

@@ -285,6 +285,19 @@ def test_marks_are_shown_by_part_with_the_titles_of_the_scheme_that_totalled_the
     assert "expected the parts of the scheme own in" in (err := capsys.readouterr().err) and "engine is missing" in err
 
 
+def test_the_scheme_is_the_one_that_the_marks_name(a_class, assignment, capsys):
+    named = [(*row[:3], row[3] | {"part_1": 30, "scheme": "capped"}) for row in a_class.rows]
+    write_marks(a_class.marks, assignment, named)
+    assert a_class() == 0
+    page = Page((a_class.out / next(iter(PEOPLE)) / "marks.html").read_text(encoding="utf-8")).text
+    assert "30 of 40" in page
+    assert a_class("--scheme", "win_rate") == 2
+    assert f"expected --scheme capped, by which {a_class.marks} was totalled; got 'win_rate'" in capsys.readouterr().err
+    write_marks(a_class.marks, assignment, [*named[:-1], (*a_class.rows[-1][:3], {"scheme": "win_rate"})])
+    assert a_class() == 2
+    assert "expected the marks of one scheme in" in capsys.readouterr().err
+
+
 def test_the_zero_of_a_missing_student_does_not_make_an_item_look_harder(a_class, assignment):
     missing = ("s4799", "Nobody", "Here", {"report": 0, "code_review": 0, "total": 0})
     write_marks(a_class.marks, assignment, [*a_class.rows, missing])

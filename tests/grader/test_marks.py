@@ -37,6 +37,7 @@ def test_a_class_is_totalled_by_each_scheme(scheme, school, capsys):
             assert sums == shown["total"]
     grades = {i: row["grade"] for i, row in rows.items() if row["grade"]}
     passed = {"alice": "pass", "bob": "pass", "dave": "pass", "frank": "fail", "grace": "fail"}
+    assert {row["scheme"] for row in rows.values()} == {scheme}
     assert grades == (passed if scheme == "pass_fail" else {})
     said = capsys.readouterr()
     assert "4 of 8 totals are final" in said.out
@@ -148,7 +149,7 @@ def test_all_final_is_exit_code_0_and_a_second_run_changes_no_byte(school, tmp_p
 OVERRIDES = "id,item,points,reason,by"
 WRONG = {
     "an unknown student": ("--by-hand", BY_HAND, "zoe,report,3,", "line 2: expected an id of the roster; got 'zoe'"),
-    "an unknown item": ("--by-hand", BY_HAND, "bob,raport,3,", "line 2: expected an item among minimax.build"),
+    "an unknown item": ("--by-hand", BY_HAND, "bob,raport,3,", "line 2: expected an item; got 'raport' (did you mean report?)"),
     "too many points": ("--by-hand", BY_HAND, "bob,report,21,", "expected at most 20 points for report; got 21"),
     "a decimal comma": ("--by-hand", BY_HAND, 'bob,report,"4,5",', "expected points such as 4.5; got '4,5'"),
     "points below 0": ("--by-hand", BY_HAND, "bob,report,-1,", "expected points such as 4.5; got '-1'"),
@@ -169,7 +170,7 @@ WRONG = {
         "expected a 'reason' for the override of report",
     ),
     "an override by nobody": ("--overrides", OVERRIDES, "bob,report,3,why,", "expected a 'by' for the override of report"),
-    "an override of the total": ("--overrides", OVERRIDES, "bob,total,3,why,X", "expected an item among minimax.build"),
+    "an override of the total": ("--overrides", OVERRIDES, "bob,total,3,why,X", "expected an item; got 'total'"),
     "half a minute": (
         "--overrides",
         OVERRIDES,
@@ -219,6 +220,7 @@ def test_a_table_with_a_mistake_is_refused_with_its_line_before_anything_is_writ
     ("arguments", "words"),
     [
         (("--scheme", "curve"), "expected a scheme among capped, pass_fail, win_rate"),
+        (("--scheme", "schemes/capped.toml"), "without folder and suffix; got 'schemes/capped.toml'"),
         (("--gradebook", "no.db"), "expected nbgrader's gradebook at no.db; there is no such file"),
         (("--by-hand", "no.csv"), "expected marks by hand (CSV, UTF-8) at no.csv"),
     ],
@@ -262,12 +264,16 @@ def test_an_override_counts_and_enters_the_journal_once_with_its_change_and_its_
 def test_an_override_of_a_part_or_a_mark_replaces_what_it_is_made_of(school, write):
     rows = [
         ("carol", "part_1", 20, "Oral examination", "X"),
+        ("bob", "part_1", 20, "Oral examination", "X"),
         ("heidi", "report", 10, "Marked on paper", "X"),
         ("heidi", "code_review.structure", 4, "Marked on paper", "X"),
     ]
     school(*school.usual, "--overrides", write("o.csv", OVERRIDES, rows))
     found = marks(school)
     assert (found["carol"]["part_1"], found["carol"]["total"]) == ("20", "82.5")
+    assert found["carol"]["overrides"].startswith("part_1 20 instead of nothing")  # the win rate could not be graded
+    assert found["bob"]["overrides"].startswith("part_1 20 instead of 22")
+    assert [line["before"] for line in journal(school) if line["id"] == "bob"] == ["22"]
     assert found["heidi"]["report"] == "10"
     rest = ", ".join(f"code_review.{name}" for name in ("comments", "cleanliness", "explanation"))
     assert found["heidi"]["note"] == f"not marked: {rest}"

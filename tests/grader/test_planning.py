@@ -46,12 +46,18 @@ def test_the_plan_counts_what_is_left_and_writes_nothing(pack, runs, plan, grade
     class_ = [pack(".zip", WORK, "ada"), pack(".zip", WORK, "bob"), damaged]
     code, lines, _ = plan(*class_)
     assert code == 0 and runs == [] and not (tmp_path / "out").exists()
-    assert lines[0] == "3 submissions, 1 not readable, 2 cores:"
+    assert lines[0] == "3 submissions, 1 not readable (cem), 2 cores:"
     # Ten seconds for the checks, ten besides, and no match under this profile is longer than its two games.
     assert lines[1] == "  smoke  about 24 s; by as told"
     assert lines[2].startswith("  full   about ") and "with --whole-match (" in lines[2]
     grade(class_[0])
-    assert plan(*class_)[1][0] == "3 submissions, 1 finished, 1 not readable, 2 cores:"
+    assert plan(*class_)[1][0] == "3 submissions, 1 finished, 1 not readable (cem), 2 cores:"
+
+
+def test_a_profile_without_recorded_times_is_named_before_the_others(pack, plan, monkeypatch):
+    monkeypatch.setattr(planning, "recorded_costs", lambda _: {"full": COSTS})
+    lines = plan(pack(".zip", WORK, "ada"))[1]
+    assert lines[1].startswith("  smoke  no times are recorded; grade 3 submissions") and lines[2].startswith("  full ")
 
 
 def test_the_plan_of_some_checks_counts_only_these(pack, runs, plan, grade):

@@ -125,6 +125,11 @@ def test_what_was_altered_is_noticed_and_not_entered(run, tmp_path, alter):
         read_entry(run / "results.json", load_assignment())
 
 
+@pytest.mark.parametrize("folder", ["class/ada", "class/ada/earlier/1"])
+def test_repeated_runs_are_beside_the_recorded_one(folder):
+    assert replay.replays_beside(Path(folder)) == Path("class/replay")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

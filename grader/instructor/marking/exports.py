@@ -64,6 +64,7 @@ def marks_table(lines: Sequence[StudentMarks], items: Items) -> str:
                 "; ".join(standing.comments),
                 INCOMPLETE if total.total is None else total.total,
                 total.grade,
+                items.scheme.name,
                 line.note,
             )
         )

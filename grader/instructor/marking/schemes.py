@@ -24,7 +24,11 @@ UNITS = ("percent", "points")
 ID = re.compile(r"[a-z][a-z0-9_]*")
 PERSON = ("id", "first_name", "last_name")
 LATE_MINUTES = "late_minutes"
-OUTCOME = ("submitted_at", LATE_MINUTES, "above_cap", "penalty", "rounding", "overrides", "comments", "total", "grade", "note")
+SCHEME = "scheme"
+OUTCOME = (
+    *("submitted_at", LATE_MINUTES, "above_cap", "penalty", "rounding", "overrides", "comments"),
+    *("total", "grade", SCHEME, "note"),
+)
 """PERSON, OUTCOME: the columns of marks.csv before and after the items and parts."""
 MINUTES_PER_DAY = 24 * 60
 
@@ -153,7 +157,11 @@ def load_scheme(name: str, course: Path, assignment: Assignment) -> Scheme:
     if not known:
         raise UsageError(f"expected schemes of marks (*.toml) in {folder}; there are none: copy instructor/course/{SCHEMES}")
     if name not in known:
-        raise UsageError(f"expected a scheme among {', '.join(known)}, the files in {folder}; got {name!r}")
+        whole_name = name.endswith(".toml") or "/" in name
+        raise UsageError(
+            f"expected a scheme among {', '.join(known)}, the files in {folder}"
+            f"{' without folder and suffix' if whole_name else ''}; got {name!r}"
+        )
     try:
         described = converted(read_toml(path, "a scheme"), Description, "")
     except Mistake as error:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from grader.instructor.gradebook_entries import GradebookEntry
 from grader.instructor.marking.items import Items
-from grader.instructor.marking.schemes import LATE_MINUTES, profile_warning
+from grader.instructor.marking.schemes import LATE_MINUTES, Part, profile_warning
 from grader.instructor.marking.tables import COLLECTED, MISSING, Handed, HandMark, Override
 
 NOT_GRADED, NOT_MARKED = "could not be graded:", "not marked:"
@@ -110,6 +110,18 @@ def reasons(standing: Standing, units: Iterable[str]) -> list[str]:
         if unit in standing.lacking:
             grouped.setdefault(standing.lacking[unit], []).append(unit)
     return [f"{why} {', '.join(found)}" if why.endswith(":") else why for why, found in grouped.items()]
+
+
+def part_points(standing: Standing, part: Part, items: Items) -> Fraction | None:
+    """Return a part's points: those of an override, or those of its items, scaled; None if an item has none."""
+    if part.id in standing.points:
+        return standing.points[part.id]
+    units = items.scheme.counted_by(part)
+    if any(unit.id in standing.lacking for unit in units):
+        return None
+    names = [name for unit in units for name in (unit.id, *items.rubric.get(unit.id, ()))]
+    earned = sum((standing.points.get(name, Fraction(0)) for name in names), Fraction(0))
+    return part.points * earned / sum(items.most[unit.id] for unit in units)
 
 
 def _look_at_what_was_handed_in(standing: Standing, sources: Sources, policy: Policy) -> None:
@@ -238,10 +250,13 @@ def _is_given_twice(standing: Standing, item: str, sources: Sources, items: Item
 
 def _replace_points(standing: Standing, item: str, points: Fraction, items: Items) -> Fraction | None:
     """Enter the points of an override, for a mark in place of those of its items; return the points before, if any."""
+    part = next((part for part in items.scheme.parts if part.id == item), None)
     details = items.rubric.get(item, ())
     given = [standing.points.pop(name) for name in details if name in standing.points]
     all_given = bool(details) and len(given) == len(details)
     before = standing.points.get(item, sum(given, Fraction(0)) if all_given else None)
+    if part:
+        before = part_points(standing, part, items)
     standing.points[item] = points
     standing.lacking.pop(item, None)
     mark = item.rpartition(".")[0]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 
@@ -170,7 +171,9 @@ def _key(row: Row, students: Collection[str], items: Collection[str], known: Col
     if student not in students:
         raise UsageError(f"{row.where}: expected an id of the roster; got {student!r}")
     if item not in items:
-        raise UsageError(f"{row.where}: expected an item among {', '.join(items)}; got {item!r}")
+        close = get_close_matches(item, items, n=1)
+        meant = f" (did you mean {close[0]}?)" if close else ""
+        raise UsageError(f"{row.where}: expected an item; got {item!r}{meant}. The items are {', '.join(items)}")
     if (student, item) in known:
         raise UsageError(f"{row.where}: {item} of {student} is listed twice")
     return student, item

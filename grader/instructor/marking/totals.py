@@ -12,8 +12,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from grader.instructor.marking.items import Items
-from grader.instructor.marking.schemes import Part, Scheme
-from grader.instructor.marking.standing import Standing, reasons
+from grader.instructor.marking.schemes import Scheme
+from grader.instructor.marking.standing import Standing, part_points, reasons
 
 PLACES = Decimal("0.0001")
 PASS, FAIL = "pass", "fail"
@@ -54,7 +54,7 @@ def shown(points: Fraction) -> Decimal:
 def total_of(standing: Standing, items: Items) -> Total:
     """Return the total of a student, or an incomplete one that says what is lacking."""
     scheme = items.scheme
-    parts = {part.id: _part_points(standing, part, items) for part in scheme.parts}
+    parts = {part.id: part_points(standing, part, items) for part in scheme.parts}
     extra = {item.id: standing.points[item.id] for item in scheme.extra if item.id in standing.points}
     shown_parts = {part: None if points is None else shown(points) for part, points in parts.items()}
     shown_extra = {item: shown(points) for item, points in extra.items()}
@@ -71,18 +71,6 @@ def total_of(standing: Standing, items: Items) -> Total:
     sums = sum((points for points in (*shown_parts.values(), *shown_extra.values()) if points is not None), Decimal(0))
     rounding = total - (sums - above - penalty)
     return Total(shown_parts, shown_extra, above, penalty, rounding, total, _grade(scheme, parts, final))
-
-
-def _part_points(standing: Standing, part: Part, items: Items) -> Fraction | None:
-    """Return a part's points: those of an override, or those of its items, scaled; None if an item has none."""
-    if part.id in standing.points:
-        return standing.points[part.id]
-    units = items.scheme.counted_by(part)
-    if any(unit.id in standing.lacking for unit in units):
-        return None
-    names = [name for unit in units for name in (unit.id, *items.rubric.get(unit.id, ()))]
-    earned = sum((standing.points.get(name, Fraction(0)) for name in names), Fraction(0))
-    return part.points * earned / sum(items.most[unit.id] for unit in units)
 
 
 def _grade(scheme: Scheme, parts: dict[str, Fraction | None], total: Fraction) -> str:

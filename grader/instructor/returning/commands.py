@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from grader.arguments import at_least_one
-from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.returning import give_back, gradescope
 from grader.instructor.returning.autograde import VISIBILITIES, Settings
 from grader.screen import Screen
@@ -56,7 +55,7 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     )
     returning.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the students' folders")
     returning.add_argument(
-        "--scheme", default=DEFAULT, metavar="NAME", help=f"scheme by which the marks were totalled (default: {DEFAULT})"
+        "--scheme", default="", metavar="NAME", help="scheme by which the marks were totalled (default: as marks.csv says)"
     )
     returning.add_argument(
         "--students", type=Path, metavar="CSV", help="roster, if submissions are not named by the students' ids"

@@ -9,7 +9,7 @@ from pathlib import Path
 from common.errors import UsageError
 from grader.assignment import Assignment, load_assignment
 from grader.confinement.sandbox import find_sandbox
-from grader.instructor.marking.schemes import load_scheme
+from grader.instructor.marking.schemes import DEFAULT, SCHEME, load_scheme
 from grader.instructor.notebook import load_rubric
 from grader.instructor.returning.anonymous import Anonymiser
 from grader.instructor.returning.class_page import render_class_page
@@ -45,7 +45,7 @@ class GiveBackOrder:
         results: results.json, their folders, or folders of such folders.
         marks: the marks.csv.
         course: the folder of the nbgrader course, in which the feedback and the schemes are.
-        scheme: name of the scheme by which the marks were totalled.
+        scheme: name of the scheme by which the marks were totalled; empty for the one that the marks name.
         roster: says which submission belongs to which student; None if submissions are named by the ids.
         with_zips: whether each folder is also packed as a .zip.
         ladder: number of games for each pair of engines; None for no round robin.
@@ -74,9 +74,9 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     assignment = load_assignment()
     rows = read_marks(order.marks)
     require_usable_ids(rows, order.marks)
-    scheme = load_scheme(order.scheme, order.course, assignment)
+    scheme = load_scheme(_scheme_of(rows, order), order.course, assignment)
     columns = Columns.of(assignment, load_rubric(assignment, order.course), scheme)
-    _require_parts(rows, columns, order)
+    _require_parts(rows, columns, scheme.name, order)
     found = read_class(order.results, order.roster, assignment)
     ids = [row.id for row in rows]
     _require_other_folders(order, ids, found)
@@ -121,12 +121,26 @@ def _require_other_folders(order: GiveBackOrder, ids: Sequence[str], found: Clas
         )
 
 
-def _require_parts(rows: Sequence[MarksRow], columns: Columns, order: GiveBackOrder) -> None:
+def _scheme_of(rows: Sequence[MarksRow], order: GiveBackOrder) -> str:
+    """Return the name of the scheme that the marks were totalled by.
+
+    Raises:
+        UsageError: the marks name several schemes, or another one than the order.
+    """
+    named = sorted({row.remarks[SCHEME] for row in rows} - {""})  # none in a table that an older version wrote
+    if len(named) > 1:
+        raise UsageError(f"expected the marks of one scheme in {order.marks}; got {', '.join(named)}")
+    if named and order.scheme not in ("", *named):
+        raise UsageError(f"expected --scheme {named[0]}, by which {order.marks} was totalled; got {order.scheme!r}")
+    return order.scheme or (named[0] if named else DEFAULT)
+
+
+def _require_parts(rows: Sequence[MarksRow], columns: Columns, scheme: str, order: GiveBackOrder) -> None:
     """Raise a UsageError if the marks were totalled by another scheme."""
     found = {column for row in rows for column, _ in row.items}
     if rows and (missing := sorted(set(columns.parts) - found)):
         raise UsageError(
-            f"expected the parts of the scheme {order.scheme} in {order.marks}; {', '.join(missing)} is missing: name the "
+            f"expected the parts of the scheme {scheme} in {order.marks}; {', '.join(missing)} is missing: name the "
             "scheme that the marks were totalled by with --scheme"
         )
 
