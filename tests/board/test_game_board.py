@@ -43,7 +43,7 @@ def games(draw):
 
 
 @given(games())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_winner_and_planes_agree_with_the_model_in_every_position(game):
     width, height, n_in_row, order = game
     board, states, played = new_board(width, height, n_in_row), {}, []
@@ -62,7 +62,7 @@ def test_winner_and_planes_agree_with_the_model_in_every_position(game):
 
 
 @given(games(), st.integers(0, 3), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_rotated_or_mirrored_game_has_the_same_result_and_rotated_or_mirrored_planes(game, turns, mirror):
     width, height, n_in_row, order = game
     turned_size = (height, width) if turns % 2 else (width, height)
@@ -176,7 +176,7 @@ def test_playing_on_after_the_end_keeps_the_first_winner():
 
 
 @given(games(), st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_exactly_the_played_moves_leave_a_shuffled_list_of_empty_points(game, rng):
     width, height, n_in_row, order = game
     board = new_board(width, height, n_in_row)

@@ -11,7 +11,7 @@ from Board.play.game_file import GameFile, from_text, new_path, read_game, save_
 from common.errors import UsageError
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(3, 19), st.integers(3, 19), st.booleans(), st.text(max_size=20), st.integers(0, 10**6))
 def test_a_saved_game_is_read_again(width, height, swaps, name, seed):
     n_in_row = min(width, height, 5)

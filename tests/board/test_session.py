@@ -87,7 +87,7 @@ def test_where_the_player_begins_its_first_move_alone_cannot_be_taken_back():
     assert session.board.states == {0: 1}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(["play", "undo", "redo", "swap", "view", "go_on"]), max_size=40), st.integers(0, 10**6))
 def test_whatever_two_persons_do_the_board_is_the_replay_of_the_moves(does, seed):
     rng = random.Random(seed)

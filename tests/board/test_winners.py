@@ -25,7 +25,7 @@ def shuffled(points, seed):
     return rng.sample(points[:near], near) + rng.sample(points[near:], len(points) - near)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.sampled_from(BOARDS), st.integers(0, 2**32 - 1))
 def test_a_board_boards_side_by_side_and_the_window_name_the_winner_of_the_definition(shape, seed):
     line_through = pytest.importorskip("Board.GUI_v1_4").line_through
@@ -45,7 +45,7 @@ def test_a_board_boards_side_by_side_and_the_window_name_the_winner_of_the_defin
     assert boards.over.all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(FIVE, SIZE), st.integers(0, 2**32 - 1), st.booleans())
 def test_a_position_of_a_match_names_the_winner_of_the_definition_also_after_a_swap(size, seed, swaps):
     position = Position(size=size, free_opening=True)
@@ -69,7 +69,7 @@ def referees(load_module):
     return load_module(ROOT / "bench" / "match_overhead.py")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_referees_of_the_bench_see_five_where_the_board_does(referees, seed):
     board, stones = Board(width=SIZE, height=SIZE, n_in_row=FIVE), np.zeros((SIZE, SIZE), dtype=int)

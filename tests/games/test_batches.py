@@ -49,7 +49,7 @@ def drawn(position, rng, passes=0.2):
 
 
 @pytest.mark.parametrize("rules", RULES, ids=IDS)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 2**32))
 def test_games_side_by_side_are_the_single_games(rules, seed):
     rng = np.random.default_rng(seed)
@@ -68,7 +68,7 @@ def test_games_side_by_side_are_the_single_games(rules, seed):
 
 
 @pytest.mark.parametrize("rules", RULES, ids=IDS)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 2**32))
 def test_lines_of_a_search_are_the_moves_of_single_games(rules, seed):
     rng = np.random.default_rng(seed)

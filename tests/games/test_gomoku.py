@@ -18,7 +18,7 @@ def same(boards, game, board):
     assert (bool(boards.over[game]), boards.winner[game]) == board.game_end()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(SIZES), st.integers(0, 2**32 - 1))
 def test_random_games_side_by_side_are_those_of_the_board(size, seed):
     width, height, n_in_row = size
@@ -41,7 +41,7 @@ def test_random_games_side_by_side_are_those_of_the_board(size, seed):
                 assert np.array_equal(getattr(again, name), getattr(boards, name)), name
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from(SIZES[:5]), st.integers(0, 2**32 - 1), st.integers(0, 5))
 def test_lines_of_several_moves_are_those_moves_one_by_one(size, seed, before):
     width, height, n_in_row = size

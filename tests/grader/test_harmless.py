@@ -97,7 +97,7 @@ def test_a_second_pass_changes_nothing(name):
 
 
 @given(st.lists(st.sampled_from([*CELLS, *"<>&[]()!*_`$\\\n\t #|:~-'\""]), max_size=12), st.text(max_size=40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whatever_is_put_together_is_inert_and_a_second_pass_changes_nothing(pieces, text):
     source = "".join(CELLS[piece]["source"].replace(SCRIPT, "x()") if piece in CELLS else piece for piece in pieces)
     for given_text in (source + text, text + source):
@@ -107,7 +107,6 @@ def test_whatever_is_put_together_is_inert_and_a_second_pass_changes_nothing(pie
 
 
 @given(st.text())
-@settings(deadline=None)
 def test_text_in_a_code_block_is_shown_as_it_was_typed(text):
     text = "".join(c for c in text.encode("utf-8", "replace").decode() if c == "\n" or c.isprintable())
     block = harmless.literal(text)
