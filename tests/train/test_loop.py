@@ -121,6 +121,20 @@ def test_a_missing_or_damaged_state_gets_one_sentence(refusal, tmp_path, content
     assert words in refusal("train.py", "--resume") and "start without --resume" in refusal("train.py", "--resume")
 
 
+def test_ctrl_c_names_the_games_after_which_resuming_continues(run_file, tmp_path, capsys):
+    pipeline = run_file("train.py")["TrainPipeline"]()
+
+    def step():
+        pipeline.games_played += 1
+        if pipeline.games_played == 7:  # states are saved after each fifth game
+            raise KeyboardInterrupt
+
+    pipeline.step = step
+    pipeline.run()
+    saved = read_state(tmp_path / STATE, plain_values_only=True)["counters"]["games_played"]
+    assert f"Interrupted after 7 games; the saved state is the one after {saved} games.\n" in capsys.readouterr().err
+
+
 def test_a_run_at_its_end_is_resumed_only_with_more_games(call, refusal):
     assert call("train.py", "--games", 2, "--seed", 1)[0] == 0
     assert "this one ended after 2 games as planned: give a larger number of --games" in refusal("train.py", "--resume")

@@ -72,7 +72,7 @@ def what_next(pipeline: Any) -> list[str]:
         sentences.append(f"{best.path} {best.reason_to_stay(board_of(pipeline)) or 'is at least as good'} and stays.")
         sentences.append("To overwrite it, train with --force.")
     if not pipeline.is_over():
-        sentences.append("To continue where the run stopped: python train.py --resume")
+        sentences.append("To continue from the saved state: python train.py --resume")
     elif not pipeline.verified:
         sentences.append(f"To continue with more games: python train.py --resume --games {2 * pipeline.games_played}")
     if best.saved_in:

@@ -80,6 +80,7 @@ class Following:
         self._losses = ""
         self._shown_at = 0.0
         self._saved_at, self._saving_s = float("-inf"), 0.0
+        self._saved_games = 0
 
     def __enter__(self) -> Following:
         self._pipeline.show = self._show
@@ -123,13 +124,16 @@ class Following:
             "is_over": self._pipeline.is_over(),
         }
         write_state(Path(STATE), state_of(self._pipeline, about))
+        self._saved_games = self._pipeline.games_played
         self._saved_at = time.monotonic()
         self._saving_s = self._saved_at - started
 
     def interrupted(self) -> None:
-        """Say that Ctrl-C ended the run."""
+        """Say that Ctrl-C ended the run, and after how many games it continues."""
         self._bar.close()
-        print(f"\nInterrupted after {self._pipeline.games_played} games.", file=sys.stderr)
+        played, saved = self._pipeline.games_played, self._saved_games
+        kept = "" if played == saved else f"; the saved state is the one after {saved} games"
+        print(f"\nInterrupted after {played} games{kept}.", file=sys.stderr)
 
     def _show(self, text: str, remark: str = "") -> None:
         """Move the bar, and write beside it the games, this text, the estimate and the remark; a screen has 80 columns."""
