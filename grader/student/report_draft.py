@@ -1,8 +1,9 @@
 """`python -m grader report-draft`: a report that begins with the student's own figures, for the student to write the rest.
 
 It takes the environment, the results of the last `python -m grader check`, matches recorded by `evaluate.py --json`, and the
-curves of the last training run. What is not there is named with the command that makes it, and nothing is made up. A report
-that exists is never replaced unless the student asks for it.
+curves of the last training run. What is not there is named with the command that makes it, and nothing is made up. A notebook
+holds its picture; that of a Markdown report is copied to report/. A report that exists is never replaced unless the student
+asks for it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import csv
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -19,16 +20,30 @@ from typing import Any
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import markdown_cell
-from grader.assignment import ROOT, load_assignment
+from grader.assignment import ROOT, Assignment, load_assignment
 from grader.pipeline.listeners import Announce
 from grader.pipeline.results import read_results
 from grader.student.check import OUT as CHECKED
+from grader.student.check import choose_checks
 from grader.student.surroundings import surroundings
 
 NOTEBOOK, MARKDOWN = ".ipynb", ".md"
 CURVES, PICTURE = Path("tmp", "training.csv"), Path("tmp", "training.svg")
 MAX_BYTES = 16 << 20
+FOLDER = "report"  # `submit` packs what is in it
 TITLE = "# Report\n\nFigures and pictures are from my own runs. The lines in italics say what is still to be written."
+TO_WRITE = {
+    "Environment": "Say what else your figures depend on: a GPU, other programs.",
+    "Checks": "Say what fell short and why.",
+    "Engine": "Describe search, evaluation, clock, opening and swap, and how much each idea gained, in numbers.",
+    "Win rates": "Compare before and after your main changes. What can the intervals not decide?",
+    "Problems": "What went wrong, how did you find it, and how do you know that it is fixed?",
+    "AlphaZero": (
+        "Explain the signs, noise and temperature, and what network and search learn from each other, with this run."
+    ),
+    "Suggestions and sources": "What should this assignment change? Name papers, programs, people, AI assistants.",
+}
+"""What the student has to write: title of the section -> one line, which the draft shows in italics."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +51,28 @@ class Section:
     """A section of the report.
 
     Attributes:
+        title: a title of TO_WRITE.
         figures: Markdown made from what was measured.
-        to_write: what the student has to write.
         picture: an SVG file to show below the figures.
     """
 
     title: str
-    figures: str
-    to_write: str
+    figures: str = ""
     picture: Path | None = None
 
     def markdown(self, picture: str) -> str:
         """Return the section's text; `picture` is what its picture is called there."""
         shown = f"![{self.title}]({picture})" if self.picture else ""
-        return "\n\n".join(part for part in (f"## {self.title}", self.figures, shown, f"*{self.to_write}*") if part)
+        return "\n\n".join(part for part in (f"## {self.title}", self.figures, shown, _in_italics(self.title)) if part)
+
+
+def _in_italics(title: str) -> str:
+    return f"*{TO_WRITE[title]}*"
+
+
+def unanswered(report: str) -> list[str]:
+    """Return the titles of the sections in which a report still shows what is to be written."""
+    return [title for title in TO_WRITE if _in_italics(title) in report]
 
 
 def sections(matches: Sequence[Path], root: Path) -> list[Section]:
@@ -58,29 +81,21 @@ def sections(matches: Sequence[Path], root: Path) -> list[Section]:
     Raises:
         UsageError: a file that was named, or that the framework wrote, cannot be read.
     """
-    rows = surroundings(load_assignment()).items()
+    assignment = load_assignment()
+    rows = surroundings(assignment).items()
     played = "\n\n".join(_match(path) for path in matches) or (
         "No match yet: `python Minimax/evaluate.py --agents-path build/my_engine build/engines/baseline --num-plays 64 "
         "--json build/match.json`, then `python -m grader report-draft --match build/match.json`."
     )
     curves, picture = _training(root)
     return [
-        Section("Environment", _table(("What", "Value"), rows), "Say what else your figures depend on: a GPU, other programs."),
-        Section("Checks", _checks(root), "Say what fell short and why."),
-        Section(
-            "Engine", "", "Describe search, evaluation, clock, opening and swap, and how much each idea gained, in numbers."
-        ),
-        Section("Win rates", played, "Compare before and after your main changes. What can the intervals not decide?"),
-        Section("Problems", "", "What went wrong, how did you find it, and how do you know that it is fixed?"),
-        Section(
-            "AlphaZero",
-            curves,
-            "Explain the signs, noise and temperature, and what network and search learn from each other, with this run.",
-            picture,
-        ),
-        Section(
-            "Suggestions and sources", "", "What should this assignment change? Name papers, programs, people, AI assistants."
-        ),
+        Section("Environment", _table(("What", "Value"), rows)),
+        Section("Checks", _checks(root, assignment)),
+        Section("Engine"),
+        Section("Win rates", played),
+        Section("Problems"),
+        Section("AlphaZero", curves, picture),
+        Section("Suggestions and sources"),
     ]
 
 
@@ -89,13 +104,19 @@ def _table(heading: Sequence[str], rows: Any) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _checks(root: Path) -> str:
+def _checks(root: Path, assignment: Assignment) -> str:
     found = sorted((root / CHECKED).glob("*/results.json"), key=lambda path: path.stat().st_mtime)
     if not found:
         return "No checks yet: `python -m grader check`, then make this draft again."
     results = read_results(found[-1])
     rows = [(v.id, f"{v.points:g} of {v.max_points:g}", v.status, v.message) for v in results.program]
     about = f"Checks of {results.environment.get('date', 'an unknown date')}, profile {results.profile}, seed {results.seed}:"
+    ran, usual = {v.id for v in results.program}, choose_checks(assignment, None, ())
+    if missing := sum(check.id not in ran for check in usual):
+        about = (
+            f"The last check ran with --only, so {missing} of {len(usual)} checks are missing here: "
+            f"`python -m grader check`, then make this draft again.\n\n{about}"
+        )
     return f"{about}\n\n{_table(('Check', 'Points', 'Outcome', 'Message'), rows)}"
 
 
@@ -170,6 +191,17 @@ def as_markdown(parts: Sequence[Section], folder: Path) -> str:
     return "\n\n".join([TITLE, *texts]) + "\n"
 
 
+def _with_packed_picture(part: Section, root: Path) -> Section:
+    """Return the section with a copy of its picture, in the folder that is handed in with the report."""
+    if part.picture is None:
+        return part
+    picture = part.picture.read_text(encoding="utf-8")
+    path = _free_name(root / FOLDER / part.picture.name, picture)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, picture)
+    return replace(part, picture=path)
+
+
 def main(out: Path, matches: Sequence[Path], announce: Announce, *, force: bool = False, root: Path = ROOT) -> int:
     """Write the draft; if a file is there already, write it under a new name, unless `force` allows to replace the file.
 
@@ -179,7 +211,10 @@ def main(out: Path, matches: Sequence[Path], announce: Announce, *, force: bool 
     if out.suffix not in (NOTEBOOK, MARKDOWN):
         raise UsageError(f"expected a name that ends in {NOTEBOOK} or {MARKDOWN} for the draft; got {out.name}")
     parts = sections(matches, root)
-    text = as_notebook(parts) if out.suffix == NOTEBOOK else as_markdown(parts, out.resolve().parent)
+    if out.suffix == NOTEBOOK:
+        text = as_notebook(parts)
+    else:
+        text = as_markdown([_with_packed_picture(part, root) for part in parts], out.resolve().parent)
     path = out if force else _free_name(out, text)
     if path.is_file() and path.read_bytes() == text.encode():
         announce(f"{path} already holds these figures; nothing was written.")

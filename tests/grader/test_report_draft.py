@@ -1,13 +1,14 @@
 """The draft of a report holds what was measured, says what is missing, and never replaces what a student wrote."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from course_tools import make_results
 
 from common.harmless_text import markdown_cell
 from grader.__main__ import main
-from grader.pipeline.results import FAILED
+from grader.pipeline.results import FAILED, read_results
 from grader.student import report_draft
 
 MATCH = {
@@ -59,7 +60,32 @@ def test_the_draft_holds_the_figures_of_checks_match_and_training(measured):
     assert "at most 0.5 s a move, seed 5" in text and "A \\| \\<b\\>fast\\</b\\> one" in text
     assert "150 games; at the end a loss of 2.25, an entropy of 1.50" in text
     assert "| 150 | 0.8 | 25 | 3 | 100 |" in text and "| 50 |" not in text
-    assert "![AlphaZero](tmp/training.svg)" in text
+    assert "--only" not in text
+
+
+def test_the_picture_of_a_markdown_report_lies_where_it_is_packed(measured, tmp_path):
+    for name, link in (("report.md", "report/training.svg"), ("report/mine.md", "training.svg")):
+        assert f"![AlphaZero]({link})" in measured(name)[1]
+    (tmp_path / "tmp" / "training.svg").write_text("<svg/>")  # a later run does not change the picture of an earlier report
+    assert "![AlphaZero](report/training.1.svg)" in measured("later.md")[1]
+    assert (tmp_path / "report" / "training.svg").read_text() != (tmp_path / "report" / "training.1.svg").read_text()
+
+
+def test_the_draft_says_that_the_last_check_was_not_a_whole_one(measured, tmp_path, assignment):
+    folder = tmp_path / "build" / "check" / "me"
+    results = read_results(folder / "results.json")
+    one = [verdict for verdict in results.verdicts if verdict.id == "network.load"]
+    replace(results, verdicts=tuple(one)).write(folder)
+    total = len(assignment.checks) - sum(map(len, assignment.long_checks.values()))
+    sentence = f"The last check ran with --only, so {total - 1} of {total} checks are missing here"
+    assert sentence in measured("report.md")[1]
+
+
+def test_a_section_is_answered_when_its_line_in_italics_is_gone(measured):
+    for name in ("report.md", "draft.ipynb"):
+        text = measured(name)[1]
+        assert report_draft.unanswered(text) == list(report_draft.TO_WRITE)
+        assert "Engine" not in report_draft.unanswered(text.replace("*Describe search", "The search is"))
 
 
 def test_the_notebook_is_valid_and_carries_its_picture(measured):

@@ -11,6 +11,7 @@ from common.errors import UsageError
 from grader.pipeline.handed_out import DIGESTS, digests_of
 from grader.pipeline.submission import read_submission
 from grader.student import submit
+from grader.student.report_draft import TO_WRITE
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"
@@ -88,6 +89,16 @@ def test_what_is_missing_is_said_in_a_sentence_each(folder, tmp_path, capsys):
     assert len(said) == len(expected)
     for line, words in zip(said, expected, strict=True):
         assert line.startswith(f"Warning: {words}")
+
+
+def test_a_report_that_is_still_a_draft_and_a_picture_left_behind_are_named(folder, tmp_path, capsys):
+    shown = "![a](report/figure.png) ![b](https://example.org/x.png) ![c](tmp/training%20run.svg)"
+    (folder / "report.md").write_text(f"*{TO_WRITE['Engine']}*\n\n{shown}\n\n*{TO_WRITE['Problems']}*\n")
+    assert submit.main(tmp_path / "heidi.zip", folder) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "Warning: report.md is not finished: it still has the draft's lines in italics below Engine, Problems.",
+        "Warning: report.md shows tmp/training run.svg, which is not packed: put it into report/ and change the link.",
+    ]
 
 
 def test_files_that_lie_deeper_than_the_top_are_not_packed_as_if_they_lay_there(folder, tmp_path):
