@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.errors import UsageError
+from common.near_names import near_name
 from grader.assignment import ROOT
 from grader.confinement.sandbox import find_sandbox
 from grader.pipeline.listeners import Announce
@@ -22,8 +23,19 @@ def main(notebooks: list[Path], announce: Announce, root: Path = ROOT) -> int:
     chosen = notebooks or sorted((root / FOLDER).glob("*.ipynb"))
     if not chosen:
         raise UsageError(f"expected notebooks in {root / FOLDER}; there are none, so name them: python -m grader warmup FILE")
+    for path in chosen:
+        if not path.exists():
+            raise UsageError(f"expected a notebook at {path}; there is none: {_instead(path, root)}")
     passed = [_passed(path, announce) for path in chosen]
     return int(not all(passed))
+
+
+def _instead(path: Path, root: Path) -> str:
+    """Return which notebook to name instead of one that is missing: the one with nearly its name, or all that there are."""
+    present = [notebook.relative_to(root).as_posix() for notebook in sorted((root / FOLDER).glob("*.ipynb"))]
+    expected = f"{FOLDER}/{path.stem}.ipynb"
+    near = expected if expected in present else near_name(expected, present)
+    return f"try {near or ' or '.join(present) or 'another file'}"
 
 
 def _passed(path: Path, announce: Announce) -> bool:

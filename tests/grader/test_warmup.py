@@ -110,9 +110,16 @@ def test_a_notebook_without_tests_or_no_notebook_gets_a_sentence(tmp_path, capsy
     path = tmp_path / "mine.ipynb"
     path.write_text('{"cells": []}')
     assert main(["warmup", str(path)]) == 2
-    assert main(["warmup", str(tmp_path / "none.ipynb")]) == 2
-    error = capsys.readouterr().err
-    assert "expected tests in" in error and "No such file" in error
+    assert "expected tests in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["boards", "Board.ipynb", "elsewhere/boards.ipynb"])
+def test_a_missing_notebook_gets_a_sentence_with_the_nearest_one(name, capsys):
+    assert main(["warmup", name]) == 2
+    said = f"expected a notebook at {name}; there is none: try warmup/boards.ipynb\n"
+    assert capsys.readouterr().err.endswith(said)
+    assert main(["warmup", "tree.ipynb"]) == 2
+    assert capsys.readouterr().err.endswith("try warmup/boards.ipynb or warmup/network.ipynb\n")
 
 
 def test_the_kits_notebooks_are_those_of_the_source_and_a_solved_line_in_them_is_a_leak(api, assignment):
