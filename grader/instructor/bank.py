@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import io
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from multiprocessing import get_context
 from random import Random
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from grader.judge.support.agreement import RIGHT
 from grader.judge.support.network_cases import OUTPUTS, Batch, LayersCase, SymmetryCase
@@ -55,13 +57,20 @@ def make_bank(seed: int, cases: int = CASES, jobs: int = 1) -> bytes:
 
 
 def _all_rows(seed: int, cases: int, jobs: int) -> list[list[BankRow]]:
-    """Return the rows of each family, in the order of FAMILIES."""
+    """Return the rows of each family, in the order of FAMILIES; a terminal shows how far the work is."""
     work = partial(_family, seed=seed, cases=cases)
-    if jobs == 1:
-        return [work(family) for family in FAMILIES]
-    # A forked process would inherit torch's locks in whatever state they are in.
-    with get_context("spawn").Pool(jobs, initializer=_ignore_interrupts) as pool:  # terminates its processes when left
-        return pool.map(work, FAMILIES, chunksize=1)
+    with tqdm(total=len(FAMILIES), unit="family", disable=None) as bar, ExitStack() as opened:
+        if jobs == 1:
+            ended: Iterable[tuple[str, list[BankRow]]] = map(work, FAMILIES)
+        else:
+            # A forked process would inherit torch's locks in whatever state they are in. Pool ends its processes when left.
+            pool = opened.enter_context(get_context("spawn").Pool(jobs, initializer=_ignore_interrupts))
+            ended = pool.imap_unordered(work, FAMILIES)
+        rows = {}
+        for family, rows_of_family in ended:
+            rows[family] = rows_of_family
+            bar.update()
+    return [rows[family] for family in FAMILIES]
 
 
 def _ignore_interrupts() -> None:
@@ -69,9 +78,9 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _family(family: str, seed: int, cases: int) -> list[BankRow]:
+def _family(family: str, seed: int, cases: int) -> tuple[str, list[BankRow]]:
     rows = _rows(family, Random(f"{seed}:{family}"))
-    return [next(rows) for _ in range(cases)]
+    return family, [next(rows) for _ in range(cases)]
 
 
 def _rows(family: str, rng: Random) -> Iterator[BankRow]:

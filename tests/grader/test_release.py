@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tqdm import tqdm
 
 from grader.assignment import load_assignment, matches
 from grader.errors import CouldNotGrade
@@ -89,6 +90,21 @@ def test_the_bank_is_the_same_whoever_makes_it_and_holds_no_object():
     with np.load(io.BytesIO(bank), allow_pickle=False) as file:
         assert {file[name].dtype.kind for name in file} <= set("uf")
         assert {len(file[name]) for name in file} == {2} and {name.split("/")[0] for name in file} == set(FAMILIES)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_bar_counts_the_families_of_the_bank(monkeypatch, jobs):
+    bars = []
+
+    class Bar(tqdm):
+        def __init__(self, **options):
+            super().__init__(**options | {"disable": False, "file": io.StringIO()})
+            bars.append(self)
+
+    monkeypatch.setattr("grader.instructor.bank.tqdm", Bar)
+    monkeypatch.setattr("grader.instructor.bank.FAMILIES", {family: FAMILIES[family] for family in ("symmetries", "layers")})
+    make_bank(5, cases=1, jobs=jobs)
+    assert [(bar.n, bar.total) for bar in bars] == [(2, 2)]
 
 
 def test_the_bank_says_of_a_case_what_the_grader_says(tmp_path):
