@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from grader.pipeline.results import Verdict
+from grader.pipeline.results import COULD_NOT_GRADE, Verdict
 
 Announce = Callable[[str], None]
 
@@ -33,11 +33,31 @@ class Progress(Listener):
 
 
 class Lines(Progress):
-    """Shows everything: a line for each sentence and each verdict, and how far a long check is."""
+    """Shows everything: a line for each sentence and each verdict, and how far a long check is.
+
+    When one reason keeps several checks in a row from being graded, only the first gets a line, and the others are counted.
+    """
+
+    def __init__(self, announce: Announce) -> None:
+        super().__init__(announce)
+        self._reason, self._same = "", 0
 
     def say(self, sentence: str) -> None:
         self._announce(sentence)
 
     def decided(self, number: int, total: int, verdict: Verdict) -> None:
-        points = f"{verdict.points:g}/{verdict.max_points:g}"
-        self._announce(f"[{number:2}/{total}] {verdict.id:28} {verdict.status:15} {points:>7}  {verdict.message}")
+        reason = verdict.message if verdict.status == COULD_NOT_GRADE else ""
+        if reason and reason == self._reason:
+            self._same += 1
+        else:
+            self._count_the_same()
+            self._reason = reason
+            points = f"{verdict.points:g}/{verdict.max_points:g}"
+            self._announce(f"[{number:2}/{total}] {verdict.id:28} {verdict.status:15} {points:>7}  {verdict.message}")
+        if number == total:
+            self._count_the_same()
+
+    def _count_the_same(self) -> None:
+        if self._same:
+            self._announce(f"The same for {self._same} more check{'' if self._same == 1 else 's'}.")
+        self._same = 0
