@@ -49,7 +49,8 @@ def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
     except (StudentFault, CouldNotGrade) as fault:
         found.append(str(fault))
     if assignment.reports and not submission.reports:
-        found.append(f"There is no report: expected a file such as {', '.join(assignment.reports)}.")
+        names = ", ".join(assignment.reports)
+        found.append(f"There is no report: expected a file such as {names}; python -m grader report-draft begins one.")
     found += unfinished_reports(submission)
     found += [f"{path} does not count: {reason}." for path, reason in submission.ignored if assignment.is_collected(path)]
     return found
@@ -132,5 +133,7 @@ def main(archive: Path, root: Path = ROOT, assignment: Assignment | None = None)
         f"{resemblance.sentence}: a person decides what counts." for resemblance in find_resemblances(submission, assignment)
     ]
     for sentence in sentences:
-        print(on_screen(f"Warning: {sentence}"), file=sys.stderr)
+        print(on_screen(f"Warning: {sentence}"), file=sys.stderr, flush=True)
+    first = "see to the warnings, run this command again, and " if sentences else ""
+    print(on_screen(f"Next: {first}hand in {archive}."))
     return 0

@@ -13,10 +13,10 @@ from course_tools import make_results
 
 from common.errors import UsageError
 from grader.__main__ import main
-from grader.assignment import load_assignment
+from grader.assignment import load_assignment, load_named
 from grader.instructor import trust
 from grader.pipeline.results import Verdict
-from grader.student.check import choose_checks, what_to_do_first
+from grader.student.check import choose_checks, what_next, what_to_do_first
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"
@@ -54,7 +54,9 @@ def test_on_the_references_files_everything_passes(kit):
     done = kit("check")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "22 of 22 checks passed" in done.stdout and "first" not in done.stdout
-    assert done.stdout.endswith("32 of 32 points in these checks.\n")
+    points, after = done.stdout.splitlines()[-2:]
+    assert points == "32 of 32 points in these checks."
+    assert after.startswith("Next: python -m grader report-draft") and after.endswith("grader submit packs what you hand in.")
 
 
 def test_one_failing_check_is_what_to_do_first(kit):
@@ -122,6 +124,10 @@ def test_a_command_that_the_kit_does_not_have_is_not_offered(kit):
     done = kit("stubs")
     assert done.returncode == 2 and "choose from" in done.stderr and "Traceback" not in done.stderr
     assert not {"stubs", "release", "notebook", "gradebook", "handout"} & set(re.findall(r"\w+", kit("--help").stdout))
+
+
+def test_after_the_checks_of_a_lab_without_a_report_it_is_handed_in():
+    assert what_next(load_named("nogo")) == "python -m grader submit --lab nogo packs what you hand in"
 
 
 # ---------------------------------------------------------------------------------------------- what is chosen

@@ -66,6 +66,7 @@ def test_exactly_what_counts_is_packed_and_listed_without_a_warning(folder, tmp_
     said = capsys.readouterr()
     listed = [line.strip() for line in said.out.splitlines() if line.startswith("  ")]
     assert listed == names(tmp_path / "bob.zip") and said.err == ""
+    assert said.out.endswith(f"\nNext: hand in {tmp_path / 'bob.zip'}.\n")
     assert read_submission(tmp_path / "bob.zip", assignment).digest == read_submission(folder, assignment).digest
 
 
@@ -85,7 +86,9 @@ def test_what_is_missing_is_said_in_a_sentence_each(folder, tmp_path, capsys):
         "There is no report",
         "Minimax/table.h does not count: larger than 2 MiB.",
     ]
-    said = capsys.readouterr().err.splitlines()
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1].startswith("Next: see to the warnings, run this command again, and hand in ")
+    said = err.splitlines()
     assert len(said) == len(expected)
     for line, words in zip(said, expected, strict=True):
         assert line.startswith(f"Warning: {words}")
