@@ -42,6 +42,16 @@ def test_games_come_back_from_their_file_as_they_were(tmp_path):
     assert len(GamesFile(tmp_path / "games.jsonl", TICTACTOE).games) == 5
 
 
+def test_moves_at_random_begin_a_game_and_are_learnt_from_by_the_search_all_the_same():
+    model, settings = LatentSearchModel(MuZeroModel(TICTACTOE, filters=4, blocks=1)), PuctSettings(4, q_scale="tree")
+    games = play_whole_games(TICTACTOE, model, settings, 200, np.random.default_rng(1), random_moves=4)
+    # Four playouts visit few moves, so most random moves have hardly any share in the policy.
+    unlikely = [[game.policies[ply, game.moves[ply]] < 0.05 for game in games] for ply in range(5)]
+    shares = [float(np.mean(share)) for share in unlikely]
+    assert shares[0] > shares[1] > shares[2] > shares[3] > shares[4]
+    assert {int(game.moves[0]) for game in games} == set(range(9))
+
+
 # ------------------------------------------------------------------------------------------------ exact judgement
 
 

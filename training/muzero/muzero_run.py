@@ -161,7 +161,8 @@ class MuZeroRun:
         count = min(config.games_per_round, config.games - self.played)
         settings, model = config.search_settings(config.playouts), LatentSearchModel(self.model)
         self.model.eval()
-        self._file.append(play_whole_games(self._rules, model, settings, count, self._rng(SELF_PLAY, self.played)))
+        rng = self._rng(SELF_PLAY, self.played)
+        self._file.append(play_whole_games(self._rules, model, settings, count, rng, config.random_moves))
         losses: list[list[float]] = []
         if self.played >= config.start_games:
             games = WholeGames(self._rules, self._file.games[-config.buffer_games :])

@@ -12,7 +12,16 @@ from training.gumbel import GumbelSettings
 from training.presets import option
 from training.puct import PuctSettings
 
-MAY_BE_ZERO = ("seed", "reanalysed_share", "consistency_weight", "reward_weight", "weight_decay", "blocks", "first_n_moves")
+MAY_BE_ZERO = (
+    "seed",
+    "reanalysed_share",
+    "consistency_weight",
+    "reward_weight",
+    "weight_decay",
+    "blocks",
+    "first_n_moves",
+    "random_moves",
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,9 @@ class MuZeroConfig:
         c_puct: the exploration constant of PUCT, for values in [0, 1]; the paper's c1.
         q_scale: how PUCT scales values; see `training/puct.py`.
         first_n_moves: the number of moves at the start of a self-play game that PUCT draws at temperature 1.
+        random_moves: the most moves at the start of a self-play game that are drawn from all legal moves alike; each game draws
+            its own number from 0 to this one. The model learns from the search of these positions all the same, and so sees
+            how to answer moves that it would not play itself.
         games: the number of games in the whole run.
         games_per_round: the number of games played side by side before the model learns.
         buffer_games: the number of most recent games to learn from.
@@ -63,6 +75,7 @@ class MuZeroConfig:
     c_puct: float = 1.25
     q_scale: Literal["tree", "siblings"] = "tree"
     first_n_moves: int = 12
+    random_moves: int = 0
     games: int = 5000
     games_per_round: int = 64
     buffer_games: int = 5000
@@ -119,7 +132,7 @@ class MuZeroConfig:
 # Every move of tic-tac-toe is drawn, so that the model sees the errors that it has to answer.
 MUZERO_PRESETS = {
     "tictactoe": MuZeroConfig(
-        3, 3, 3, first_n_moves=9, considered=9, games=8192, buffer_games=2048, start_games=128, reuse=16, check_every=1024,
+        3, 3, 3, first_n_moves=9, random_moves=4, considered=9, games=8192, buffer_games=2048, start_games=128, reuse=16, check_every=1024,
     ),
     "5x5x4": MuZeroConfig(
         5, 5, 4, filters=64, blocks=3, playouts=32, first_n_moves=8, games=6000, buffer_games=4000, check_every=2000,

@@ -47,9 +47,20 @@ class WholeGame:
 
 
 def play_whole_games(
-    rules: GameRules, model: StepsMaker, settings: PuctSettings | GumbelSettings, count: int, rng: np.random.Generator
+    rules: GameRules,
+    model: StepsMaker,
+    settings: PuctSettings | GumbelSettings,
+    count: int,
+    rng: np.random.Generator,
+    random_moves: int = 0,
 ) -> list[WholeGame]:
-    """Play games of a model against itself, side by side and all to the end."""
+    """Play games of a model against itself, side by side and all to the end.
+
+    Args:
+        random_moves: the most moves at the start of a game that are drawn from all legal moves alike; the policies are those of
+            the search there, too.
+    """
+    at_random = rng.integers(random_moves + 1, size=count) if random_moves else np.zeros(count, dtype=np.int64)
     boards, longest = rules.batch(count), rules.longest_game
     moves = np.zeros((count, longest), dtype=np.int64)
     policies = np.zeros((count, longest, rules.actions), dtype=np.float32)
@@ -59,8 +70,11 @@ def play_whole_games(
     while len(numbers):
         decisions = make_search(settings, len(numbers), rules.actions, model, rng).decide(boards, is_selfplay=True)
         at = numbers, boards.length
-        moves[at], policies[at], states[at] = decisions.moves, decisions.policies, pack_states(boards.feature_planes())
-        boards.play(decisions.moves)
+        drawn = boards.length < at_random[numbers]
+        anywhere = np.argmax(boards.legal * rng.random(boards.legal.shape), axis=1) if drawn.any() else decisions.moves
+        played = np.where(drawn, anywhere, decisions.moves)
+        moves[at], policies[at], states[at] = played, decisions.policies, pack_states(boards.feature_planes())
+        boards.play(played)
         for place in np.flatnonzero(boards.over):
             number, length = numbers[place], int(boards.length[place])
             winner = int(boards.winner[place])
