@@ -91,7 +91,7 @@ def what_to_do_first(results: Results, unwritten: dict[str, list[str]], handout:
     return list(dict.fromkeys(sentences))
 
 
-def what_next(assignment: Assignment) -> str:
+def next_step(assignment: Assignment) -> str:
     """Return what comes after the checks: the report, if the assignment has one, and handing in."""
     report = "python -m grader report-draft begins your report, and " if assignment.reports else ""
     lab = f" --lab {assignment.id}" if assignment.home else ""
@@ -129,7 +129,7 @@ def main(
     if passed == len(checks):
         announce(points_in_words(results, long))
         if only is None:
-            announce(f"Next: {what_next(assignment)}.")
+            announce(f"Next: {next_step(assignment)}.")
         return 0
     announce("What to do first:")
     for sentence in what_to_do_first(results, unwritten_methods(submission, assignment), assignment.handout):

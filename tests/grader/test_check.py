@@ -16,7 +16,7 @@ from grader.__main__ import main
 from grader.assignment import load_assignment, load_named
 from grader.instructor import trust
 from grader.pipeline.results import Verdict
-from grader.student.check import choose_checks, what_next, what_to_do_first
+from grader.student.check import choose_checks, next_step, what_to_do_first
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "instructor" / "reference"
@@ -127,7 +127,7 @@ def test_a_command_that_the_kit_does_not_have_is_not_offered(kit):
 
 
 def test_after_the_checks_of_a_lab_without_a_report_it_is_handed_in():
-    assert what_next(load_named("nogo")) == "python -m grader submit --lab nogo packs what you hand in"
+    assert next_step(load_named("nogo")) == "python -m grader submit --lab nogo packs what you hand in"
 
 
 # ---------------------------------------------------------------------------------------------- what is chosen

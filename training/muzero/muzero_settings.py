@@ -12,16 +12,10 @@ from training.gumbel import GumbelSettings
 from training.presets import option
 from training.puct import PuctSettings
 
-MAY_BE_ZERO = (
-    "seed",
-    "reanalysed_share",
-    "consistency_weight",
-    "reward_weight",
-    "weight_decay",
-    "blocks",
-    "first_n_moves",
-    "random_moves",
-)
+MAY_BE_ZERO = {
+    *("seed", "blocks", "first_n_moves", "random_moves"),
+    *("reanalysed_share", "consistency_weight", "reward_weight", "weight_decay"),
+}
 
 
 @dataclass(frozen=True)
@@ -132,7 +126,8 @@ class MuZeroConfig:
 # Every move of tic-tac-toe is drawn, so that the model sees the errors that it has to answer.
 MUZERO_PRESETS = {
     "tictactoe": MuZeroConfig(
-        3, 3, 3, first_n_moves=9, random_moves=4, considered=9, games=8192, buffer_games=2048, start_games=128, reuse=16, check_every=1024,
+        3, 3, 3, first_n_moves=9, random_moves=4, considered=9, games=8192, buffer_games=2048, start_games=128, reuse=16,
+        check_every=1024,
     ),
     "5x5x4": MuZeroConfig(
         5, 5, 4, filters=64, blocks=3, playouts=32, first_n_moves=8, games=6000, buffer_games=4000, check_every=2000,
