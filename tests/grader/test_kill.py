@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "instructor" / "submissions" / "attacks" / "bases" / "engine"  # it is deterministic and ignores the clock
 ALL = os.environ.get("TRUST") == "all"
 MOMENTS = 20 if ALL else 3
-PASSING = r"\b\d+ s\b|Other programs withheld [^.]*\."
+PASSING = r"\b\d+ s\b| Other programs withheld [^.]*\."
 SEED = 5
 GONE_S = 15
 EARLIEST_S, LATEST_SHARE = 0.5, 0.25 if ALL else 0.5  # of the time of a grading that is not killed
