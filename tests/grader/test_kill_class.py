@@ -9,18 +9,17 @@ import hashlib
 import json
 import os
 import random
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from outcomes import outcomes
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "instructor" / "reference" / "AlphaZero" / "mcts_pure.py"
 ALL = os.environ.get("TRUST") == "all"
 MOMENTS = 20 if ALL else 3
-PASSING = r"\b\d+ s\b|Other programs withheld [^.]*\."
 NAMES = ("ada", "bob", "cem") if ALL else ("ada", "bob")
 EARLIEST_S, LATEST_S = 2.0, 25.0
 MOST_ROUNDS = 60
@@ -50,12 +49,6 @@ def digests(folder):
     if not (folder / "results.json").exists():
         return {}
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in RECORDS}
-
-
-def outcome(folder):
-    """Each check's verdict; a message may tell how many seconds something took, and what other programs took meanwhile."""
-    checks = json.loads((folder / "results.json").read_text(encoding="utf-8"))["checks"]
-    return {c["id"]: (c["status"], c["points"], re.sub(PASSING, "", c["message"])) for c in checks}
 
 
 @pytest.mark.slow
@@ -127,4 +120,4 @@ def test_two_graders_at_once_refuse_the_same_folder_and_do_not_touch_each_other_
     assert same.returncode == 2 and said.count("\n") == 1 and f"grader: another grader (process {first.pid} on " in said
     first.stdout.read()
     assert (first.wait(), other.wait()) == (1, 1)
-    assert outcome(tmp_path / "one" / name) == outcome(tmp_path / "two" / name) == outcome(tmp_path / "alone" / name)
+    assert outcomes(tmp_path / "one" / name) == outcomes(tmp_path / "two" / name) == outcomes(tmp_path / "alone" / name)

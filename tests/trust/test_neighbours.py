@@ -2,12 +2,12 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 
 import pytest
+from outcomes import outcomes
 
 from grader.assignment import ROOT
 from grader.instructor.trust import load_samples
@@ -16,7 +16,6 @@ ATTACKS = ROOT / "instructor" / "submissions" / "attacks"
 BOMBS = ("fork_bomb", "memory_bomb", "endless")
 NEIGHBOURS = 17
 SEED = "3"
-PASSING = r"\b\d+ s\b|Other programs withheld [^.]*\."
 
 pytestmark = [
     pytest.mark.alone,
@@ -42,12 +41,6 @@ def grade(paths, out):
     assert done.returncode in (0, 1), done.stderr
 
 
-def outcome(folder):
-    """Each check's verdict; a message may tell how many seconds something took, and what other programs took meanwhile."""
-    checks = json.loads((folder / "results.json").read_text(encoding="utf-8"))["checks"]
-    return {c["id"]: (c["status"], c["points"], re.sub(PASSING, "", c["message"])) for c in checks}
-
-
 def lay(files, folder):
     for name, content in files.items():
         place = folder / name
@@ -69,7 +62,7 @@ def test_bombs_in_a_class_change_no_verdict_of_the_others(tmp_path, capfd):
     for path in others:
         grade([path], tmp_path / "alone")
     changed = [
-        path.name for path in others if outcome(tmp_path / "class" / path.name) != outcome(tmp_path / "alone" / path.name)
+        path.name for path in others if outcomes(tmp_path / "class" / path.name) != outcomes(tmp_path / "alone" / path.name)
     ]
     gained = {bomb.name: json.loads((tmp_path / "class" / bomb.name / "results.json").read_text())["points"] for bomb in bombs}
     with capfd.disabled():
