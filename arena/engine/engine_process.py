@@ -26,6 +26,8 @@ from arena.rules import SIZE, Action, Termination, from_line, to_line
 LINE_CAP = 4096
 STDERR_TAIL = 2048
 WITHHELD_WORTH_TELLING_S = 0.1  # messages mention withheld time above this
+IDLE_CPU_S = 0.05  # a late program that computed less than this may wait for input with its answer still in its buffer
+NO_ANSWER = "gave no answer"
 # An engine appends this to its name if it has set up the position in GOMOKU_POSITION.
 POSITION_TAKEN = "+position"
 
@@ -307,22 +309,27 @@ class TimedProcess:
 
     def _late(self, allowance: Allowance, spent: Spent, doubtful: bool = False) -> str:
         if allowance.cpu_s is None:
-            return f"gave no answer within {allowance.wall_s:g} s"
+            return f"{NO_ANSWER} within {allowance.wall_s:g} s"
         if doubtful:
             return (
-                f"gave no answer within {allowance.longest_s:g} s of wall-clock time, during which it computed for "
+                f"{NO_ANSWER} within {allowance.longest_s:g} s of wall-clock time, during which it computed for "
                 f"{spent.cpu_s:.2f} s and waited {spent.withheld_s:.1f} s for a core that other programs had: too long to tell "
                 "whether it would have been in time"
             )
         if spent.cpu_s > allowance.cpu_s:
-            return (
-                f"gave no answer within {allowance.cpu_s:g} s of CPU time ({spent.wall_s:.1f} s of wall-clock time had passed)"
-            )
+            return f"{NO_ANSWER} within {allowance.cpu_s:g} s of CPU time ({spent.wall_s:.1f} s of wall-clock time had passed)"
         busy = f", not counting {spent.withheld_s:.1f} s in which other programs had the core"
         return (
-            f"gave no answer within {allowance.wall_s:g} s of wall-clock time, during which it computed for {spent.cpu_s:.2f} s"
+            f"{NO_ANSWER} within {allowance.wall_s:g} s of wall-clock time, during which it computed for {spent.cpu_s:.2f} s"
             + busy * (spent.withheld_s > WITHHELD_WORTH_TELLING_S)
+            + self._unsent(spent)
         )
+
+    def _unsent(self, spent: Spent) -> str:
+        """Return why an answer that the program has printed may not have arrived; an empty string if nothing points to that."""
+        if self._output:
+            return f"; what it wrote, {self._output[:60].decode('utf-8', 'replace')!r}, has no end of line"
+        return "; if it printed an answer, it did not flush its output" * (spent.cpu_s < IDLE_CPU_S)
 
     def _read_now(self, tree: ProcessTree) -> None:
         """Read what is already in the pipe, without waiting."""
@@ -376,7 +383,11 @@ class EngineProcess(TimedProcess):
         except EngineFailure as failure:
             doubtful = failure.termination == Termination.UNDECIDED
             termination = failure.termination if doubtful else Termination.INIT_FAILED
-            raise EngineFailure(termination, f"gave no name: {failure}") from failure
+            words = str(failure)
+            late = words.startswith(NO_ANSWER)
+            raise EngineFailure(
+                termination, "gave no name" + (words.removeprefix(NO_ANSWER) if late else f": {words}")
+            ) from failure
         if self.offer.position:
             self.took_position = name.endswith(POSITION_TAKEN)
             name = name.removesuffix(POSITION_TAKEN).strip()

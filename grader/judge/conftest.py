@@ -93,7 +93,7 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None], seconds: 
     elif error is not None:
         status, points = COULD_NOT_GRADE, 0.0
         reason = str(error) if isinstance(error, CouldNotGrade) else f"{type(error).__name__}: {error}"
-        message = f"The grader could not decide this and a person has to: {reason}"
+        message = f"The grader could not decide this{'' if is_kit() else ', so a person has to look'}: {reason}"
         evidence = {**evidence, "traceback": "".join(traceback.format_exception(error))[-4000:]}
     elif points <= 0:
         status = FAILED

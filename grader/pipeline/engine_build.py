@@ -154,11 +154,18 @@ def _listed_sources(submission: Submission) -> list[str]:
             f"{SUBMISSION_TOML} cannot be read: expected [engine] on one line and sources = [...] on the next, or both in one "
             'line such as engine.sources = ["Minimax/my_engine.cpp", "Minimax/search.cpp"]'
         ) from error
-    missing = [s for s in sources if s not in submission.files or not s.endswith(SOURCE_SUFFIXES)]
-    if missing:
-        names = ", ".join(s if s.isprintable() else repr(s) for s in missing)[:MESSAGE_CHARACTERS]
-        raise StudentFault(f"{SUBMISSION_TOML} names {names}, but the submission has no such .cpp file that is collected.")
+    if missing := [path for path in sources if path not in submission.files]:
+        raise StudentFault(f"{SUBMISSION_TOML} names {_names(missing)}, but no such file of the submission is collected.")
+    if others := [path for path in sources if not path.endswith(SOURCE_SUFFIXES)]:
+        raise StudentFault(
+            f"{SUBMISSION_TOML} names {_names(others)}, but may list only the files that are compiled, "
+            f"{' and '.join(SOURCE_SUFFIXES)}: leave out headers, which the sources include."
+        )
     return sources
+
+
+def _names(paths: list[str]) -> str:
+    return ", ".join(path if path.isprintable() else repr(path) for path in paths)[:MESSAGE_CHARACTERS]
 
 
 def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: Assignment, sandbox: Sandbox) -> str:

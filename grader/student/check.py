@@ -87,7 +87,7 @@ def what_to_do_first(results: Results, unwritten: dict[str, list[str]], handout:
         if file:
             sentences.append(f"Write {file}: {unwritten[file][0]} of {handout}.")
         else:
-            sentences.append(f"{first.id}: {first.message} See section {first.handout} of {handout}.")
+            sentences.append(f"{first.id} (section {first.handout} of {handout}): {first.message}")
     return list(dict.fromkeys(sentences))
 
 

@@ -81,7 +81,7 @@ def test_a_start_that_is_doubtful_is_no_failed_start(monkeypatch):
     monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
     with EngineProcess(misbehaving("silent_at_init"), Limits()) as starting, pytest.raises(EngineFailure) as failure:
         starting.start(0)
-    assert failure.value.termination == "undecided" and str(failure.value).startswith("gave no name: ")
+    assert failure.value.termination == "undecided" and str(failure.value).startswith("gave no name within ")
 
 
 def test_where_run_delays_are_unknown_a_sleeper_is_late_on_an_idle_core_and_doubtful_on_a_busy_one(monkeypatch):
@@ -113,6 +113,13 @@ def test_one_that_sleeps_ends_at_the_cap_of_wall_clock_time():
         playing.ask(SWAP)
     assert 1.3 < playing.spent.wall_s < 30  # without the cap it would have slept for a minute
     assert "1.4 s of wall-clock time, during which it computed for 0.0" in str(failure.value)
+    assert str(failure.value).endswith("if it printed an answer, it did not flush its output")
+
+
+def test_an_answer_without_the_end_of_its_line_is_quoted():
+    with process("no_newline", move_s=0.2) as playing, pytest.raises(EngineFailure) as failure:
+        playing.ask(SWAP)
+    assert str(failure.value).endswith("has no end of line")
 
 
 @pytest.mark.parametrize(("fault", "at_least"), [("ponder", 0.03), ("daemon", 0.03), ("wiped", 0.03), ("none", 0.0)])

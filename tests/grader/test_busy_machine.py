@@ -189,4 +189,4 @@ def test_what_the_machine_is_to_blame_for_is_told_without_the_name_of_an_excepti
     call = SimpleNamespace(excinfo=SimpleNamespace(value=error), start=time.time())
     verdict = _decide(assignment.check("minimax.win_rate"), Ruling(evidence={"match": {}}), call, 1.0)
     assert (verdict.status, verdict.points) == ("could_not_grade", 0.0) and "match" in verdict.evidence
-    assert verdict.message == "The grader could not decide this and a person has to: this machine was too busy"
+    assert verdict.message == "The grader could not decide this, so a person has to look: this machine was too busy"

@@ -42,7 +42,7 @@ def test_on_the_stubs_nothing_passes_and_the_first_thing_to_write_is_named_for_e
     assert "0 of 22 checks passed" in done.stdout and "run them with --match and --training." in done.stdout
     engine, stub, report, points = done.stdout.split("What to do first:\n")[1].splitlines()
     assert points == "0 of 32 points in these checks. Nearest gain: minimax.build, 1 more."
-    assert engine.startswith("  minimax.build: There is no engine") and engine.endswith("section 4.3 of docs/handout.md.")
+    assert engine.startswith("  minimax.build (section 4.3 of docs/handout.md): There is no engine")
     assert stub == "  Write AlphaZero/mcts_pure.py: TreeNode.expand, section 5.1 of docs/handout.md."
     assert Path(report.split(": ")[1]).is_file()
     made = {path.relative_to(kit.folder) for path in kit.folder.rglob("*")} - before
@@ -67,7 +67,7 @@ def test_one_failing_check_is_what_to_do_first(kit):
     assert done.returncode == 1 and set(lines_of(done)) == {"mcts_pure.tree"}
     first, _, points = done.stdout.split("What to do first:\n")[1].splitlines()
     assert points == "0 of 2 points in these checks. Nearest gain: mcts_pure.tree, 2 more."
-    assert first.startswith("  mcts_pure.tree: ") and first.endswith("See section 5.1 of docs/handout.md.")
+    assert first.startswith("  mcts_pure.tree (section 5.1 of docs/handout.md): ")
     assert "--match" not in done.stdout  # one who names a part has chosen
 
 
@@ -183,7 +183,7 @@ def test_what_comes_first_is_a_method_only_where_the_check_fell_short_of_that_fi
     results = replace(make_results(load_assignment(), "mine"), verdicts=verdicts)
     unwritten = {"p/b.py": ["first, section 5.1", "later, section 5.1"], "p/c.py": ["x, section 5.3"]}
     assert what_to_do_first(results, unwritten, "docs/handout.md") == [
-        "a.two: It varies little. See section 4.2 of docs/handout.md.",
+        "a.two (section 4.2 of docs/handout.md): It varies little.",
         "Write p/b.py: first, section 5.1 of docs/handout.md.",
-        "c.one: RuntimeError: the shapes do not fit (p/c.py, line 9). See section 6.1 of docs/handout.md.",
+        "c.one (section 6.1 of docs/handout.md): RuntimeError: the shapes do not fit (p/c.py, line 9).",
     ]

@@ -208,14 +208,20 @@ def test_a_list_that_is_none_is_one_sentence_with_an_example(fault, listed):
         "../other/engine.cpp",
         "Minimax/../Minimax/engine.cpp",
         "Minimax/baseline.cpp",
-        "Minimax/parts/search.h",
-        "AlphaZero/a.py",
+        "Minimax/parts/missing.h",
         "-o",
     ],
 )
 def test_a_listed_source_that_the_submission_lacks_is_named(fault, name):
     sentence = fault(OWN, f'[engine]\nsources = ["Minimax/engine.cpp", "{name}"]'.encode())
-    assert sentence == f"submission.toml names {name}, but the submission has no such .cpp file that is collected."
+    assert sentence == f"submission.toml names {name}, but no such file of the submission is collected."
+
+
+@pytest.mark.parametrize("name", ["Minimax/search.h", "AlphaZero/mcts_pure.py"])
+def test_a_listed_file_that_is_not_compiled_is_named_as_such(fault, name):
+    files = {**OWN, name: b"", "Minimax/engine.cpp": ENGINE}
+    sentence = fault(files, f'[engine]\nsources = ["Minimax/engine.cpp", "{name}"]'.encode())
+    assert sentence.startswith(f"submission.toml names {name}, but may list only the files that are compiled, .cpp and .cc")
 
 
 def test_a_listed_name_with_a_line_break_stays_one_sentence(fault):
