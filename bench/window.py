@@ -4,7 +4,8 @@
     python bench/window.py frames SIDE...          frame times with each side, such as alphazero:model/11_11_5.pt
     python bench/window.py ends SIDE --times 100   closes the window or presses Ctrl-C at random moments of the first thought
 
-Frames are drawn in this process under SDL's dummy driver, so the time of a real screen is not included. A frame is all work
+Frames are drawn in this process under SDL's dummy driver, so showing them on a screen is not included; with a driver in the
+environment it is, as in `SDL_VIDEODRIVER=x11 xvfb-run python bench/window.py frames SIDE`. A frame is all work
 between two rests of the loop: events, clocks, looking into the tree, drawing; each frame is forced to draw. The last column is
 the 95 % quantile of the time from frame to frame, 33 ms where nothing else wants the core. The window is
 closed by SIGTERM, which SDL turns into the event of the window's close button; Ctrl-C is SIGINT.
@@ -51,8 +52,8 @@ human_play.leave(0)
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a program that draws on no screen."""
-    return {**os.environ, "SDL_VIDEODRIVER": "dummy", "PYTHONPATH": str(TREE), "LANG": "C.UTF-8"}
+    """Return the environment of the program: it draws on no screen, unless SDL_VIDEODRIVER names another driver."""
+    return {"SDL_VIDEODRIVER": "dummy", **os.environ, "PYTHONPATH": str(TREE), "LANG": "C.UTF-8"}
 
 
 def measure_frames(sides: list[str], seconds: float, size: list[str]) -> None:
