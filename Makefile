@@ -65,7 +65,7 @@ supervised export export_run matches alphago: $(VENV)/run.stamp
 
 selfplay: $(VENV)/run.stamp
 	$(LAY_OUT)
-	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.selfplay_run $(ARGS)
+	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.selfplay $(ARGS)
 
 clean:
 	rm -rf build tmp results

@@ -227,8 +227,8 @@ class TrainPipeline(HyperParameters):
 
     def play_fast(self):
         """Switch from the student's search to the self-play in training/, which plays many games side by side."""
-        from training.fast import fast_games
-        from training.puct import PuctSettings
+        from training.search.puct import PuctSettings
+        from training.selfplay.fast import fast_games
 
         search = PuctSettings(self.n_playout, self.c_puct, self.first_n_moves)
         rng = np.random.default_rng(np.random.randint(2**31))

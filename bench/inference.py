@@ -25,8 +25,8 @@ from arena.match.records import machine
 from grader.assignment import ROOT, load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
-from training.inference import DTYPES, InferenceNetwork, Library
-from training.openvino_model import openvino_is_installed
+from training.inference.evaluators import DTYPES, InferenceNetwork, Library
+from training.inference.openvino_model import openvino_is_installed
 
 BATCHES = {"3x3": [1, 32, 256], "9x9": [1, 16, 128], "11x11": [1, 16, 64]}
 

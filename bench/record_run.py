@@ -29,12 +29,12 @@ from arena.match.records import machine
 from common.errors import UsageError
 from common.weights import load_weights
 from grader.judge.trusted.agents import network_agent
-from training.dataset import GamesError
 from training.exact import play_all_replies
 from training.export import games_summary
 from training.export_run import read_evaluations
 from training.muzero.exact_player import model_accuracy, random_games
 from training.muzero.muzero_run import read_muzero_run
+from training.supervised.dataset import GamesError
 
 STAGES = ("supervised", "reinforce", "value", "search")
 PLAYOUTS = (100, 400)
@@ -78,7 +78,7 @@ def selfplay_record(run: Path) -> Record:
     except (OSError, ValueError) as error:
         raise UsageError(f"expected evaluated networks in {run}; {error}") from error
     return {
-        "command": f"python -m training.selfplay_run --run {run}",
+        "command": f"python -m training.selfplay --run {run}",
         "machine": _here(),
         "configuration": config,
         "rows": rows,

@@ -38,11 +38,11 @@ from games.gomoku.rules import GomokuRules
 from grader.assignment import ROOT, load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
-from training.gumbel import GumbelSettings
-from training.inference import InferenceNetwork, Library, PositionCache, RandomSymmetry, StateEvaluator
-from training.puct import PuctSettings
+from training.inference.evaluators import InferenceNetwork, Library, PositionCache, RandomSymmetry, StateEvaluator
 from training.samples import FinishedGame, pack_states
-from training.selfplay import SelfPlay, SelfPlaySettings
+from training.search.gumbel import GumbelSettings
+from training.search.puct import PuctSettings
+from training.selfplay.game_stream import SelfPlay, SelfPlaySettings
 
 HEAD = " board blocks how      batch   asked/s evaluated/s  moves/s  games/s  share"
 

@@ -7,19 +7,17 @@ algorithm.
 The other modules play many games side by side. Their searches run in lockstep, so that the leaves of all games form one batch
 for the network. The rules are those of a game of `games/`, about which they know no more than its protocol. From there upwards:
 
-    networks                    the network of a run: the course's, or one that suits any game
-    inference, rollouts         evaluators: a fast copy of the network, a cache of positions; random games in place of a network
-    steps                       what lies behind the edges of a tree: a game's rules and a network, or a learnt model
-    tree, puct, gumbel          search trees as arrays; PUCT (Silver et al. 2017); Gumbel AlphaZero (Danihelka et al. 2022)
-    selfplay, samples, fast     an endless stream of games; their compact form; train.py --fast
-    matches, ratings            games between two agents; Elo ratings of several players
-    selfplay_run                the command for long runs, built on presets, learner, replay_buffer, run_report, and workers (on
-                                this machine) or ray_workers (on a cluster); old_settings reads the folders of earlier runs
-    dataset, supervised         supervised training on the games of an engine
-    metrics                     the rows of metrics.csv
-    export, export_run          weights with a manifest
-    alphago                     the stages of AlphaGo (Silver et al. 2016)
+    samples                     positions and games in a compact form
+    inference                   networks, and how they are computed fast
+    search                      search trees as arrays; PUCT, Gumbel AlphaZero, and search in a learnt model
+    selfplay                    an endless stream of games, and the long runs that learn from it
     muzero                      MuZero with reanalysis (Schrittwieser et al. 2020)
+    matches, ratings            games between two agents; Elo ratings of several players
+    single_game                 a network or a search as the player of one game
+    supervised                  supervised training on the games of an engine
+    alphago                     the stages of AlphaGo (Silver et al. 2016)
+    export, export_run          weights with a manifest
+    metrics, old_settings       the rows of metrics.csv; settings of earlier runs that have another name now
 
 Of the student's modules, they use only the network.
 """
@@ -39,7 +37,7 @@ def _expect_program(arguments: list[str]) -> None:
     program = arguments[arguments.index("-m") + 1]
     if program.split(".")[0] == __name__ and program != __name__ and find_spec(program) is None:
         sys.stderr.write(
-            f"{program} is not part of this tree: a student's kit has only training.losing_lines. "
+            f"{program} is not part of this tree: a student's kit has only training.losing_lines and training.look. "
             "Train with train.py (docs/handout.md, section 5.5).\n"
         )
         raise SystemExit(2)

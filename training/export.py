@@ -22,8 +22,8 @@ import torch
 
 from common.files import replacing
 from common.weights import read_sizes
-from training.dataset import GamesError, read_games
-from training.supervised import CallError, deepened, load_checkpoint, model_of
+from training.supervised.dataset import GamesError, read_games
+from training.supervised.learning import CallError, deepened, load_checkpoint, model_of
 
 BLOCKS = 19
 ORIGIN = "supervised on games of the reference engine against itself; no self-play of the network"

@@ -19,7 +19,7 @@ import torch
 
 from common.errors import UsageError
 from training.export import save_weights, write_manifest
-from training.supervised import deepened, model_of
+from training.supervised.learning import deepened, model_of
 
 
 def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="training.export_run", description="Export weights with a manifest (docs/training.md)."
     )
-    parser.add_argument("run", type=Path, help="folder of a training.selfplay_run run")
+    parser.add_argument("run", type=Path, help="folder of a training.selfplay run")
     parser.add_argument("weights", type=Path, help="file to write, such as model/5_5_4.model")
     parser.add_argument("--blocks", type=int, metavar="N", help="residual blocks (default: the run's)")
     options = parser.parse_args(arguments)

@@ -35,15 +35,15 @@ from common.weights import WeightsError, read_sizes, read_weights, without_idle_
 from games.catalog import GAMES, rules_of
 from games.gomoku.rules import GomokuRules
 from games.protocol import NOBODY, GameRules, PositionBatch
-from training.gumbel import GumbelSettings
-from training.inference import Evaluator, InferenceNetwork, PositionCache, StateEvaluator
-from training.muzero.latent_steps import LatentSearchModel
+from training.inference.evaluators import Evaluator, InferenceNetwork, PositionCache, StateEvaluator
+from training.inference.networks import read_game_model
 from training.muzero.muzero_run import read_muzero_run
-from training.networks import read_game_model
-from training.puct import PuctSettings
-from training.rollouts import make_rollouts
-from training.selfplay import make_search
-from training.steps import StepsMaker
+from training.search.gumbel import GumbelSettings
+from training.search.latent import LatentSearchModel
+from training.search.puct import PuctSettings
+from training.search.rollouts import make_rollouts
+from training.search.steps import StepsMaker
+from training.selfplay.game_stream import make_search
 
 REPORT_EVERY_S = 30.0
 DEFAULTS = {"playouts": "400", "considered": "16"}
@@ -237,7 +237,7 @@ def _play(
 def load_evaluator(path: str, rules: GameRules, batch_size: int) -> StateEvaluator:
     """Load a fast copy of a network with the weights in a file, behind a cache of positions.
 
-    Gomoku is played by the network in AlphaZero/; for other games see `training.networks`.
+    Gomoku is played by the network in AlphaZero/; for other games see `training.inference.networks`.
 
     Raises:
         UsageError: the file holds no weights, or weights for another board or game.

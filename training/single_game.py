@@ -13,7 +13,7 @@ import numpy as np
 
 from Board.rules import Board
 from games.protocol import GameRules
-from training.inference import InferenceNetwork, PositionCache
+from training.inference.evaluators import InferenceNetwork, PositionCache
 from training.matches import Agent
 
 

@@ -1,5 +1,5 @@
 // The reference engine as a teacher: it plays itself from varied openings and records the best move and its score for every
-// position. training/supervised.py trains a network on these games (docs/training.md).
+// position. training/supervised/learning.py trains a network on these games (docs/training.md).
 //
 //     teacher FILE [--seed FIRST] [--games N] [--nodes N]
 //

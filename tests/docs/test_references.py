@@ -25,7 +25,7 @@ BEHIND_MAKE = {
     "train": "train.py",
     "play": "human_play.py",
     "fit": "instructor/teacher/fit_patterns.py",
-    "selfplay": "-m training.selfplay_run",
+    "selfplay": "-m training.selfplay",
     **{name: f"-m training.{name}" for name in ("supervised", "export", "export_run", "matches", "alphago")},
 }
 # Programs whose first argument selects a command with options of its own.

@@ -84,7 +84,7 @@ def test_a_slip_is_named_by_the_answers_that_the_kit_holds(kit, name):
 
 
 def test_what_the_kit_leaves_out_is_said_in_a_sentence(kit):
-    for command in (["-m", "training.selfplay_run", "tictactoe"], ["-m", "training.matches"], ["train.py", "--fast"]):
+    for command in (["-m", "training.selfplay", "tictactoe"], ["-m", "training.matches"], ["train.py", "--fast"]):
         done = subprocess.run([sys.executable, *command], cwd=kit.folder, capture_output=True, text=True)
         assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
         assert done.stderr.endswith(("section 5.5).\n", "leave --fast out (see --help)\n"))

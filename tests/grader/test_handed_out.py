@@ -161,7 +161,7 @@ def test_no_file_of_the_kit_is_like_what_must_not_leave(assignment):
     ("path", "secret"),
     [
         ("grader/confinement/plain.py", "grader/judge/trusted/search.py"),
-        ("common/harmless_text.py", "training/tree.py"),
+        ("common/harmless_text.py", "training/search/tree.py"),
         ("Minimax/sample.cpp", "instructor/reference/Minimax/threats.cpp"),
         ("Board/__init__.py", "instructor/reference/AlphaZero/mcts_alphaZero.py"),
     ],

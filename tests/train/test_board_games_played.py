@@ -223,7 +223,7 @@ def test_a_network_of_a_run_plays(call, tmp_path):
     import torch
 
     from games.nogo.rules import NoGoRules
-    from training.networks import GameModel
+    from training.inference.networks import GameModel
 
     torch.save(GameModel(NoGoRules(5, 5), 0, 0).state_dict(), tmp_path / "net.pt")
     side = f"gumbel:{tmp_path / 'net.pt'}?playouts=8"

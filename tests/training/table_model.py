@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from training.steps import Expansion, Steps
+from training.search.steps import Expansion, Steps
 
 STATES, ACTIONS = 4000, 7
 

@@ -16,9 +16,9 @@ from training.alphago.play import FastPolicy, SampledPolicy, UniformPolicy, play
 from training.alphago.reinforce import Episodes, Reinforce, play_episodes
 from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
-from training.dataset import load_positions
-from training.inference import InferenceNetwork
-from training.supervised import CallError
+from training.inference.evaluators import InferenceNetwork
+from training.supervised.dataset import load_positions
+from training.supervised.learning import CallError
 
 CONFIGS = Path(__file__).resolve().parents[2] / "training" / "configs"
 BOARD = (4, 4, 3)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from Board.symmetries import Symmetries
-from training.dataset import GamesError, load_positions, position_keys, td_values
 from training.exact import board_after
+from training.supervised.dataset import GamesError, load_positions, position_keys, td_values
 
 
 def random_game(seed, size, plies, opening=2):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from Board.game_board import Board
-from training import fast
-from training.puct import PuctSettings
+from training.search.puct import PuctSettings
+from training.selfplay import fast
 
 
 def test_a_game_has_the_policies_of_the_serial_search_from_the_same_noise(reference, make_network, monkeypatch):

@@ -14,14 +14,15 @@ from games.gomoku.rules import GomokuRules
 from games.nogo.rules import NoGoRules
 from games.protocol import result_for
 from grader.judge.trusted import search as trusted_search
-from training import export_run, matches, selfplay_run
-from training.gumbel import GumbelSettings
-from training.inference import InferenceNetwork
-from training.networks import GameNetwork, new_model
-from training.puct import PuctSearch, PuctSettings
-from training.rollouts import make_rollouts
+from training import export_run, matches
+from training.inference.evaluators import InferenceNetwork
+from training.inference.networks import GameNetwork, new_model
 from training.samples import unpack_states
-from training.selfplay import SelfPlay, SelfPlaySettings
+from training.search.gumbel import GumbelSettings
+from training.search.puct import PuctSearch, PuctSettings
+from training.search.rollouts import make_rollouts
+from training.selfplay import long_run
+from training.selfplay.game_stream import SelfPlay, SelfPlaySettings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "games"))
 from connect_four import ConnectFourRules
@@ -148,10 +149,10 @@ TINY += " --rating-games 2 --mcts-playouts 4 --playouts 4 --match-playouts 4 --s
 @pytest.mark.parametrize(("preset", "more"), [("nogo_5", ""), ("go_5", "--board-width 4 --board-height 4 --komi 0.5")])
 def test_a_run_trains_continues_exports_and_plays(tmp_path, preset, more):
     run, weights = tmp_path / "run", tmp_path / "w.model"
-    assert selfplay_run.main([preset, "--run", str(run), *TINY.split(), *more.split()]) == 0
+    assert long_run.main([preset, "--run", str(run), *TINY.split(), *more.split()]) == 0
     first = json.loads((run / "games.jsonl").read_text().splitlines()[0])
     assert first["winner"] in (1, 2)
-    assert selfplay_run.main(["--run", str(run), "--resume", "--workers", "0", "--games", "18"]) == 0
+    assert long_run.main(["--run", str(run), "--resume", "--workers", "0", "--games", "18"]) == 0
     assert len((run / "games.jsonl").read_text().splitlines()) >= 18
     assert "GM[1]" in next((run / "sgf").glob("*_mcts.sgf")).read_text()
     assert export_run.main([str(run), str(weights)]) == 0
@@ -170,16 +171,16 @@ def test_weights_of_another_game_and_impossible_settings_are_refused(tmp_path, c
     assert matches.main(["policy:nowhere", "mcts:playouts=4", "--game", "nogo", "--board", "5x5"]) == 2
     assert matches.main([*call, "--game", "go", "--board", "5x5", "--komi", "0.3"]) == 2
     run = ["--run", str(tmp_path / "run")]
-    assert selfplay_run.main(["nogo_5", *run, "--network", "course"]) == 2
-    assert selfplay_run.main(["go_5", *run, "--search-depth", "1"]) == 2
-    assert selfplay_run.main(["nogo_5", *run, "--init-model", str(weights)]) == 2  # one block, not two
-    assert selfplay_run.main(["go_5", *run, "--init-model", str(weights)]) == 2
+    assert long_run.main(["nogo_5", *run, "--network", "course"]) == 2
+    assert long_run.main(["go_5", *run, "--search-depth", "1"]) == 2
+    assert long_run.main(["nogo_5", *run, "--init-model", str(weights)]) == 2  # one block, not two
+    assert long_run.main(["go_5", *run, "--init-model", str(weights)]) == 2
     errors = capsys.readouterr().err
     assert errors.count(": expected") == 7 and "Traceback" not in errors
 
 
 def test_runs_of_gomoku_take_the_courses_network():
-    from training.presets import RUN_PRESETS
+    from training.selfplay.presets import RUN_PRESETS
 
     for config in RUN_PRESETS.values():
         config.check()

@@ -3,7 +3,7 @@
 import pytest
 
 from arena.statistics.estimates import GameResult
-from training.workers import Gate
+from training.selfplay.workers import Gate
 
 
 @pytest.mark.parametrize(

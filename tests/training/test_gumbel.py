@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from games.gomoku.batch import GomokuBatch
-from training.gumbel import GumbelSearch, GumbelSettings, Nodes, halving_schedule
+from training.search.gumbel import GumbelSearch, GumbelSettings, Nodes, halving_schedule
 
 
 def make_search(games, points, evaluate, n, m, seed=5):

@@ -7,7 +7,7 @@ import torch
 from Board.symmetries import Symmetries
 from common.weights import without_idle_blocks
 from games.gomoku.batch import GomokuBatch
-from training.inference import InferenceNetwork, PositionCache, RandomSymmetry, fold
+from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry, fold
 
 
 def positions(width, height, n_in_row, count, seed=1):
@@ -237,5 +237,5 @@ def test_the_faster_library_is_chosen_where_none_is_given(openvino, make_network
 
 
 def test_a_network_that_cannot_be_converted_is_computed_by_torch(openvino, make_network, monkeypatch):
-    monkeypatch.setattr("training.inference.OpenVinoModel", lambda *_: 1 / 0)
+    monkeypatch.setattr("training.inference.evaluators.OpenVinoModel", lambda *_: 1 / 0)
     assert InferenceNetwork(make_network(3, 3, 1).model, 3, 3, dtype=None, library=None).library == "torch"

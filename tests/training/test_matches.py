@@ -11,10 +11,10 @@ from games.gomoku.batch import GomokuBatch
 from games.gomoku.rules import GomokuRules
 from training import matches
 from training.exact import board_after
-from training.gumbel import GumbelSettings
 from training.matches import MatchSettings, PolicyAgent, SearchAgent, make_agent, play_lockstep_match
-from training.puct import PuctSettings
-from training.rollouts import RandomRollouts
+from training.search.gumbel import GumbelSettings
+from training.search.puct import PuctSettings
+from training.search.rollouts import RandomRollouts
 
 SMALL = (5, 4, 4)
 

@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 from table_model import ACTIONS, Roots, Tables
 
-from training import gumbel
-from training.gumbel import GumbelSearch, GumbelSettings
-from training.puct import PuctSearch, PuctSettings
+from training.search import gumbel
+from training.search.gumbel import GumbelSearch, GumbelSettings
+from training.search.puct import PuctSearch, PuctSettings
 
 jax = pytest.importorskip("jax", reason="mctx and jax take 0.4 GB: python -m pip install mctx")
 mctx = pytest.importorskip("mctx", reason="mctx and jax take 0.4 GB: python -m pip install mctx")

@@ -7,17 +7,17 @@ from table_model import ACTIONS, Roots, Tables
 from torch.nn import functional as F
 
 from games.catalog import rules_of
-from training.gumbel import GumbelSettings
 from training.muzero.exact_player import random_games
 from training.muzero.latent_model import MuZeroModel, action_planes
-from training.muzero.latent_steps import LatentSearchModel
 from training.muzero.muzero_settings import MUZERO_PRESETS
 from training.muzero.reanalysis import positions_to_search, search_again
 from training.muzero.unrolled_loss import GRADIENT_SCALE, LossWeights, scale_gradient, unrolled_loss
 from training.muzero.unrolled_targets import FreshTargets, SampledStarts, make_batch, sample_starts
 from training.muzero.whole_games import WholeGame, WholeGames, states_of
-from training.puct import PuctSearch, PuctSettings
-from training.selfplay import make_search
+from training.search.gumbel import GumbelSettings
+from training.search.latent import LatentSearchModel
+from training.search.puct import PuctSearch, PuctSettings
+from training.selfplay.game_stream import make_search
 
 TICTACTOE = rules_of("gomoku", 3, 3, n_in_row=3)
 SEARCHES = [PuctSettings(12, 1.25, q_scale="tree"), GumbelSettings(12, 4)]

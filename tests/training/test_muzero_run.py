@@ -12,11 +12,11 @@ from training.muzero import __main__ as command
 from training.muzero import muzero_run
 from training.muzero.exact_player import model_accuracy, random_games
 from training.muzero.latent_model import MuZeroModel
-from training.muzero.latent_steps import LatentSearchModel
 from training.muzero.muzero_settings import MUZERO_PRESETS
 from training.muzero.whole_games import GamesFile, play_whole_games
-from training.puct import PuctSettings
 from training.samples import unpack_states
+from training.search.latent import LatentSearchModel
+from training.search.puct import PuctSettings
 
 TICTACTOE = rules_of("gomoku", 3, 3, n_in_row=3)
 

@@ -7,8 +7,8 @@ import torch
 from Board.game_board import Board
 from games.gomoku.batch import GomokuBatch
 from grader.judge.trusted import search as trusted_search
-from training.inference import InferenceNetwork
-from training.puct import PuctSearch, PuctSettings, draw_moves, visit_policies
+from training.inference.evaluators import InferenceNetwork
+from training.search.puct import PuctSearch, PuctSettings, draw_moves, visit_policies
 
 SIZES = [(3, 3, 3), (5, 4, 4), (4, 6, 3), (6, 6, 4)]
 

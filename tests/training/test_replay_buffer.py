@@ -7,8 +7,8 @@ import pytest
 
 from common.errors import UsageError
 from games.gomoku.rules import GomokuRules
-from training.replay_buffer import Origin, ReplayBuffer
 from training.samples import FinishedGame, pack_states
+from training.selfplay.replay_buffer import Origin, ReplayBuffer
 
 POINTS = 9
 

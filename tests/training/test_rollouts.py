@@ -7,8 +7,8 @@ import pytest
 
 from games.gomoku.batch import GomokuBatch
 from training.exact import board_after
-from training.puct import PuctSearch, PuctSettings
-from training.rollouts import RandomRollouts
+from training.search.puct import PuctSearch, PuctSettings
+from training.search.rollouts import RandomRollouts
 
 
 def played(moves, width, height, n_in_row, copies=1):

@@ -7,10 +7,10 @@ import pytest
 
 from Board.game_board import Board
 from games.gomoku.rules import GomokuRules
-from training.gumbel import GumbelSettings
-from training.puct import PuctSettings
 from training.samples import FinishedGame, pack_states, unpack_states
-from training.selfplay import SelfPlay, SelfPlaySettings
+from training.search.gumbel import GumbelSettings
+from training.search.puct import PuctSettings
+from training.selfplay.game_stream import SelfPlay, SelfPlaySettings
 
 PUCT = PuctSettings(playouts=12, first_n_moves=4)
 GUMBEL = GumbelSettings(playouts=8, considered=4)

@@ -24,10 +24,11 @@ import pytest
 import torch
 
 from games.gomoku.rules import GomokuRules
-from training import export_run, run_report, selfplay_run
-from training.learner import PUBLISH_STEPS, learns_faster_in_bfloat16
-from training.run_report import OPTIONAL, SampleGame, missing_packages, sample_to_sgf
-from training.supervised import deepened
+from training import export_run
+from training.selfplay import long_run, run_report
+from training.selfplay.learner import PUBLISH_STEPS, learns_faster_in_bfloat16
+from training.selfplay.run_report import OPTIONAL, SampleGame, missing_packages, sample_to_sgf
+from training.supervised.learning import deepened
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = os.environ.get("TRUST") == "all"
@@ -64,7 +65,7 @@ def started(reference, capfd):
     reference("policy_value_net_torch")
 
     def start(words):
-        code = selfplay_run.main(words)
+        code = long_run.main(words)
         return code, *capfd.readouterr()
 
     return start
@@ -265,7 +266,7 @@ def test_steps_are_made_in_bfloat16_where_that_is_faster_and_goes(make_network, 
         return train_step(self, states, probs, winners, rate)
 
     monkeypatch.setattr(type(network), "train_step", timed)
-    monkeypatch.setattr("training.learner.time", SimpleNamespace(perf_counter=lambda: seconds[0]))
+    monkeypatch.setattr("training.selfplay.learner.time", SimpleNamespace(perf_counter=lambda: seconds[0]))
     assert learns_faster_in_bfloat16(network, GomokuRules(3, 3, 3), 8) == (slower is torch.float32)
     assert all(torch.equal(before[name], tensor) for name, tensor in network.model.state_dict().items())
 
@@ -288,7 +289,7 @@ def test_curves_and_events_are_drawn_where_there_is_something_to_draw_with(start
 
 
 def test_without_the_packages_for_curves_a_sentence_says_once_how_to_get_them(started, tmp_path, monkeypatch):
-    for module in (run_report, selfplay_run):
+    for module in (run_report, long_run):
         monkeypatch.setattr(module, "missing_packages", lambda: list(OPTIONAL))
     code, _, err = started(arguments(tmp_path, games=30))
     assert code == 0 and err.count("-m pip install -r requirements-runs.txt") == 1
@@ -319,7 +320,7 @@ def begin(folder, words):
     """Start the command as a program of its own, whose processes `left_of(folder)` finds."""
     environment = {**os.environ, "RUN_OF_TEST": str(folder), "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(map(str, (ROOT / "instructor" / "reference", ROOT)))
-    command = [sys.executable, "-m", "training.selfplay_run", *words]
+    command = [sys.executable, "-m", "training.selfplay", *words]
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
@@ -374,7 +375,7 @@ def test_ctrl_c_saves_and_the_run_goes_on(started, tmp_path):
 
 def refusal(started, words):
     code, out, err = started(words)
-    assert (code, out) == (2, "") and err.startswith("training.selfplay_run: ") and len(err.splitlines()) == 1
+    assert (code, out) == (2, "") and err.startswith("training.selfplay: ") and len(err.splitlines()) == 1
     return err
 
 
@@ -440,7 +441,7 @@ def test_a_run_recorded_under_old_names_of_settings_goes_on(started, tmp_path):
 
 
 def test_a_worker_that_dies_ends_the_run_with_a_sentence_and_what_there_is_stays(started, tmp_path, monkeypatch):
-    from training import workers
+    from training.selfplay import workers
 
     monkeypatch.setattr(workers, "_serve", lambda *arguments: None)
     monkeypatch.setattr(workers.multiprocessing, "get_context", lambda method: workers.multiprocessing.context.ForkContext())

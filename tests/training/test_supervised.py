@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from training import export, supervised
-from training.supervised import CallError, SupervisedConfig, Training, deepened, make_model
+from training import export
+from training.supervised import learning as supervised
+from training.supervised.learning import CallError, SupervisedConfig, Training, deepened, make_model
 
 SIZE = 6
 SETTINGS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from Board.game_board import Board
-from training.dataset import load_positions
+from training.supervised.dataset import load_positions
 
 ROOT = Path(__file__).resolve().parents[2]
 NODES = "600"

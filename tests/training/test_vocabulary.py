@@ -10,19 +10,18 @@ from pathlib import Path
 import pytest
 
 from training.alphago.config import ReinforceSettings, SearchSettings, StagesConfig, ValueSettings
-from training.gumbel import GumbelSettings
 from training.matches import MatchSettings
 from training.muzero.muzero_settings import MuZeroConfig
-from training.presets import RunConfig
-from training.puct import PuctSettings
-from training.selfplay import SelfPlaySettings
-from training.supervised import SupervisedConfig
+from training.search.gumbel import GumbelSettings
+from training.search.puct import PuctSettings
+from training.selfplay.game_stream import SelfPlaySettings
+from training.selfplay.presets import RunConfig
+from training.supervised.learning import SupervisedConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 # Folders with names of a test's or a student's own choice, and with what is built.
 ELSEWHERE = {"docs", "build", "tests", "instructor", "AlphaZero", "results", "tmp"}
 STANDS_ALONE = re.compile(r"labs/\w+/(?!checks/|trusted/)\w+/")  # what students of a lab write or are given
-SHARED_MODULES = {"selfplay", "inference"}  # bench/selfplay.py measures training/selfplay.py
 SETTINGS = (
     GumbelSettings,
     MatchSettings,
@@ -76,7 +75,7 @@ def test_no_class_function_or_module_of_the_training_engine_has_the_name_of_anot
             names[name].add(path)
     shared = {
         name: paths
-        for found in (names, {stem: paths for stem, paths in modules.items() if stem not in SHARED_MODULES})
+        for found in (names, modules)
         for name, paths in found.items()
         if len(paths) > 1 and not name.startswith("_") and name != "main" and any(p.startswith("training/") for p in paths)
     }

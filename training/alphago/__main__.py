@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 from common.errors import UsageError
-from training import supervised
 from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search
 from training.alphago.reinforce import Reinforce
 from training.alphago.runs import read_stage_result, write_stage_result
 from training.alphago.value import run_value
-from training.dataset import GamesError
+from training.supervised import learning
+from training.supervised.dataset import GamesError
 
 STAGES = {
     "supervised": "train the policy on the teacher's games",
@@ -27,10 +27,10 @@ def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
     """Run stage 1 with training.supervised, and return its exit code."""
     folder = run / "supervised"
     call = [str(config.supervised_path), "--run", str(folder), "--games", *games]
-    code = supervised.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
+    code = learning.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
     if code:
         return code
-    state = supervised.load_checkpoint(folder / "checkpoint.pt")
+    state = learning.load_checkpoint(folder / "checkpoint.pt")
     if state["samples"] >= config.supervised.samples:  # the training was not interrupted
         held_back = {name: round(value, 4) for name, value in state["held_back"].items()}
         counts = {name: round(state[name]) for name in ("samples", "positions", "cpu_s")}
@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
             run_search(config, options.run)
         for name, value in read_stage_result(options.run / options.stage).items():
             print(f"{name}: {value}")
-    except (supervised.CallError, UsageError, GamesError, NotImplementedError) as error:
+    except (learning.CallError, UsageError, GamesError, NotImplementedError) as error:
         print(f"training.alphago: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from training.supervised import CallError, SupervisedConfig
+from training.supervised.learning import CallError, SupervisedConfig
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ValueSettings:
         games: the number of self-play games; those whose number is a multiple of 20 are held back.
         side_by_side: the number of games played at once.
         longest_start: the largest possible U, the number of the random move, which is drawn from 1 upwards.
-        samples, batch_size, learning_rate, weight_decay, check_every: as in training.supervised.
+        samples, batch_size, learning_rate, weight_decay, check_every: as in training.supervised.learning.
     """
 
     games: int

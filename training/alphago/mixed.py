@@ -5,8 +5,8 @@ policy and value networks" and Methods, "Search algorithm"):
 
 where v is the output of the value network and z the result of one rollout, both for the side to move. Priors come from the
 supervised policy, as in the paper, where this policy did better than the improved one because it considers more moves. The
-search is that of training.puct. The paper's search expands a node only after several visits, each with a rollout; here each new
-node gets one rollout.
+search is that of training.search.puct. The paper's search expands a node only after several visits, each with a rollout; here
+each new node gets one rollout.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import FastPolicy, SampledPolicy, play_to_end, results_for
 from training.alphago.runs import inference_network, load_stage_network, match_row, read_stage_result, write_stage_result
-from training.inference import PositionCache, StateEvaluator
+from training.inference.evaluators import PositionCache, StateEvaluator
 from training.matches import Agent, MatchSettings, SearchAgent, play_lockstep_match, show_progress
-from training.puct import PuctSettings
-from training.rollouts import RandomRollouts
-from training.supervised import CallError, load_checkpoint
+from training.search.puct import PuctSettings
+from training.search.rollouts import RandomRollouts
+from training.supervised.learning import CallError, load_checkpoint
 
 
 class PlayedRollouts:

@@ -11,8 +11,8 @@ import numpy as np
 
 from games.gomoku.batch import GomokuBatch
 from games.protocol import PositionBatch
-from training.inference import StateEvaluator
-from training.puct import draw_moves
+from training.inference.evaluators import StateEvaluator
+from training.search.puct import draw_moves
 
 # Logits of the fast policy: per stone in the longest row through a point, and for a row that would end the game.
 OWN_STONE = 2.0

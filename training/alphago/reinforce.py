@@ -41,7 +41,7 @@ from training.alphago.runs import (
     write_stage_result,
 )
 from training.matches import Agent, MatchSettings, PolicyAgent, play_lockstep_match
-from training.supervised import SAVE_EVERY_S, CallError, load_checkpoint, model_of, save_checkpoint
+from training.supervised.learning import SAVE_EVERY_S, CallError, load_checkpoint, model_of, save_checkpoint
 
 CHUNK = 256  # positions in a batch of the network
 OPENING_STONES = 4  # for games in which both play their most probable moves, which would otherwise all be the same

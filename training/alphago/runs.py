@@ -13,9 +13,9 @@ from torch import nn
 
 from common.files import replacing, write_whole
 from training.alphago.config import StagesConfig
-from training.inference import InferenceNetwork
+from training.inference.evaluators import InferenceNetwork
 from training.matches import PlayedMatch
-from training.supervised import REPORT_EVERY_S, CallError, load_checkpoint, model_of
+from training.supervised.learning import REPORT_EVERY_S, CallError, load_checkpoint, model_of
 
 
 def load_stage_network(folder: Path, config: StagesConfig) -> nn.Module:

@@ -7,9 +7,10 @@ supervised policy; move U is drawn from all legal moves, which makes the positio
 the improved policy. The example is the position after move U with the result z for its side to move. A game that is over by
 then provides no example.
 
-The games are stored in the format of the teacher's games (training.dataset). Only the position after move U is labelled, and U
-is recorded as the length of the opening. training.supervised does the rest, with only the value's term in the loss. All scores
-are 0 and lambda is 1, so that the target value is z. The network starts from the weights of the improved policy.
+The games are stored in the format of the teacher's games (training.supervised.dataset). Only the position after move U is
+labelled, and U is recorded as the length of the opening. training.supervised.learning does the rest, with only the value's term
+in the loss. All scores are 0 and lambda is 1, so that the target value is z. The network starts from the weights of the
+improved policy.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
 from training.alphago.runs import ProgressLine, inference_network, load_stage_network, write_stage_result
-from training.dataset import HELD_BACK_EVERY, read_games
-from training.inference import StateEvaluator
-from training.supervised import EVALUATED, CallError, SupervisedConfig, Training, load_checkpoint
+from training.inference.evaluators import StateEvaluator
+from training.supervised.dataset import HELD_BACK_EVERY, read_games
+from training.supervised.learning import EVALUATED, CallError, SupervisedConfig, Training, load_checkpoint
 
 
 def play_games(config: StagesConfig, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:
-    """Play one batch of games side by side, and return them in the format of training.dataset.
+    """Play one batch of games side by side, and return them in the format of training.supervised.dataset.
 
     Args:
         config: the settings of all stages.

@@ -101,15 +101,15 @@ def _parse(presets: Mapping[str, Any]) -> argparse.Namespace:
     parser.add_argument(
         "--fast",
         action="store_true",
-        help="use the self-play in training/ instead of your search, if this tree has training/fast.py",
+        help="use the self-play in training/ instead of your search, if this tree has training/selfplay/",
     )
     options = parser.parse_args()
     if options.games is not None and options.games < 1:
         parser.error(f"expected --games of at least 1; got {options.games}")
     if options.seed is not None and not 0 <= options.seed <= LARGEST_SEED:
         parser.error(f"expected --seed from 0 to {LARGEST_SEED}; got {options.seed}")
-    if options.fast and find_spec("training.fast") is None:
-        parser.error("expected training/fast.py for --fast; this tree does not have it: leave --fast out")
+    if options.fast and find_spec("training.selfplay") is None:
+        parser.error("expected training/selfplay/ for --fast; this tree does not have it: leave --fast out")
     if options.resume is not None:
         for name in ("preset", "seed", "init_model"):
             if getattr(options, name) is not None:

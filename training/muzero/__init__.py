@@ -1,11 +1,11 @@
 """MuZero (Schrittwieser et al. 2020, "Mastering Atari, Go, chess and shogi by planning with a learned model") with reanalysis.
 
 The search knows the rules only at the root: which moves are legal there, and what the position looks like. Everything below
-happens in the latent states of a model that is learnt from the games. `python -m training.muzero` is the command. From there
+happens in the latent states of a model that is learnt from the games, in the tree that serves AlphaZero as well
+(`training/search/latent.py`). `python -m training.muzero` is the command. From there
 upwards:
 
     latent_model      the model: representation h, dynamics g, prediction f
-    latent_steps      what lies behind the edges of the tree that serves AlphaZero as well (`training/steps.py`)
     muzero_settings   settings of a run, and presets
     whole_games       self-play of whole games, and the file of them
     unrolled_targets  K steps of a game as targets: values by player, absorbing states after the end

@@ -14,14 +14,14 @@ import torch
 
 from games.protocol import NOBODY
 from training.exact import LEAST_PROBABILITY, ExactResult, Line, can_be_lost, in_order, play_all_games
-from training.gumbel import GumbelSettings
 from training.muzero.latent_model import MuZeroModel
-from training.muzero.latent_steps import LatentSearchModel
 from training.muzero.muzero_settings import MuZeroConfig
 from training.muzero.unrolled_targets import SampledStarts, make_batch
 from training.muzero.whole_games import WholeGame, WholeGames, positions_after, states_of
-from training.puct import LOW_TEMPERATURE, visit_policies
-from training.selfplay import make_search
+from training.search.gumbel import GumbelSettings
+from training.search.latent import LatentSearchModel
+from training.search.puct import LOW_TEMPERATURE, visit_policies
+from training.selfplay.game_stream import make_search
 
 SIDE_BY_SIDE = 128
 VALUE_TOLERANCE = 0.5  # a value this near to 1, 0 or -1 counts as that result

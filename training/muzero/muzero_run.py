@@ -31,12 +31,12 @@ from common.files import write_whole
 from training.metrics import add_row, keep_rows
 from training.muzero.exact_player import play_all_lines
 from training.muzero.latent_model import MuZeroModel
-from training.muzero.latent_steps import LatentSearchModel
 from training.muzero.muzero_settings import MuZeroConfig
 from training.muzero.reanalysis import positions_to_search, search_again
 from training.muzero.unrolled_loss import LossWeights, unrolled_loss
 from training.muzero.unrolled_targets import SampledStarts, make_batch, sample_starts
 from training.muzero.whole_games import GamesFile, WholeGames, play_whole_games
+from training.search.latent import LatentSearchModel
 
 LONGEST_GRADIENT = 5.0
 CHECKED_PLAYOUTS = (100, 400)

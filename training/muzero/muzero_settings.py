@@ -8,9 +8,9 @@ from typing import Literal
 from common.errors import UsageError
 from games.catalog import rules_of
 from games.protocol import GameRules
-from training.gumbel import GumbelSettings
-from training.presets import option
-from training.puct import PuctSettings
+from training.search.gumbel import GumbelSettings
+from training.search.puct import PuctSettings
+from training.selfplay.presets import option
 
 MAY_BE_ZERO = {
     *("seed", "blocks", "first_n_moves", "random_moves"),
@@ -33,7 +33,7 @@ class MuZeroConfig:
         playouts: the number of playouts per move in self-play and in reanalysis.
         considered: the number of moves that Gumbel search considers at the root.
         c_puct: the exploration constant of PUCT, for values in [0, 1]; the paper's c1.
-        q_scale: how PUCT scales values; see `training/puct.py`.
+        q_scale: how PUCT scales values; see `training/search/puct.py`.
         first_n_moves: the number of moves at the start of a self-play game that PUCT draws at temperature 1.
         random_moves: the most moves at the start of a self-play game that are drawn from all legal moves alike; each game draws
             its own number from 0 to this one. The model learns from the search of these positions all the same, and so sees

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from training.gumbel import GumbelSettings
 from training.muzero.unrolled_targets import FreshTargets, SampledStarts, steps_before_end
 from training.muzero.whole_games import WholeGames, positions_after
-from training.puct import PuctSettings
-from training.selfplay import make_search
-from training.steps import StepsMaker
+from training.search.gumbel import GumbelSettings
+from training.search.puct import PuctSettings
+from training.search.steps import StepsMaker
+from training.selfplay.game_stream import make_search
 
 SIDE_BY_SIDE = 512  # positions searched at once
 

@@ -22,11 +22,11 @@ import numpy as np
 from common.errors import UsageError
 from common.files import write_whole
 from games.protocol import GameRules, PositionBatch
-from training.gumbel import GumbelSettings
-from training.puct import PuctSettings
 from training.samples import pack_states, packed_size
-from training.selfplay import make_search
-from training.steps import StepsMaker
+from training.search.gumbel import GumbelSettings
+from training.search.puct import PuctSettings
+from training.search.steps import StepsMaker
+from training.selfplay.game_stream import make_search
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def _expect_same_outputs(worker: Worker, case: OutputsCase, answers: Answers) ->
     where = f"on {case.width}x{case.height} (width x height)"
     seen_policy, seen_value = worker.call("net_forward", states=states)
     worst = max(
-        _expect_close(seen_policy, log_probs, f"forward's log probabilities {where}", least=LEAST_LOG),
+        _expect_close(seen_policy, log_probs, f"forward's policy {where}", least=LEAST_LOG),
         _expect_close(seen_value, value, f"forward's value {where}"),
     )
     seen_policy, seen_value = worker.call("net_policy_value", states=states)

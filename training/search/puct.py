@@ -23,10 +23,10 @@ from typing import Literal, Protocol
 import numpy as np
 
 from games.protocol import PositionBatch
-from training.inference import Evaluator
-from training.paths import Paths
-from training.steps import StepsMaker, steps_of
-from training.tree import Trees
+from training.inference.evaluators import Evaluator
+from training.search.paths import Paths
+from training.search.steps import StepsMaker, steps_of
+from training.search.tree import Trees
 
 DIRICHLET_ALPHA = 0.3
 DIRICHLET_EPSILON = 0.25

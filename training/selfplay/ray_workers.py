@@ -12,8 +12,8 @@ from typing import Any
 
 from arena.match.ray_runner import check_address, connect, load_ray
 from common.errors import UsageError
-from training.presets import RunConfig
-from training.workers import Seeds, make_member
+from training.selfplay.presets import RunConfig
+from training.selfplay.workers import Seeds, make_member
 
 LOSSES = 3  # a run ends if it loses more actors than this with no result in between
 

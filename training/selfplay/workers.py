@@ -24,14 +24,14 @@ from torch import nn
 from arena.statistics.estimates import GameResult, elo
 from arena.statistics.stopping import Sprt
 from common.errors import UsageError
-from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
+from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry
+from training.inference.networks import new_model
 from training.matches import MatchSettings, PlayedGame, PlayedMatch, SearchAgent, play_lockstep_match
-from training.networks import new_model
-from training.presets import RunConfig
-from training.puct import PuctSettings
-from training.rollouts import make_rollouts
 from training.samples import FinishedGame
-from training.selfplay import SelfPlay
+from training.search.puct import PuctSettings
+from training.search.rollouts import make_rollouts
+from training.selfplay.game_stream import SelfPlay
+from training.selfplay.presets import RunConfig
 
 END_S = 10.0  # time allowed for a killed process to end
 SIDE_BY_SIDE = 64  # games of a match at once

@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from games.protocol import PositionBatch, Symmetry
-from training.openvino_model import OpenVinoModel, openvino_is_installed
+from training.inference.openvino_model import OpenVinoModel, openvino_is_installed
 from training.samples import pack_states
 
 StateEvaluator = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]

@@ -32,14 +32,14 @@ from arena.statistics.estimates import Z_95
 from common.errors import UsageError
 from common.files import write_whole
 from games.protocol import GameRules
-from training.networks import TrainableNetwork, trainable_network
+from training.inference.networks import TrainableNetwork, trainable_network
 from training.old_settings import with_current_names
-from training.presets import DEFAULTS, RunConfig
 from training.ratings import RatedPair, elo_ratings
-from training.replay_buffer import Origin, ReplayBuffer
-from training.run_report import RunReport, SampleGame, sample_to_sgf
 from training.samples import FinishedGame
-from training.workers import CandidateResult, Crew, Played, Score, to_bytes
+from training.selfplay.presets import DEFAULTS, RunConfig
+from training.selfplay.replay_buffer import Origin, ReplayBuffer
+from training.selfplay.run_report import RunReport, SampleGame, sample_to_sgf
+from training.selfplay.workers import CandidateResult, Crew, Played, Score, to_bytes
 
 TIMED_STEPS, TIMED_SAMPLES = 3, 64
 PUBLISH_STEPS = 32  # without a gate, workers get a new network after this many training steps

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type
 from common.errors import UsageError
 from games.catalog import rules_of
 from games.protocol import GameRules
-from training.gumbel import GumbelSettings
-from training.puct import PuctSettings
-from training.selfplay import SelfPlaySettings
+from training.search.gumbel import GumbelSettings
+from training.search.puct import PuctSettings
+from training.selfplay.game_stream import SelfPlaySettings
 
 
 class RunSettings(Protocol):
@@ -35,7 +35,7 @@ class RunConfig:
         n_in_row: Gomoku only: the length of a winning row.
         blocks: the number of residual blocks in the network; the plain network has none.
         game: the game (`games/catalog.py`).
-        network: the course's network, which plays only Gomoku, or one of `training/networks.py`.
+        network: the course's network, which plays only Gomoku, or one of `training/inference/networks.py`.
         filters: the number of filters of a residual network.
         komi: Go only: what white receives.
         search_depth: Go only: the depth limit of searches that play on after two passes (`games/go/position.py`); 0 for

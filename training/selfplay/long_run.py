@@ -1,4 +1,4 @@
-"""Long self-play runs: python -m training.selfplay_run PRESET --run FOLDER, then --run FOLDER --resume (docs/training.md).
+"""Long self-play runs: python -m training.selfplay PRESET --run FOLDER, then --run FOLDER --resume (docs/training.md).
 
 The command writes to FOLDER:
 
@@ -30,12 +30,12 @@ import torch
 from arena.engine.cores import available_cores
 from common.errors import UsageError
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
-from training.learner import Learner
-from training.networks import read_game_model
+from training.inference.networks import read_game_model
 from training.old_settings import with_current_names
-from training.presets import LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
-from training.run_report import missing_packages
-from training.workers import Crew, InlineCrew, ProcessCrew
+from training.selfplay.learner import Learner
+from training.selfplay.presets import LASTING, RUN_PRESETS, RunConfig, add_options, changed, option
+from training.selfplay.run_report import missing_packages
+from training.selfplay.workers import Crew, InlineCrew, ProcessCrew
 
 SEED_LIMIT = 2**31
 
@@ -131,7 +131,7 @@ def make_crew(run: Learner, options: argparse.Namespace) -> Crew:
     """Make the members that play, as the command line specifies."""
     seeds = (run.config.seed, run.replay.starts)
     if options.ray_address:
-        from training.ray_workers import RayCrew
+        from training.selfplay.ray_workers import RayCrew
 
         return RayCrew(run.config, seeds, options.workers, options.ray_address)
     if options.workers == 0:
@@ -141,7 +141,7 @@ def make_crew(run: Learner, options: argparse.Namespace) -> Crew:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run."""
-    parser = argparse.ArgumentParser(prog="training.selfplay_run", description="Self-play runs (docs/training.md).")
+    parser = argparse.ArgumentParser(prog="training.selfplay", description="Self-play runs (docs/training.md).")
     parser.add_argument("preset", nargs="?", choices=RUN_PRESETS, help="settings of a new run")
     parser.add_argument(
         "--run", type=Path, required=True, metavar="FOLDER", help="folder for the run's files, such as runs/NAME"
@@ -176,10 +176,10 @@ def main(arguments: list[str] | None = None) -> int:
         with only_one(options.run):
             return go(config, options, weights)
     except (UsageError, WeightsError, NotImplementedError) as error:
-        print(f"training.selfplay_run: {error}", file=sys.stderr)
+        print(f"training.selfplay: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"training.selfplay_run: {error.filename or options.run} cannot be used: {error.strerror}", file=sys.stderr)
+        print(f"training.selfplay: {error.filename or options.run} cannot be used: {error.strerror}", file=sys.stderr)
         return 2
 
 
@@ -202,7 +202,3 @@ def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] |
         return 0
     print(f"{run.replay.games} games, {run.steps} steps; the best network is {options.run / 'best.model'}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

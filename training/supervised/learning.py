@@ -7,8 +7,8 @@ step takes random positions, each under a random symmetry, and descends the grad
 
     mean (-log p(engine's move))  +  value_weight * mean (v - value)^2  +  weight_decay / 2 * ||w||^2      w: all but the biases
 
-by SGD with Nesterov momentum, where `value` comes from training.dataset and is for the side to move. The learning rate
-falls along a cosine. A network may start with few residual blocks and be deepened with blocks that change nothing at first
+by SGD with Nesterov momentum, where `value` comes from training.supervised.dataset and is for the side to move. The learning
+rate falls along a cosine. A network may start with few residual blocks and be deepened with blocks that change nothing at first
 (Net2Net, Chen et al. 2016): the last batch norm of a new block has scale 0, and relu(x + 0) = x if x is the output of a relu.
 
 The command writes checkpoint.pt and metrics.csv to FOLDER. The checkpoint determines the rest of the training, since random
@@ -37,9 +37,9 @@ from torch.nn import functional
 from common.files import replacing
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from games.gomoku.batch import PLANES
-from training.dataset import GamesError, Positions, load_positions
 from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names
+from training.supervised.dataset import GamesError, Positions, load_positions
 
 SAVE_EVERY_S = 180.0
 REPORT_EVERY_S = 60.0
@@ -65,7 +65,7 @@ class SupervisedConfig:
         samples: the number of samples in the whole run.
         batch_size: the number of samples per step.
         learning_rate: the highest value of the schedule.
-        weight_decay, value_weight, td_lambda, score_scale: see the docstrings of this module and of training.dataset.
+        weight_decay, value_weight, td_lambda, score_scale: see the docstrings of this module and of `dataset.py`.
         check_every: the number of samples between two evaluations on the held-back part.
         seed: the seed of the initial weights and of all random numbers.
     """
@@ -434,7 +434,3 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"training.supervised: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -24,8 +24,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from training.paths import Paths
-from training.steps import Expansion, Steps
+from training.search.paths import Paths
+from training.search.steps import Expansion, Steps
 
 NO_NODE = -1
 ROOT = 0

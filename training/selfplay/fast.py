@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from games.gomoku.rules import GomokuRules
-from training.inference import InferenceNetwork, PositionCache, RandomSymmetry
-from training.puct import PuctSettings
+from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry
 from training.samples import unpack_states
-from training.selfplay import SelfPlay, SelfPlaySettings
+from training.search.puct import PuctSettings
+from training.selfplay.game_stream import SelfPlay, SelfPlaySettings
 
 GAMES_AT_ONCE = 16
 SelfPlaySample = tuple[np.ndarray, np.ndarray, float]

@@ -1,4 +1,4 @@
-"""The nodes of a search tree as latent states: the counterpart of `training.steps.RulesSteps`.
+"""The nodes of a search tree as latent states: the counterpart of `training.search.steps.RulesSteps`.
 
 The board is asked only at the roots, for its feature planes and its legal moves. Below the roots every move may be taken, and
 no game ends: the model has learnt what is unlikely to be played and what finished games are worth.
@@ -6,13 +6,33 @@ no game ends: the model has learnt what is unlikely to be played and what finish
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import torch
 
 from games.protocol import PositionBatch
-from training.muzero.latent_model import MuZeroModel
-from training.paths import Paths
-from training.steps import Expansion, Steps
+from training.search.paths import Paths
+from training.search.steps import Expansion, Steps
+
+
+class LatentModel(Protocol):
+    """What the search asks of a learnt model, such as `training.muzero.latent_model.MuZeroModel`.
+
+    Attributes:
+        shape: (C, H, W) of a latent state.
+    """
+
+    shape: tuple[int, int, int]
+
+    def represent(self, planes: torch.Tensor) -> torch.Tensor:
+        """h: feature planes [N, P, H, W] -> latent states [N, C, H, W]."""
+
+    def step(self, latents: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
+        """g: latent states [N, C, H, W] and actions [N] -> the next latent states."""
+
+    def predict(self, latents: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """f: latent states [N, C, H, W] -> logits of all actions [N, A], and values [N] for the side to move."""
 
 
 class LatentSteps(Steps):
@@ -24,7 +44,7 @@ class LatentSteps(Steps):
 
     keeps_trees = False  # a root is always made from its position
 
-    def __init__(self, model: MuZeroModel) -> None:
+    def __init__(self, model: LatentModel) -> None:
         self._model = model
         self._boards: PositionBatch
         self._latents = torch.empty(0)  # [R, C, H, W], for each row of the trees
@@ -59,9 +79,9 @@ class LatentSteps(Steps):
 
 
 class LatentSearchModel:
-    """A model in the form that a search takes in place of a network (`training.steps.StepsMaker`)."""
+    """A model in the form that a search takes in place of a network (`training.search.steps.StepsMaker`)."""
 
-    def __init__(self, model: MuZeroModel) -> None:
+    def __init__(self, model: LatentModel) -> None:
         self._model = model
 
     def new_steps(self) -> LatentSteps:

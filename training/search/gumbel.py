@@ -31,10 +31,10 @@ from math import ceil, log2
 import numpy as np
 
 from games.protocol import PositionBatch
-from training.inference import Evaluator
-from training.puct import Decisions
-from training.steps import StepsMaker, steps_of
-from training.tree import Trees
+from training.inference.evaluators import Evaluator
+from training.search.puct import Decisions
+from training.search.steps import StepsMaker, steps_of
+from training.search.tree import Trees
 
 VISIT_OFFSET = 50
 VALUE_SCALE = 0.1

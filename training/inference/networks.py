@@ -6,7 +6,7 @@
     residual    residual blocks (He et al. 2016; Silver et al. 2017, Methods) with heads like the course's
 
 `forward` maps states [N, P, H, W] float32 to (log_probs [N, A], values [N, 1]), for the side to move. The layers have the
-names of the course's network, so that `training.inference` folds their batch norm in the same way.
+names of the course's network, so that `training.inference.evaluators` folds their batch norm in the same way.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from games.protocol import GameRules
-from training.gumbel import GumbelSearch, GumbelSettings
-from training.inference import Evaluator
-from training.puct import LockstepSearch, PuctSearch, PuctSettings
+from training.inference.evaluators import Evaluator
 from training.samples import FinishedGame, pack_states, packed_size
-from training.steps import StepsMaker
+from training.search.gumbel import GumbelSearch, GumbelSettings
+from training.search.puct import LockstepSearch, PuctSearch, PuctSettings
+from training.search.steps import StepsMaker
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from games.protocol import PositionBatch, results_for_side_to_move
-from training.inference import Evaluator, evaluate_positions
-from training.paths import Paths
+from training.inference.evaluators import Evaluator, evaluate_positions
+from training.search.paths import Paths
 
 
 @dataclass(frozen=True)

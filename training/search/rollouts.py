@@ -14,8 +14,8 @@ import numpy as np
 
 from games.gomoku.rules import GomokuRules
 from games.protocol import NOBODY, GameRules, PositionBatch
-from training.inference import Evaluator
-from training.puct import draw_moves
+from training.inference.evaluators import Evaluator
+from training.search.puct import draw_moves
 
 NEVER = np.int16(np.iinfo(np.int16).max)
 

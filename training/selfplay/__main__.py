@@ -1,0 +1,8 @@
+"""Long self-play runs: `python -m training.selfplay` (see `long_run.py`)."""
+
+import sys
+
+from training.selfplay.long_run import main
+
+if __name__ == "__main__":
+    sys.exit(main())
