@@ -244,7 +244,7 @@ class TrainPipeline(HyperParameters):
             A list of such triples; each sample is followed by its other images.
         """
         symmetries = Symmetries(self.board_width, self.board_height)
-        # Each rotation is followed by its mirror image. Only in this order do seeds repeat the runs in docs/training.md.
+        # Each rotation is followed by its mirror image. Only in this order do seeds repeat our recorded runs.
         which = np.arange(symmetries.count).reshape(2, -1).T.reshape(-1)
         extended = []
         for state, move_probs, z in play_data:

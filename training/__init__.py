@@ -1,8 +1,8 @@
 """Training beyond the loop of train.py. This package uses boards and networks through their methods and knows no grader.
 
 A student's kit contains only a few of these modules, since the others contain correct searches: `exact` plays an agent against
-every line of replies, `losing_lines` does so with weights loaded from a file, and `loop` is what train.py needs besides the
-algorithm.
+every line of replies, `losing_lines` does so with weights loaded from a file, `look` shows a search as a page, and `loop` is
+what train.py needs besides the algorithm. A student runs `losing_lines` and `look` as programs.
 
 The other modules play many games side by side. Their searches run in lockstep, so that the leaves of all games form one batch
 for the network. The rules are those of a game of `games/`, about which they know no more than its protocol. From there upwards:
