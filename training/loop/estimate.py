@@ -9,6 +9,7 @@ and any search.
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -69,7 +70,7 @@ class Ends:
         # Nothing is known about a run that lasts longer than all others, so expect it to end at the next look.
         later = later or [min(self.limit, self.look_every * math.ceil(played / self.look_every))]
         usual = later[1:-1] or later  # without the shortest and the longest run
-        games = Span(usual[0], sum(later) / len(later), usual[-1])
+        games = Span(usual[0], statistics.median(later), usual[-1])
         look = self.last_look_games if usual[0] < self.limit or usual[0] in self.games else Span(0.0, 0.0, 0.0)
         return Span(*(end + longer - played for end, longer in zip(games, look, strict=True)))
 
