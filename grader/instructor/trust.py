@@ -138,7 +138,7 @@ def load_variants(root: Path, assignment: Assignment | None = None) -> list[Samp
     """Return the reference itself and the variants in the folders of `variants/`.
 
     They are those of the main assignment by default. Each folder has an `expected.toml` with `why`, and if need be `over`
-    (another variant whose files are laid first), `without` and `[share]`.
+    (another variant whose files are laid first, as a path from `variants/`), `without` and `[share]`.
     """
     found = [Sample(kind="variants", name="reference", why="It is the solution itself.", files={})]
     samples = (assignment or load_assignment()).samples
@@ -148,7 +148,7 @@ def load_variants(root: Path, assignment: Assignment | None = None) -> list[Samp
             raise UsageError(f"{place / EXPECTED}: unknown {', '.join(sorted(unknown))}")
         files = _files_of(place)
         if "over" in told:
-            files = _files_of(place.with_name(told["over"])) | files
+            files = _files_of(place.parent / told["over"]) | files
         found.append(
             Sample(
                 kind="variants",

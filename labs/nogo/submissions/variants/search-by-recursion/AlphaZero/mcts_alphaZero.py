@@ -30,7 +30,7 @@ class MCTS:
         else:
             done, winner = board.game_end()
             if done:
-                value = 1 if winner == board.current_player else -1
+                value = 0 if winner < 0 else 1 if winner == board.get_current_player() else -1
             else:
                 pairs, value = self.fn(board, *self.handles)
                 value = float(np.asarray(value).ravel()[0])
@@ -67,7 +67,7 @@ class MCTSPlayer:
         for _ in range(self.mcts._n_playout):
             self.mcts.visit(self.mcts._root, board.copy())
         counts = {m: c._n_visits for m, c in self.mcts._root._children.items()}
-        probs = np.zeros(board.width * board.height)
+        probs = np.zeros(max(board.width * board.height, 1 + max(board.availables)))
         probs[list(counts)] = list(counts.values())
         probs = probs / probs.sum()
         move = max(counts, key=counts.get)
