@@ -229,6 +229,7 @@ def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_pat
         ((tmp_path / "notes.txt",), "expected a folder or an archive"),
         ((), "got neither"),
         ((path, "--grace", "5"), "expected --due with --grace"),
+        ((path, "--in-time-first"), "expected --due with --in-time-first"),
         ((path, "--counts", "s1=4"), "expected the number of an attempt of s1 (none)"),
     ):
         assert collect(*arguments) == 2, words
@@ -253,6 +254,33 @@ def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_pat
 def test_a_due_date_without_a_zone_is_taken_for_this_machine_and_said(collect, download):
     assert collect(download({"s1.zip": b"1", "s2.zip": b"2"}), "--due", "2026-12-01 23:59") == 0
     assert f"assumed: {datetime(2026, 12, 1, 23, 59).astimezone().isoformat()}" in collect.said
+
+
+def test_the_last_attempt_in_time_counts_where_that_is_the_rule(collect, download):
+    def handed_in(student, day, text):
+        return at(f"a_{student}_{text}.zip", (2026, 12, day, 8, 0, 0)), packed(text)
+
+    days = {"2024007": (1, 2, 5), "s1": (4, 6), "s2": (1,)}
+    path = download([handed_in(student, day, f"{student}-{day}") for student, own in days.items() for day in own])
+    rule = ("--due", "2026-12-03T00:00+00:00")
+
+    def counted():
+        return [collect.rows()[student]["counted"].split("-")[0] for student in days]
+
+    assert collect(path, *rule) == 0 and counted() == ["3", "2", "1"]
+    assert collect(path, "--in-time-first") == 0 and counted() == ["2", "2", "1"]
+    assert "late and not counted: attempt 3" in collect.rows()["2024007"]["note"]
+    assert collect() == 0 and counted() == ["2", "2", "1"] and "; the last attempt in time counts." in collect.said
+    assert collect(path, "--counts", "2024007=3") == 0 and counted() == ["3", "2", "1"]
+    assert collect(path, "--no-in-time-first") == 0 and counted() == ["3", "2", "1"]
+
+
+def test_where_a_time_is_not_known_nobody_says_which_attempt_was_in_time(collect, download):
+    path = download(
+        [(at("a_s1_x.zip", (1980, 1, 1, 0, 0, 0)), packed("x")), (at("a_s1_y.zip", (2026, 12, 1, 8, 0, 0)), packed("y"))]
+    )
+    assert collect(path, "--due", "2026-12-03T00:00+00:00", "--in-time-first") == 1
+    assert "unclear: it is not known whether attempt 1 was in time" in collect.rows()["s1"]["note"]
 
 
 def test_the_roster_has_numbers_of_the_platforms_that_differ(tmp_path):

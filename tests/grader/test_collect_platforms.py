@@ -143,6 +143,15 @@ def test_moodle_folders_with_one_archive_each_keep_its_bytes(collect, download, 
     assert rows["moodle-7009"]["outcome"] == "unknown" and kept["unknown/moodle-7009/1-gomoku.zip"] == packed("n")
 
 
+def test_canvas_says_by_its_label_which_attempts_were_in_time(collect, download):
+    names = ("adajralice_101_9001_gomoku.zip", "adajralice_101_9003_gomoku-1.zip", "adajralice_LATE_101_9005_gomoku-2.zip")
+    path = download({name: packed(name) for name in names})
+    assert collect(path, "--due", "2026-12-01T23:59+01:00", "--in-time-first") == 0
+    row = collect.rows()["s1"]
+    assert (row["counted"], row["late_minutes"]) == ("2-gomoku-1.zip", "0") and "not counted: attempt 3" in row["note"]
+    assert tree(collect.out)["submissions/s1.zip"] == packed(names[1])
+
+
 def test_flat_moodle_files_with_times_are_late_beyond_the_grace(collect, download):
     def name(number, student):
         return f"{student}_{number}_assignsubmission_file_gomoku.zip"
@@ -161,7 +170,9 @@ def test_flat_moodle_files_with_times_are_late_beyond_the_grace(collect, downloa
     assert rows["s3"]["submitted_at"] == "2026-12-02T00:14:02+08:00" and rows["2024007"]["submitted_at"] == ""
     assert "that of the due date is assumed, UTC+08:00" in collect.said
     assert collect(path) == 0
-    assert "Due date as in the earlier collection: 2026-12-01T23:59:00+08:00, grace 15 minutes." in collect.said
+    assert (
+        "Due date as in the earlier collection: 2026-12-01T23:59:00+08:00, grace 15 minutes; the last attempt" in collect.said
+    )
     assert collect.rows() == rows
 
 

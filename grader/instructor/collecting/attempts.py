@@ -1,6 +1,7 @@
 """The attempts of each student: which of them are the same, their order, and which one counts.
 
-The last one counts. If the order of two different attempts is not known, nothing is guessed: none of them counts.
+The last one counts, or the last one in time if that is asked for. If the order of two different attempts is not known, nothing
+is guessed: none of them counts.
 """
 
 from __future__ import annotations
@@ -63,11 +64,13 @@ class Due:
         at: the date; None if there is none.
         grace_minutes: how much later than that still counts as on time.
         zone: the time zone of times that have none.
+        in_time_first: whether a late attempt counts only if all are late.
     """
 
     at: datetime | None
     grace_minutes: int
     zone: tzinfo | None
+    in_time_first: bool = False
 
     def local(self, when: datetime) -> datetime:
         """Return a time with a time zone; None stands for that of this machine."""
@@ -83,6 +86,11 @@ class Due:
             return 0 if attempt.late is False else None
         over = self.local(attempt.when) - self.at
         return ceil(over / timedelta(minutes=1)) if over > timedelta(minutes=self.grace_minutes) else 0
+
+    def is_late(self, attempt: Attempt) -> bool | None:
+        """Return whether an attempt is late, by its time or by the platform's label; None if that is not known."""
+        minutes = self.late_minutes(attempt)
+        return attempt.late if minutes is None else minutes > 0
 
 
 @dataclass(frozen=True)
@@ -148,7 +156,7 @@ def decide(student: Student, attempts: Sequence[Attempt], due: Due, chosen: int 
         return Decision(None)
     if reason := _two_people(student, attempts):
         return Decision(None, reason)
-    last, reason = _last(attempts, due)
+    last, reason = _last_in_time(attempts, due) if due.in_time_first else _last(attempts, due)
     if last is None:
         return Decision(None, reason)
     if last.problem:
@@ -169,6 +177,14 @@ def _two_people(student: Student, attempts: Sequence[Attempt]) -> str:
                 "roster, or choose one with --counts"
             )
     return ""
+
+
+def _last_in_time(attempts: Sequence[Attempt], due: Due) -> tuple[Attempt | None, str]:
+    """Return the last attempt in time, or the last one if all are late; None and the reason if that is not known."""
+    late = {attempt.number: due.is_late(attempt) for attempt in attempts}
+    if len(attempts) > 1 and (unknown := [number for number, is_late in late.items() if is_late is None]):
+        return None, f"it is not known whether attempt {unknown[0]} was in time"
+    return _last([attempt for attempt in attempts if late[attempt.number] is False] or attempts, due)
 
 
 def _last(attempts: Sequence[Attempt], due: Due) -> tuple[Attempt | None, str]:

@@ -47,6 +47,8 @@ class CollectOrder:
         grace_minutes: None for that of the earlier collection, or 0.
         pattern: for the names of files; None for the usual ones.
         counts: student -> number of the attempt that a person chose.
+        in_time_first: whether a late attempt counts only if all of a student's are late; None for what the earlier collection
+            says, or not.
     """
 
     archives: tuple[Path, ...]
@@ -56,6 +58,7 @@ class CollectOrder:
     grace_minutes: int | None
     pattern: str | None
     counts: Mapping[str, int]
+    in_time_first: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -128,14 +131,19 @@ def _due(order: CollectOrder, record: Record, announce: Announce) -> Due:
         raise UsageError(f"expected no --roster, because the collection in {order.out} was begun without one: use a new folder")
     if order.grace_minutes and not (order.due or record.due):
         raise UsageError("expected --due with --grace; got no due date")
+    if order.in_time_first and not (order.due or record.due):
+        raise UsageError("expected --due with --in-time-first; got no due date")
     if order.due is None and record.due:
-        announce(f"Due date as in the earlier collection: {record.due}, grace {record.grace_minutes} minutes.")
+        rule = "the last attempt in time counts" if record.in_time_first else "the last attempt counts"
+        announce(f"Due date as in the earlier collection: {record.due}, grace {record.grace_minutes} minutes; {rule}.")
     if order.due is not None:
         record.due, record.grace_minutes = order.due.isoformat(), order.grace_minutes or 0
     elif order.grace_minutes is not None:
         record.grace_minutes = order.grace_minutes
+    if order.in_time_first is not None:
+        record.in_time_first = order.in_time_first
     at = datetime.fromisoformat(record.due) if record.due else None
-    return Due(at, record.grace_minutes, at.tzinfo if at else None)
+    return Due(at, record.grace_minutes, at.tzinfo if at else None, record.in_time_first)
 
 
 def _recognised(downloads: list[Download], roster: Roster) -> Iterator[str]:

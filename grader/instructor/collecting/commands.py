@@ -22,7 +22,16 @@ def collect_command(options: argparse.Namespace) -> int:
         due = due.astimezone()
         screen(f"The due date has no time zone; that of this machine is assumed: {due.isoformat()}.")
     counts = dict(options.counts)
-    order = CollectOrder(tuple(options.archives), options.out, options.roster, due, options.grace, options.pattern, counts)
+    order = CollectOrder(
+        tuple(options.archives),
+        options.out,
+        options.roster,
+        due,
+        options.grace,
+        options.pattern,
+        counts,
+        options.in_time_first,
+    )
     try:
         collected = collect(order, screen)
     except OSError as error:
@@ -74,6 +83,11 @@ def add_commands(commands: Any) -> None:
     )
     collecting.add_argument("--due", type=_due_date, metavar="ISO", help="due date, such as 2026-12-01T23:59+01:00")
     collecting.add_argument("--grace", type=_minutes, metavar="MIN", help="minutes after the due date that are not late")
+    collecting.add_argument(
+        "--in-time-first",
+        action=argparse.BooleanOptionalAction,
+        help="count the last attempt in time; a late one counts only if all are late (default: the last attempt counts)",
+    )
     collecting.add_argument("--pattern", help="how files are named, such as '{name}_{id}_{file}', with {id}, {name} or {email}")
     collecting.add_argument(
         "--counts",

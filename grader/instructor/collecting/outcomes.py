@@ -84,6 +84,9 @@ def _of_student(student: Student, record: Record, perhaps: Sequence[Attempt], du
         notes = [f"attempt {counted.number} of {len(attempts)} counts" if len(attempts) > 1 else "", *counted.notes]
         notes.append(f"attempt {chosen} was chosen by --counts" if chosen is not None else "")
         notes.append(LATE_BY_CANVAS if counted.late else "")
+        if due.in_time_first and chosen is None and not due.is_late(counted):
+            passed_over = [str(attempt.number) for attempt in attempts if due.is_late(attempt)]
+            notes.append(f"late and not counted: attempt {' and '.join(passed_over)}" if passed_over else "")
     names = student.names
     first, last = names.get("first_name", ""), names.get("last_name", "")
     said = tuple(note for note in notes if note)

@@ -26,6 +26,7 @@ class Record:
         due: the due date as an ISO text; empty if there is none.
         grace_minutes: the grace that belongs to it.
         with_roster: whether a roster said who the students are.
+        in_time_first: whether a late attempt counts only if all of a student's are late.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -34,6 +35,7 @@ class Record:
     due: str = ""
     grace_minutes: int = 0
     with_roster: bool = True
+    in_time_first: bool = False
 
     def of(self, owner: str, known: bool) -> list[Attempt]:
         """Return the attempts of a student or of an unknown person."""
@@ -51,6 +53,7 @@ class Record:
             "due": self.due,
             "grace_minutes": self.grace_minutes,
             "with_roster": self.with_roster,
+            "in_time_first": self.in_time_first,
             "counted": dict(sorted(self.counted.items())),
             "chosen": {student: list(chosen) for student, chosen in sorted(self.chosen.items())},
             "attempts": [_to_json(attempt) for attempt in order],
@@ -87,6 +90,7 @@ def read_record(folder: Path) -> Record | None:
             str(data["due"]),
             int(data["grace_minutes"]),
             bool(data["with_roster"]),
+            bool(data.get("in_time_first", False)),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
