@@ -11,12 +11,14 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from engine_tables import ablation, ablation_nodes, coverage, ladder_matches, ladder_ratings, milestones, stopping
+from family_tables import family_lines, family_matches, family_methods, family_networks
 from judge_tables import right_variants
 from network_tables import (
     after_self_play,
@@ -40,7 +42,14 @@ from recording import ROOT, read_json
 from common.errors import UsageError
 from common.files import write_whole
 
-DOCUMENTS = ("docs/training.md", "docs/engines.md", "docs/arena.md", "docs/instructor.md", "model/README.md")
+DOCUMENTS = (
+    "docs/training.md",
+    "docs/engines.md",
+    "docs/arena.md",
+    "docs/family.md",
+    "docs/instructor.md",
+    "model/README.md",
+)
 PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 
 
@@ -75,6 +84,10 @@ TABLES = {
     "selfplay-tictactoe": of_record(selfplay_tictactoe, "selfplay_tictactoe"),
     "muzero-losing-lines": of_record(muzero_losing_lines, "muzero_tictactoe"),
     "muzero-accuracy": of_record(muzero_accuracy, "muzero_tictactoe"),
+    "family-networks": of_record(family_networks, "family"),
+    "family-lines": of_record(family_lines, "family"),
+    "family-methods-5x5x4": of_record(partial(family_methods, board="5x5x4"), "family"),
+    "family-matches-5x5x4": of_record(partial(family_matches, board="5x5x4"), "family"),
     "killed-run": of_record(killed_run, "killed_run"),
     "alphago": of_record(alphago, "alphago_9"),
     "alphago-value": of_record(alphago_value, "alphago_9"),

@@ -25,7 +25,7 @@ from common.files import replacing, write_whole
 from grader.assignment import ROOT
 
 DOCS = ROOT / "docs"
-PAGES = ("handout", "theory", "arena", "handout.zh", "theory.zh")
+PAGES = ("handout", "theory", "family", "arena", "handout.zh", "theory.zh")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PDF_TIMEOUT_S = 300
 COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE)

@@ -12,6 +12,7 @@ for the network. The rules are those of a game of `games/`, about which they kno
     search                      search trees as arrays; PUCT, Gumbel AlphaZero, and search in a learnt model
     selfplay                    an endless stream of games, and the long runs that learn from it
     muzero                      MuZero with reanalysis (Schrittwieser et al. 2020)
+    searched_lines              any of these searches against every line of replies
     matches, ratings            games between two agents; Elo ratings of several players
     single_game                 a network or a search as the player of one game
     supervised                  supervised training on the games of an engine

@@ -234,8 +234,8 @@ def _play(
 # ------------------------------------------------------------------------------------------------------ agents
 
 
-def load_evaluator(path: str, rules: GameRules, batch_size: int) -> StateEvaluator:
-    """Load a fast copy of a network with the weights in a file, behind a cache of positions.
+def load_inference_network(path: str, rules: GameRules, batch_size: int) -> InferenceNetwork:
+    """Load a fast copy of a network with the weights in a file.
 
     Gomoku is played by the network in AlphaZero/; for other games see `training.inference.networks`.
 
@@ -244,7 +244,7 @@ def load_evaluator(path: str, rules: GameRules, batch_size: int) -> StateEvaluat
         NotImplementedError: the network is not written yet.
     """
     model = _course_model(path, rules) if isinstance(rules, GomokuRules) else read_game_model(path, rules)
-    return PositionCache(InferenceNetwork(model, rules.width, rules.height, dtype=None, library=None, batch_size=batch_size))
+    return InferenceNetwork(model, rules.width, rules.height, dtype=None, library=None, batch_size=batch_size)
 
 
 def _course_model(path: str, rules: GomokuRules) -> nn.Module:
@@ -300,7 +300,7 @@ def make_agent(text: str, rules: GameRules, batch_size: int, rng: np.random.Gene
         return SearchAgent(make_rollouts(rules, rng), PuctSettings(numbers["playouts"]), rng)
     if kind == "muzero":
         return _muzero_agent(Path(weights), rules, numbers["playouts"], rng)
-    evaluate = load_evaluator(weights, rules, batch_size)
+    evaluate = PositionCache(load_inference_network(weights, rules, batch_size))
     if kind == "policy":
         return PolicyAgent(evaluate)
     if kind == "gumbel":

@@ -29,7 +29,7 @@ BEHIND_MAKE = {
     **{name: f"-m training.{name}" for name in ("supervised", "export", "export_run", "matches", "alphago")},
 }
 # Programs whose first argument selects a command with options of its own.
-WITH_COMMANDS = {"-m arena", "-m grader", "-m training.alphago", "bench/record_run.py"}
+WITH_COMMANDS = {"-m arena", "-m grader", "-m training.alphago", "bench/record_run.py", "bench/family.py"}
 FOREIGN = {"pip", "venv", "pytest", "nbgrader"}
 # What is on a student's or an instructor's machine, or is made by the command in the same sentence.
 MADE = re.compile(r"(build|tmp|results|runs)/|model/best_policy|grader/bank\.npz")

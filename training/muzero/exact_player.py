@@ -1,65 +1,37 @@
-"""MuZero's player, judged exactly: against every line of replies, and its model against the real rules.
-
-The player searches each position with a new tree, without noise. PUCT plays every move that the visits give at least 1 % at
-temperature 1e-3, so the most visited move and any that ties with it; Gumbel search plays its best move.
-"""
+"""MuZero's player, judged exactly: against every line of replies, and its model against the real rules."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from games.gomoku.rules import GomokuRules
 from games.protocol import NOBODY
-from training.exact import LEAST_PROBABILITY, ExactResult, Line, can_be_lost, in_order, play_all_games
+from training.exact import ExactResult
 from training.muzero.latent_model import MuZeroModel
 from training.muzero.muzero_settings import MuZeroConfig
 from training.muzero.unrolled_targets import SampledStarts, make_batch
 from training.muzero.whole_games import WholeGame, WholeGames, positions_after, states_of
-from training.search.gumbel import GumbelSettings
 from training.search.latent import LatentSearchModel
-from training.search.puct import LOW_TEMPERATURE, visit_policies
-from training.selfplay.game_stream import make_search
+from training.searched_lines import play_searched_lines
 
-SIDE_BY_SIDE = 128
 VALUE_TOLERANCE = 0.5  # a value this near to 1, 0 or -1 counts as that result
 
 
 def play_all_lines(model: MuZeroModel, config: MuZeroConfig, playouts: int) -> ExactResult:
-    """Play tic-tac-toe against every line of replies, as first and as second player.
-
-    As for AlphaZero's players (`training/exact.py`), the player is not asked where it can no longer lose, so the numbers of
-    wins and draws are not its own.
+    """Play tic-tac-toe against every line of replies; see `training.searched_lines`.
 
     Args:
         model: the model.
         config: the settings of its run.
         playouts: the number of playouts per move.
     """
-    rules, settings, rng = config.rules(), config.search_settings(playouts), np.random.default_rng(0)
-    size = config.board_width, config.board_height, config.n_in_row
-    search_model = LatentSearchModel(model)
-
-    def decide(lines: list[Line]) -> list[list[int]]:
-        boards = positions_after(rules, np.array(lines, dtype=np.int64).reshape(len(lines), -1))
-        legal = boards.legal
-        decisions = make_search(settings, len(lines), rules.actions, search_model, rng).decide(boards, is_selfplay=False)
-        if isinstance(settings, GumbelSettings):
-            return [[int(move)] for move in decisions.moves]
-        chances = visit_policies(decisions.visits, legal, np.full(len(lines), LOW_TEMPERATURE))
-        return [np.flatnonzero(row >= LEAST_PROBABILITY).tolist() for row in chances]
-
-    def choose_among(lines: Sequence[Line]) -> list[Collection[int]]:
-        losable = [line for line in lines if can_be_lost(in_order(line), len(line) % 2, size)]
-        chosen: dict[Line, list[int]] = {}
-        for first in range(0, len(losable), SIDE_BY_SIDE):
-            some = losable[first : first + SIDE_BY_SIDE]
-            chosen.update(zip(some, decide(some), strict=True))
-        return [chosen.get(line) or [min(set(range(rules.actions)) - set(line))] for line in lines]
-
-    return play_all_games(choose_among, size)
+    rules = config.rules()
+    assert isinstance(rules, GomokuRules), "only tic-tac-toe is small enough"
+    search = LatentSearchModel(model), config.search_settings(playouts)
+    return play_searched_lines(rules, *search, np.random.default_rng(0))
 
 
 @dataclass(frozen=True)
