@@ -11,4 +11,6 @@ class UsageError(Exception):
 
 def reason_of(error: Exception) -> str:
     """Return why a file could not be read, without the file's name, which the sentence around it has already."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not in UTF-8 (in Excel, save it as CSV UTF-8)"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -230,7 +230,7 @@ def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_pat
         ((), "got neither"),
         ((path, "--grace", "5"), "expected --due with --grace"),
         ((path, "--in-time-first"), "expected --due with --in-time-first"),
-        ((path, "--counts", "s1=4"), "expected the number of an attempt of s1 (none)"),
+        ((path, "--counts", "s1=4"), "expected --counts for a student of whom earlier calls collected attempts; got s1"),
     ):
         assert collect(*arguments) == 2, words
         assert words in collect.complaint and collect.complaint.count("\n") == 1

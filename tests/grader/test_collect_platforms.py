@@ -76,7 +76,9 @@ def test_two_users_with_the_name_of_one_student_are_not_guessed(collect, downloa
     assert (row["outcome"], row["counted"], row["attempts"]) == ("unknown", "", "2")
     assert "attempts of two people on Canvas, 21 and 22" in row["note"]
     assert collect(path, "--counts", "s2=2") == 0
-    assert collect.rows()["s2"]["outcome"] == "collected" and "chosen by --counts" in collect.rows()["s2"]["note"]
+    assert collect.rows()["s2"]["outcome"] == "collected" and "attempt 2 of 2 counts, chosen by --counts." in collect.said
+    assert collect(path, "--counts", "s2=3") == 2
+    assert "an attempt of s2 that earlier calls collected (1, 2) in --counts; got 3" in collect.complaint
     assert collect(path) == 0  # the choice holds until a new attempt comes
     more = download({"núñezjosé_21_3_a-1.zip": packed("three")}, name="more")
     assert collect(more) == 1

@@ -201,7 +201,7 @@ WRONG = {
         "bob,,,missing,,,,,\nbob,,,missing,,,,,",
         "line 3: the id bob is listed twice",
     ),
-    "no text": ("--by-hand", BY_HAND, "\udcff\udcfe", "(CSV, UTF-8)"),
+    "no text": ("--by-hand", BY_HAND, "\udcff\udcfe", "it is not in UTF-8 (in Excel, save it as CSV UTF-8)"),
 }
 
 
@@ -222,7 +222,7 @@ def test_a_table_with_a_mistake_is_refused_with_its_line_before_anything_is_writ
         (("--scheme", "curve"), "expected a scheme among capped, pass_fail, win_rate"),
         (("--scheme", "schemes/capped.toml"), "without folder and suffix; got 'schemes/capped.toml'"),
         (("--gradebook", "no.db"), "expected nbgrader's gradebook at no.db; there is no such file"),
-        (("--by-hand", "no.csv"), "expected marks by hand (CSV, UTF-8) at no.csv"),
+        (("--by-hand", "no.csv"), "expected marks by hand (CSV, UTF-8) at no.csv: No such file or directory\n"),
     ],
 )
 def test_a_file_that_is_not_there_gives_one_sentence(arguments, words, school, capsys):
@@ -234,7 +234,7 @@ def test_a_file_that_is_not_there_gives_one_sentence(arguments, words, school, c
 # ---------------------------------------------------------------------------------------- overrides and their journal
 
 
-def test_an_override_counts_and_enters_the_journal_once_with_its_change_and_its_end(school, write):
+def test_an_override_counts_and_enters_the_journal_once_with_its_change_and_its_end(school, write, capsys):
     def override(*rows):
         return school(*school.usual, "--overrides", write("o.csv", OVERRIDES, rows))
 
@@ -251,8 +251,12 @@ def test_an_override_counts_and_enters_the_journal_once_with_its_change_and_its_
             ("applied", "carol", "25", None),
         ]
     override((*carol[:2], 26, *carol[3:]), waived)
+    capsys.readouterr()
     override((*carol[:2], 26, *carol[3:]))
+    withdrawn = "journal.jsonl: overrides withdrawn, because this call does not give them: bob late_minutes\n"
+    assert withdrawn in capsys.readouterr().out
     override(carol)
+    assert "journal.jsonl: overrides changed: carol minimax.win_rate\n" in capsys.readouterr().out
     assert [(line["event"], line["id"], line["points"]) for line in journal(school)[2:]] == [
         ("changed", "carol", "26"),
         ("withdrawn", "bob", "0"),

@@ -39,7 +39,8 @@ def collect_command(options: argparse.Namespace) -> int:
     screen("")
     for line in (*lines(collected.rows), *collected.left_out):
         screen(line)
-    screen(f"Grade: python -m grader grade {options.out / SUBMISSIONS}/*; the list is {options.out / TABLE}.")
+    grading = f"python -m grader grade {options.out / SUBMISSIONS}/* --profile full --out results"
+    screen(f"The list is {options.out / TABLE}. Grade: {grading}")
     return collected.exit_code
 
 

@@ -170,8 +170,13 @@ class Keeper:
         for student, number in counts.items():
             own = self.record.of(student, True)
             if number not in [attempt.number for attempt in own if attempt.file]:
-                there = ", ".join(str(attempt.number) for attempt in own) or "none"
-                raise UsageError(f"expected the number of an attempt of {student} ({there}) in --counts; got {number}")
+                if not own:
+                    raise UsageError(f"expected --counts for a student of whom earlier calls collected attempts; got {student}")
+                there = ", ".join(str(attempt.number) for attempt in own)
+                raise UsageError(
+                    f"expected the number of an attempt of {student} that earlier calls collected ({there}) in --counts; "
+                    f"got {number}"
+                )
             self.record.chosen[student] = (number, len(own))
 
     def drop_old_choices(self) -> None:

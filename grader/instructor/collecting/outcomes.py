@@ -81,8 +81,9 @@ def _of_student(student: Student, record: Record, perhaps: Sequence[Attempt], du
     if counted:
         late = due.late_minutes(counted)
         when = due.local(counted.when).isoformat() if counted.when else ""
-        notes = [f"attempt {counted.number} of {len(attempts)} counts" if len(attempts) > 1 else "", *counted.notes]
-        notes.append(f"attempt {chosen} was chosen by --counts" if chosen is not None else "")
+        several = len(attempts) > 1 or chosen is not None
+        by_choice = ", chosen by --counts" if chosen is not None else ""
+        notes = [f"attempt {counted.number} of {len(attempts)} counts{by_choice}" if several else "", *counted.notes]
         notes.append(LATE_BY_CANVAS if counted.late else "")
         if due.in_time_first and chosen is None and not due.is_late(counted):
             passed_over = [str(attempt.number) for attempt in attempts if due.is_late(attempt)]

@@ -60,14 +60,14 @@ def read_journal(path: Path) -> list[JournalLine]:
     return lines
 
 
-def update_journal(path: Path, changes: Mapping[str, Sequence[Change]]) -> int:
+def update_journal(path: Path, changes: Mapping[str, Sequence[Change]]) -> tuple[JournalLine, ...]:
     """Add a line for each override that is new, different or gone since the last run.
 
     Args:
         changes: student -> the overrides that hold now.
 
     Returns:
-        The number of lines added.
+        The lines added.
     """
     known = read_journal(path)
     last = {(line.id, line.item): line for line in known}
@@ -92,7 +92,7 @@ def update_journal(path: Path, changes: Mapping[str, Sequence[Change]]) -> int:
     if added:
         text = "".join(json.dumps(asdict(line), ensure_ascii=False) + "\n" for line in (*known, *added))
         write_whole(path, text, durable=True)
-    return len(added)
+    return tuple(added)
 
 
 def _decimal(points: Fraction) -> str:

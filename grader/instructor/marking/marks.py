@@ -16,7 +16,7 @@ from grader.instructor.gradebook_entries import GradebookEntry, Student, find_re
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
 from grader.instructor.marking.formgrader import read_gradebook_marks
 from grader.instructor.marking.items import Items
-from grader.instructor.marking.journal import JOURNAL, read_journal, update_journal
+from grader.instructor.marking.journal import APPLIED, CHANGED, JOURNAL, WITHDRAWN, read_journal, update_journal
 from grader.instructor.marking.schemes import load_scheme
 from grader.instructor.marking.standing import Policy, Sources, standing_of
 from grader.instructor.marking.tables import HandMark, Override, read_collected, read_hand_marks, read_overrides
@@ -152,8 +152,9 @@ def _write(options: MarksOptions, lines: Sequence[StudentMarks], items: Items, a
     write_whole(options.out / CANVAS, canvas_table(lines, items, title))
     write_whole(options.out / MOODLE, moodle_table(lines, items))
     added = update_journal(options.out / JOURNAL, {line.student.id: line.standing.changes for line in lines})
-    if added:
-        print(on_screen(f"{options.out / JOURNAL}: {added} lines added"))
+    for event, why in ((APPLIED, ""), (CHANGED, ""), (WITHDRAWN, ", because this call does not give them")):
+        if concerned := [f"{line.id} {line.item}" for line in added if line.event == event]:
+            print(on_screen(f"{options.out / JOURNAL}: overrides {event}{why}: {', '.join(concerned)}"))
 
 
 def _report(lines: Sequence[StudentMarks], out: Path) -> int:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 
-from common.errors import UsageError
+from common.errors import UsageError, reason_of
 from common.harmless_text import from_csv_cell
 from grader.instructor.marking.schemes import LATE_MINUTES
 
@@ -87,7 +87,7 @@ def read_rows(path: Path, what: str, columns: Sequence[str], optional: Sequence[
                 values = (from_csv_cell(cell).strip() for cell in cells)
                 rows.append(Row(where, dict(zip(header, values, strict=True))))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"expected {what} (CSV, UTF-8) at {path}: {error}") from error
+        raise UsageError(f"expected {what} (CSV, UTF-8) at {path}: {reason_of(error)}") from error
     return rows
 
 
