@@ -22,6 +22,7 @@ REASONS = {
     SUICIDE: "there it would leave its own chain without a liberty (suicide)",
     CAPTURE: "there it would take the last liberty of an opposing chain (a capture)",
 }
+CHECK_LIBERTIES = "Check the liberties of the chains beside it."
 PLANES = ("the stones of the side to move", "the stones of the opponent", "the last move", "whether the first player moves")
 
 
@@ -57,12 +58,14 @@ def _expect_legal(position: LabPosition, ply: int, listed: np.ndarray, why: np.n
     if strange := sorted(move for move in moves if not 0 <= move < len(why)):
         raise StudentFault(f"{place}, availables holds {position.name(strange[0])}; NoGo has no other move, and no pass.")
     if wrong := sorted(set(moves) - legal):
+        reason = int(why[wrong[0]])
+        hint = f" {CHECK_LIBERTIES}" * (reason in (CAPTURE, SUICIDE))
         stone = f"a stone at {position.name(wrong[0])} is illegal"
-        raise StudentFault(f"{place}, {stone}: {REASONS[int(why[wrong[0]])]}. Your board lists it.")
+        raise StudentFault(f"{place}, {stone}: {REASONS[reason]}. Your board lists it.{hint}")
     if lacking := sorted(legal - set(moves)):
         raise StudentFault(
             f"{place}, a stone at {position.name(lacking[0])} is legal, since every chain keeps a liberty. Your board does not "
-            "list it. Check the liberties of the chains beside it."
+            f"list it. {CHECK_LIBERTIES}"
         )
     if moves != sorted(legal):
         raise StudentFault(f"{place}, availables is not in ascending order, or lists a move twice: {moves[:12]}.")
