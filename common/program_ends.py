@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from common.errors import UsageError
 from common.harmless_text import on_screen
@@ -19,6 +19,13 @@ INTERRUPTED = 128 + signal.SIGINT
 
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser that answers a wrong call with one sentence, without the lines of usage before it."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As in the base class, but a command refuses what it does not know itself, and so under its own name."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
         """Print the sentence, which may quote a hostile file name, and exit with code 2."""

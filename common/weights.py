@@ -179,7 +179,7 @@ def read_weights_of_board(path: str | PathLike[str], width: int, height: int) ->
     weights = read_weights(path)
     own = read_sizes(weights)[:2]
     if own[0] * own[1] != width * height:
-        raise WeightsError(f"expected weights of a {width}x{height} board; those in {path} have {own[0] * own[1]} points")
+        raise WeightsError(f"expected weights for the board {width}x{height}; those in {path} have {own[0] * own[1]} points")
     return weights
 
 

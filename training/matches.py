@@ -257,7 +257,8 @@ def _course_model(path: str, rules: GomokuRules) -> nn.Module:
         raise UsageError(str(error)) from error
     own_width, own_height, blocks = read_sizes(state)
     if own_width * own_height != width * height:
-        raise UsageError(f"expected weights of a {width}x{height} board; those in {path} have {own_width * own_height} points")
+        points = own_width * own_height
+        raise UsageError(f"expected weights for the board {width}x{height}; those in {path} have {points} points")
     model: nn.Module = PolicyValueNetModel(width, height, blocks, rules.planes)
     model.load_state_dict(state)
     return model

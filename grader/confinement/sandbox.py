@@ -118,10 +118,10 @@ class Sandbox:
             return f"Weak confinement ({self.level}): programs {lacks}. {self.remedy}"
         if self.level == "landlock":
             return (
-                "Programs ran without network and could open only their own files (landlock). Without namespaces they could "
-                "see which other programs were running, and fill the disk."
+                "Programs run without network and can open only their own files (landlock). Without namespaces they can see "
+                "which other programs are running, and fill the disk."
             )
-        return f"Programs ran without network, seeing only their own files ({self.level})."
+        return f"Programs run without network and see only their own files ({self.level})."
 
     def wrap(
         self,

@@ -11,6 +11,7 @@ from grader.assignment import load_named
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust, warmup
 from grader.instructor.collecting import commands as collecting
+from grader.instructor.course import course_of, course_option
 from grader.instructor.marking import commands as marking
 from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.rehearsal import commands as rehearsal
@@ -31,9 +32,10 @@ def handout_command(options: argparse.Namespace) -> int:
 
 def notebook_command(options: argparse.Namespace) -> int:
     """Generate the report notebook and the kit's warm-up notebooks, or check that they are up to date."""
-    outcome = notebook.main(options.course, check=options.check)
-    if options.course.resolve() == notebook.COURSE:  # another course's notebooks are not those of this repository's kit
-        outcome = max(outcome, warmup.main(options.course, check=options.check))
+    course = course_of(options)
+    outcome = notebook.main(course, check=options.check)
+    if course.resolve() == notebook.COURSE:  # another course's notebooks are not those of this repository's kit
+        outcome = max(outcome, warmup.main(course, check=options.check))
     return outcome
 
 
@@ -42,7 +44,7 @@ def gradebook_command(options: argparse.Namespace) -> int:
     return gradebook.main(
         gradebook.GradebookOptions(
             results=tuple(options.results),
-            course=options.course,
+            course=course_of(options),
             db=options.db,
             students=options.students,
             scheme=options.scheme,
@@ -72,13 +74,7 @@ def trust_command(options: argparse.Namespace) -> int:
 
 def add_commands(commands: Any) -> None:
     """Add these commands to the subparsers of `python -m grader`."""
-    course = argparse.ArgumentParser(add_help=False)
-    course.add_argument(
-        "--course",
-        type=Path,
-        default=Path("instructor/course"),
-        help="folder of the nbgrader course (default: instructor/course)",
-    )
+    course = course_option()
     _add_generators(commands, course)
     collecting.add_commands(commands)
     _add_commands_on_results(commands, course)
@@ -124,7 +120,7 @@ def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> 
         help="roster with a column id, and optionally submission, first_name, last_name, email",
     )
     gradebook.add_argument(
-        "--scheme", default=DEFAULT, metavar="NAME", help=f"scheme that names the profile that counts (default: {DEFAULT})"
+        "--scheme", default="", metavar="NAME", help=f"scheme that names the profile that counts (default: {DEFAULT})"
     )
     gradebook.add_argument("--collected", type=Path, metavar="CSV", help="collected.csv: when each student handed in")
     gradebook.set_defaults(run=gradebook_command)

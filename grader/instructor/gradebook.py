@@ -189,7 +189,11 @@ def main(options: GradebookOptions) -> int:
                 print(on_screen(f"{path}: {removed} links or pictures were removed; [link removed] marks each place"))
         except UsageError as error:
             complaints.append(str(error))
-    profiles = [f"{student.id}: {text}" for student, entry in entries if (text := profile_warning(entry.profile, scheme))]
+    warned: dict[str, list[str]] = {}
+    for student, entry in entries:
+        if warning := profile_warning(entry.profile, scheme):
+            warned.setdefault(warning, []).append(student.id)
+    profiles = [f"{', '.join(ids)}: {warning}" for warning, ids in warned.items()]
     for complaint in (*profiles, *complaints):
         print(on_screen(f"grader: {complaint}"), file=sys.stderr)
     return 2 if complaints else int(bool(profiles))

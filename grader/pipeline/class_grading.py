@@ -27,7 +27,7 @@ from grader.pipeline.results import Results
 from grader.pipeline.run import decided_so_far
 from grader.pipeline.run_folder import REFUSAL_FILE, held, update_reports
 from grader.pipeline.submission import Submission, absent_parts, read_submission, submission_name
-from grader.pipeline.summary import REFUSED, SummaryRow, summary_row
+from grader.pipeline.summary import REFUSED, SummaryRow, summary_row, together
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class _ClassGrading:
             run_checks=self.run_checks,
         )
         if results.could_not_grade:
-            say(f"{name}: could not be graded, so a person has to look: {', '.join(results.could_not_grade)}.")
+            say(f"{name}: could not be graded, so a person has to look: {together(results.could_not_grade)}.")
         say(
             f"{name}: {results.points:g} of {results.max_program_points:g} program points in "
             f"{time.monotonic() - started:.0f} s; {results.awaiting_marks:g} points are still to be marked by a person."

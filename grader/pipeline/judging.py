@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 from grader.assignment import DESCRIPTION, ROOT, Assignment, Check
 from grader.pipeline.handed_out import answers_below, kit_sources, sources_below
@@ -28,6 +29,7 @@ CONFTEST = "grader/judge/conftest.py"
 ENTRANCES = (CONFTEST, "grader/pipeline/grading.py")
 # Programs that are started by their path, not imported.
 STARTED = ("grader/confinement/", "arena/engine/")
+PARSING = Lock()  # CPython 3.11 counts the depth of a tree for all threads together (gh-106905)
 
 
 def judging_files(assignment: Assignment, root: Path = ROOT) -> list[str]:
@@ -218,7 +220,8 @@ def _requested(names: Iterable[str], *modules: _Module) -> set[str]:
 
 @lru_cache(maxsize=1024)
 def _read_module(source: bytes) -> _Module:
-    tree = ast.parse(source)
+    with PARSING:
+        tree = ast.parse(source)
     checks, fixtures, inside, automatic = {}, {}, {}, []
     outside = []
     for node in tree.body:

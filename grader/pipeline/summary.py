@@ -39,12 +39,12 @@ def summary_row(results: Results, remarks: Sequence[str]) -> SummaryRow:
     for verdict in results.verdicts:
         if verdict.status == COULD_NOT_GRADE:
             reasons.setdefault(verdict.message, []).append(verdict.id)
-    unsure = tuple(f"{_together(ids)}: {message}" for message, ids in reasons.items())
+    unsure = tuple(f"{together(ids)}: {message}" for message, ids in reasons.items())
     points = f"{results.points:g} of {results.max_program_points:g}"
     return SummaryRow(results.submission, UNSURE if unsure else GRADED, points, (*remarks, *unsure))
 
 
-def _together(ids: Sequence[str]) -> str:
+def together(ids: Sequence[str]) -> str:
     """Group checks by part: `minimax (4 checks)`, or the id if there is only one."""
     parts: dict[str, list[str]] = {}
     for check_id in ids:

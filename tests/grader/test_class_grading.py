@@ -359,4 +359,4 @@ def test_a_reader_that_ends_early_ends_the_command_without_a_traceback(pack, tmp
     absent = [str(pack(".zip", WORK, f"student{number}")) for number in range(3)]
     plan = f"{sys.executable} -m grader grade {' '.join(absent)} --profile smoke --out {tmp_path / 'out'} --plan | head -1"
     done = subprocess.run(plan, shell=True, cwd=ROOT, capture_output=True, text=True)
-    assert "Programs ran" in done.stdout and done.stderr == ""
+    assert "Programs run" in done.stdout and done.stderr == ""

@@ -215,10 +215,33 @@ def test_an_interrupted_call_is_completed_by_the_same_call(collect, download, mo
 
 def test_a_file_that_is_no_archive_is_kept_in_a_zip_and_said(collect, download):
     path = download({"s1.rar": b"Rar!\x1a\x07\x01\x00", "s6.zip": packed("s")})
-    assert collect(path) == 0
-    assert "A single file, s1.rar, was handed in" in collect.rows()["s1"]["note"]
+    assert collect(path) == 1
+    note = collect.rows()["s1"]["note"]
+    assert "A single file, s1.rar, was handed in" in note and "Nothing of Minimax/ was found" in note
     with zipfile.ZipFile(collect.out / "submissions" / "s1.zip") as archive:
         assert archive.read("s1.rar").startswith(b"Rar!")
+
+
+def test_what_cannot_be_graded_is_said_at_once(collect, download):
+    empty = b"PK\x05\x06" + bytes(18)
+    path = download({"s1.zip": b"Rar!\x1a\x07\x01\x00", "s2.zip": empty, "s6.zip": packed("s"), "2024007.zip": b"PK?"})
+    assert collect(path) == 1
+    rows = collect.rows()
+    assert "cannot be graded: " in rows["s1"]["note"] and "is a RAR archive, despite its name" in rows["s1"]["note"]
+    assert "Nothing of AlphaZero/ was found" in rows["s2"]["note"] and "the submission is empty" in rows["s2"]["note"]
+    assert "cannot be graded: " in rows["2024007"]["note"] and rows["2024007"]["outcome"] == "collected"
+    assert "cannot be graded" not in rows["s6"]["note"]
+
+
+def test_a_lab_is_collected_and_remembered(collect, download):
+    path = download({"s1.zip": packed(work={"NoGo/board.py": b"x", "AlphaZero/mcts_alphaZero.py": b"y"}), "s2.zip": packed()})
+    for lab in (["--lab", "nogo"], []):
+        assert collect(path, *lab) == 1 and "python -m grader grade --lab nogo" in collect.said
+        rows = collect.rows()
+        assert rows["s1"]["note"] == "" and "Nothing of NoGo/ was found" in rows["s2"]["note"]
+    assert collect(path, "--lab", "go") == 2 and "holds submissions of the lab nogo" in collect.complaint
+    collect.out = collect.out.with_name("new")
+    assert collect(path, "--lab", "chess") == 2 and "chess" in collect.complaint and not collect.out.exists()
 
 
 def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_path):
@@ -252,7 +275,7 @@ def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_pat
 
 
 def test_a_due_date_without_a_zone_is_taken_for_this_machine_and_said(collect, download):
-    assert collect(download({"s1.zip": b"1", "s2.zip": b"2"}), "--due", "2026-12-01 23:59") == 0
+    assert collect(download({"s1.zip": packed("1"), "s2.zip": packed("2")}), "--due", "2026-12-01 23:59") == 0
     assert f"assumed: {datetime(2026, 12, 1, 23, 59).astimezone().isoformat()}" in collect.said
 
 

@@ -1,13 +1,17 @@
 """A byte changed in anything that judges makes another run, and changes the basis of the checks that it can affect."""
 
+import gc
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
 from grader.assignment import ROOT
+from grader.pipeline import judging
 from grader.pipeline.judging import bases, check_digests, files_of_checks, grader_digest, judging_files
 
 # Imports what the grader, its checks and its workers import, as they do, and prints the files of this tree.
@@ -66,6 +70,29 @@ def test_the_opponents_and_the_header_are_hashed(assignment):
 
 
 # ------------------------------------------------------------------------------------------- the basis of each check
+
+
+def test_the_submissions_of_a_class_read_the_sources_at_the_same_time(monkeypatch):
+    """A collection of garbage lets another thread go on in the middle of a tree, which CPython 3.11 takes for an error."""
+
+    class Garbage:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            time.sleep(0)
+
+    def read(path):
+        Garbage()
+        return judging._read_module.__wrapped__(path.read_bytes())
+
+    before = gc.get_threshold()
+    gc.set_threshold(50)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert len(list(pool.map(read, [*(ROOT / "grader").rglob("*.py")] * 4))) > 600
+    finally:
+        gc.set_threshold(*before)
 
 
 @pytest.fixture

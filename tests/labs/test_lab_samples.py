@@ -3,6 +3,7 @@
 `TRUST=all` grades all samples; without it, a few of each lab.
 """
 
+import csv
 import os
 import shutil
 import subprocess
@@ -55,13 +56,27 @@ def test_there_are_enough_samples_and_each_names_its_misconception(lab):
 
 
 @pytest.mark.parametrize("lab", LABS)
-def test_the_reference_gets_full_marks_by_the_command(lab, tmp_path, capsys):
-    assert (
-        main(["grade", "--lab", lab, str(ROOT / "labs" / lab / "reference"), "--profile", "smoke", "--out", str(tmp_path)]) == 0
-    )
-    results = read_results(tmp_path / "reference" / "results.json")
-    assert (results.assignment, results.points) == (lab, sum(check.points for check in load_named(lab).checks))
-    assert load_named(lab).title in (tmp_path / "reference" / "report.html").read_text(encoding="utf-8")
+def test_the_reference_gets_full_marks_by_the_commands_for_a_class(lab, tmp_path, capsys):
+    archive = shutil.make_archive(str(tmp_path / "in" / "ann"), "zip", ROOT / "labs" / lab / "reference")
+    (tmp_path / "roster.csv").write_text("id,first_name\nann,Ann\nbob,Bob\n")
+    places = {name: str(tmp_path / name) for name in ("class", "results", "marks", "back")}
+    roster, collected = str(tmp_path / "roster.csv"), str(tmp_path / "class" / "collected.csv")
+    marks = ["--students", roster, "--collected", collected, "--unknown-as-on-time", "--out", places["marks"]]
+    assert main(["collect", archive, "--lab", lab, "--roster", roster, "--out", places["class"]]) == 0
+    submission = f"{places['class']}/submissions/ann.zip"
+    assert main(["grade", "--lab", lab, submission, "--profile", "smoke", "--out", places["results"]]) == 0
+    assert main(["marks", places["results"], "--lab", lab, *marks]) == 1, "smoke is not the profile of the scheme"
+    given = ["--marks", f"{places['marks']}/marks.csv", "--out", places["back"]]
+    assert main(["give-back", places["results"], "--lab", lab, *given]) == 1
+    most = sum(check.points for check in load_named(lab).checks)
+    results = read_results(tmp_path / "results" / "ann" / "results.json")
+    assert (results.assignment, results.points) == (lab, most)
+    assert load_named(lab).title in (tmp_path / "results" / "ann" / "report.html").read_text(encoding="utf-8")
+    with open(tmp_path / "marks" / "marks.csv", encoding="utf-8-sig", newline="") as file:
+        ann, bob = csv.DictReader(file)
+    assert (float(ann["total"]), ann["final"], bob["total"], bob["final"]) == (most, "no", "0", "yes")
+    page = (tmp_path / "back" / "ann" / "marks.html").read_text(encoding="utf-8")
+    assert "not final" in page and "--profile" not in page and (tmp_path / "back" / "class" / "index.html").is_file()
 
 
 @pytest.mark.parametrize("lab", LABS)

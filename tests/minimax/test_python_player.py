@@ -207,7 +207,7 @@ def test_stubs_fail_at_the_start_with_what_to_write_first():
 def test_weights_of_another_board_fail_at_the_start_in_a_sentence(weights):
     game = play_game(GameTask(agent(f"alphazero:{weights[9]}?playouts=8"), agent("mcts:playouts=8"), LIMITS))
     assert (game.termination, game.faulty) == ("init_failed", 0)
-    assert "python_player.py: expected weights of a 15x15 board" in game.detail and "81 points" in game.detail
+    assert "python_player.py: expected weights for the board 15x15" in game.detail and "81 points" in game.detail
 
 
 @pytest.mark.parametrize(

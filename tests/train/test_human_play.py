@@ -198,7 +198,7 @@ def larger_than(size):
         (lambda path: torch.save([1, 2], path), [], "it holds something else"),
         (lambda path: path.mkdir(), [], "no file is there"),
         (larger_than(256 << 20), [], "expected weights of at most 256 MiB in"),
-        (lambda path: save_weights(path, 4, 4, 1), ["--board", "3x3x3"], "expected weights of a 3x3 board"),
+        (lambda path: save_weights(path, 4, 4, 1), ["--board", "3x3x3"], "expected weights for the board 3x3"),
         (lambda path: save_weights(path, 4, 3, 1), [], "expected --board"),
         (lambda path: save_weights(path, 3, 3, 1, strange=[1.0]), [], "expected weights of this network"),
     ],

@@ -244,7 +244,7 @@ def test_a_training_continues_from_given_weights(call, tmp_path):
     [
         (lambda path: None, "no file is there"),
         (lambda path: path.mkdir(), "no file is there"),
-        (lambda path: save_weights(path, 4, 4, 1), "expected weights of a 3x3 board; those in"),
+        (lambda path: save_weights(path, 4, 4, 1), "expected weights for the board 3x3; those in"),
         (lambda path: save_weights(path, 3, 3, 2), "resnet.1."),
         (lambda path: path.write_bytes(pickle.dumps([1, 2])), "it holds something else"),
         (lambda path: path.write_bytes(b"weights\n" * 9), "it holds something else"),

@@ -170,7 +170,7 @@ def test_agents_are_named_as_in_the_arena(make_network, tmp_path, text, kind, se
     [
         ("alphabeta:x", "expected alphazero:FILE"),
         ("alphazero:nothing.pt", "expected weights at nothing.pt; no file is there"),
-        ("alphazero:{small}", "expected weights of a 11x11 board; those in .* have 9 points"),
+        ("alphazero:{small}", "expected weights for the board 11x11; those in .* have 9 points"),
         ("mcts:playouts=1", "with N of at least 2"),
         ("mcts:playouts=many", "expected options such as playouts=400"),
         ("policy:{small}?playouts=4", "expected no option"),

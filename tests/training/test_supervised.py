@@ -171,7 +171,7 @@ def test_weights_from_anywhere_are_measured_on_the_games_held_back(train, games,
     assert measured == pytest.approx(training.latest, abs=0.02)  # one of the two may be in bfloat16
     config.write_text(config.read_text().replace("size = 6\n", "size = 7\n", 1))
     assert supervised.main([*call, str(weights)]) == 2
-    assert "expected weights of a 7x7 board; those" in capsys.readouterr().err
+    assert "expected weights for the board 7x7; those" in capsys.readouterr().err
     assert supervised.main([*call, str(tmp_path / "none.pt")]) == 2
     assert "expected weights at" in capsys.readouterr().err
 

@@ -98,7 +98,7 @@ def first_weights(config: RunConfig) -> dict[str, Any]:
         blocks = read_sizes(weights)[2]
     if (width * height, blocks) != (config.board_width * config.board_height, config.blocks):
         raise UsageError(
-            f"expected weights of a {config.board_width}x{config.board_height} board and {config.blocks} blocks in "
+            f"expected weights for the board {config.board_width}x{config.board_height} and {config.blocks} blocks in "
             f"{config.init_model}; they have {width * height} points and {blocks} blocks"
         )
     return weights

@@ -392,7 +392,7 @@ def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict
     width, height, _ = read_sizes(weights)
     if (width, height) != (config.size, config.size):
         raise CallError(
-            f"expected weights of a {config.size}x{config.size} board; those in {path} have {width * height} points"
+            f"expected weights for the board {config.size}x{config.size}; those in {path} have {width * height} points"
         )
     training = Training(config, games, Path())
     training.model = model_of(weights, config.size).to(training.device)

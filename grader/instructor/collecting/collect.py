@@ -15,22 +15,23 @@ import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from common.errors import UsageError
 from common.files import write_whole
-from grader.assignment import load_assignment
+from grader.assignment import Assignment, load_named
 from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.claims import claims_of, joined, with_true_times
 from grader.instructor.collecting.downloads import Download, Reader
-from grader.instructor.collecting.keeping import Keeper
+from grader.instructor.collecting.keeping import SUBMISSIONS, Keeper, submission_file
 from grader.instructor.collecting.outcomes import Row, rows_of, table
 from grader.instructor.collecting.people import Pattern, Roster
 from grader.instructor.collecting.record import RECORD, Record, read_record
 from grader.instructor.gradebook_entries import read_roster
 from grader.pipeline.listeners import Announce
+from grader.pipeline.submission import absent_parts, read_submission
 
 TABLE = "collected.csv"
 
@@ -49,6 +50,7 @@ class CollectOrder:
         counts: student -> number of the attempt that a person chose.
         in_time_first: whether a late attempt counts only if all of a student's are late; None for what the earlier collection
             says, or not.
+        lab: the lab that is collected; None for that of the earlier collection, or the main assignment.
     """
 
     archives: tuple[Path, ...]
@@ -59,6 +61,7 @@ class CollectOrder:
     pattern: str | None
     counts: Mapping[str, int]
     in_time_first: bool | None = None
+    lab: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,12 @@ class Collected:
     Attributes:
         rows: one for each student and each stranger.
         left_out: sentences about entries of downloads that belong to nobody and are not kept.
+        lab: the lab that was collected; empty for the main assignment.
     """
 
     rows: list[Row]
     left_out: list[str]
+    lab: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -90,7 +95,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
     """
     roster = Roster(read_roster(order.roster) if order.roster else None)
     pattern = Pattern(order.pattern) if order.pattern else None
-    assignment = load_assignment()
+    assignment = load_named(_lab(order, read_record(order.out)))
     with ExitStack() as opened:
         downloads = [Reader(roster, assignment, opened, pattern).read(path) for path in order.archives]
         opened.enter_context(held(order.out))
@@ -99,7 +104,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
             raise UsageError(
                 f"expected archives or folders to collect from, or an earlier collection at {order.out}; got neither"
             )
-        record = record or Record(with_roster=roster.students is not None)
+        record = record or Record(with_roster=roster.students is not None, lab=order.lab or "")
         due = _due(order, record, announce)
         for line in _recognised(downloads, roster):
             announce(line)
@@ -116,11 +121,31 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
             keeper.drop_old_choices()
         rows = rows_of(record, roster, due)
         keeper.put_submissions({row.id: row.counted for row in rows if row.counted})
+        rows = [_looked_into(row, order.out / SUBMISSIONS, assignment) for row in rows]
         _write(order.out / TABLE, table(rows))
         _write(order.out / RECORD, record.to_text().encode())
         keeper.remove_obsolete()
     left_out = [f"{d.name}: {path} is not collected: {reason}." for d in downloads for path, reason in d.left_out]
-    return Collected(rows, left_out)
+    return Collected(rows, left_out, record.lab)
+
+
+def _lab(order: CollectOrder, record: Record | None) -> str:
+    """Return the lab of the call, which must be that of the earlier collection if there is one."""
+    if record is None or order.lab in (None, record.lab):
+        return (record.lab if record else order.lab) or ""
+    kept = f"the lab {record.lab}" if record.lab else "the main assignment"
+    raise UsageError(f"expected --lab only with a new folder; {order.out} holds submissions of {kept}")
+
+
+def _looked_into(row: Row, submissions: Path, assignment: Assignment) -> Row:
+    """Return the row with what grading will say of the attempt that counts, if it cannot be read or lacks a part."""
+    if row.counted is None:
+        return row
+    try:
+        lacking = absent_parts(read_submission(submissions / submission_file(row.counted), assignment), assignment)
+    except UsageError as error:
+        return replace(row, notes=(*row.notes, f"cannot be graded: {error}"), cannot_be_read=True)
+    return replace(row, notes=(*row.notes, *lacking.values()), cannot_be_read=len(lacking) == len(assignment.parts) > 0)
 
 
 def _due(order: CollectOrder, record: Record, announce: Announce) -> Due:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UsageError
+from grader.arguments import add_lab
 from grader.instructor.collecting.collect import TABLE, CollectOrder, collect
 from grader.instructor.collecting.keeping import SUBMISSIONS
 from grader.instructor.collecting.outcomes import lines
@@ -31,6 +32,7 @@ def collect_command(options: argparse.Namespace) -> int:
         options.pattern,
         counts,
         options.in_time_first,
+        options.lab or None,
     )
     try:
         collected = collect(order, screen)
@@ -39,7 +41,8 @@ def collect_command(options: argparse.Namespace) -> int:
     screen("")
     for line in (*lines(collected.rows), *collected.left_out):
         screen(line)
-    grading = f"python -m grader grade {options.out / SUBMISSIONS}/* --profile full --out results"
+    lab = f" --lab {collected.lab}" if collected.lab else ""
+    grading = f"python -m grader grade{lab} {options.out / SUBMISSIONS}/* --profile full --out results"
     screen(f"The list is {options.out / TABLE}. Grade: {grading}")
     return collected.exit_code
 
@@ -75,6 +78,7 @@ def add_commands(commands: Any) -> None:
         help="class download of Canvas, Moodle or Gradescope, folder of archives, or one student's archive",
     )
     collecting.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder, or an earlier collection")
+    add_lab(collecting)
     collecting.add_argument(
         "--roster",
         type=Path,

@@ -30,6 +30,7 @@ class Row:
         counted: the attempt that counts, if there is one.
         submitted_at: its time as an ISO text; empty if it is not known.
         late_minutes: None if that is not known.
+        cannot_be_read: whether the attempt that counts cannot be opened, or holds nothing that the assignment collects.
     """
 
     id: str
@@ -41,10 +42,11 @@ class Row:
     submitted_at: str
     late_minutes: int | None
     notes: tuple[str, ...]
+    cannot_be_read: bool = False
 
     @property
     def needs_a_look(self) -> bool:
-        return self.outcome in (UNKNOWN, UNCLEAR)
+        return self.outcome in (UNKNOWN, UNCLEAR) or self.cannot_be_read
 
 
 def rows_of(record: Record, roster: Roster, due: Due) -> list[Row]:

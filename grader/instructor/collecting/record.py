@@ -27,6 +27,7 @@ class Record:
         grace_minutes: the grace that belongs to it.
         with_roster: whether a roster said who the students are.
         in_time_first: whether a late attempt counts only if all of a student's are late.
+        lab: the lab that is collected; empty for the main assignment.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -36,6 +37,7 @@ class Record:
     grace_minutes: int = 0
     with_roster: bool = True
     in_time_first: bool = False
+    lab: str = ""
 
     def of(self, owner: str, known: bool) -> list[Attempt]:
         """Return the attempts of a student or of an unknown person."""
@@ -54,6 +56,7 @@ class Record:
             "grace_minutes": self.grace_minutes,
             "with_roster": self.with_roster,
             "in_time_first": self.in_time_first,
+            "lab": self.lab,
             "counted": dict(sorted(self.counted.items())),
             "chosen": {student: list(chosen) for student, chosen in sorted(self.chosen.items())},
             "attempts": [_to_json(attempt) for attempt in order],
@@ -91,6 +94,7 @@ def read_record(folder: Path) -> Record | None:
             int(data["grace_minutes"]),
             bool(data["with_roster"]),
             bool(data.get("in_time_first", False)),
+            str(data.get("lab", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(

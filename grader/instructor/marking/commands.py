@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from grader.arguments import at_least_one
+from grader.arguments import add_lab, at_least_one
+from grader.instructor.course import course_of
 from grader.instructor.marking import marks
 from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.marking.standing import Policy
@@ -17,7 +18,8 @@ def marks_command(options: argparse.Namespace) -> int:
     chosen = marks.MarksOptions(
         results=tuple(options.results),
         students=options.students,
-        course=options.course,
+        course=course_of(options),
+        lab=options.lab,
         scheme=options.scheme,
         out=options.out,
         collected=options.collected,
@@ -40,7 +42,10 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     )
     marking.add_argument("--students", type=Path, metavar="CSV", required=True, help="roster, as for gradebook")
     marking.add_argument("--out", type=Path, metavar="FOLDER", required=True, help="folder for the tables and the journal")
-    marking.add_argument("--scheme", default=DEFAULT, metavar="NAME", help=f"a file of COURSE/schemes (default: {DEFAULT})")
+    add_lab(marking)
+    marking.add_argument(
+        "--scheme", default="", metavar="NAME", help=f"a file of COURSE/schemes (default: {DEFAULT}, or the only one)"
+    )
     marking.add_argument("--collected", type=Path, metavar="CSV", help="collected.csv: who handed in nothing, who was late")
     marking.add_argument("--by-hand", type=Path, metavar="CSV", help="marks: id,item,points,comment")
     marking.add_argument("--gradebook", type=Path, metavar="FILE", help="nbgrader's gradebook.db, with marks from formgrader")

@@ -17,7 +17,7 @@ from fractions import Fraction
 from common.harmless_text import csv_cell
 from grader.instructor.gradebook_entries import Student
 from grader.instructor.marking.items import Items
-from grader.instructor.marking.schemes import OUTCOME, PERSON, Item
+from grader.instructor.marking.schemes import NO, OUTCOME, PERSON, YES, Item
 from grader.instructor.marking.standing import Change, Standing
 from grader.instructor.marking.totals import PASS, Total, shown
 
@@ -64,6 +64,7 @@ def marks_table(lines: Sequence[StudentMarks], items: Items) -> str:
                 "; ".join(standing.comments),
                 INCOMPLETE if total.total is None else total.total,
                 total.grade,
+                YES if line.final else NO,
                 items.scheme.name,
                 line.note,
             )

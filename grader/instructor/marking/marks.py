@@ -11,7 +11,7 @@ from typing import TypeVar
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
-from grader.assignment import Assignment, load_assignment
+from grader.assignment import Assignment, load_named
 from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
 from grader.instructor.marking.formgrader import read_gradebook_marks
@@ -34,6 +34,7 @@ class MarksOptions:
         results: results.json files, their folders, or folders of such folders.
         students: the roster.
         canvas_assignment: the assignment's number in Canvas.
+        lab: the lab whose results these are; empty for the main assignment.
     """
 
     results: tuple[Path, ...]
@@ -47,6 +48,7 @@ class MarksOptions:
     overrides: Path | None
     policy: Policy
     canvas_assignment: int | None
+    lab: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class _Program:
 
 def main(options: MarksOptions) -> int:
     """Write the tables and the journal; return 0 if every total is final, else 1."""
-    assignment = load_assignment()
+    assignment = load_named(options.lab)
     scheme = load_scheme(options.scheme, options.course, assignment)
     items = Items.of(scheme, assignment, load_rubric(assignment, options.course))
     roster = read_roster(options.students)
@@ -160,10 +162,13 @@ def _write(options: MarksOptions, lines: Sequence[StudentMarks], items: Items, a
 def _report(lines: Sequence[StudentMarks], out: Path) -> int:
     """Print what a person has to do; return the number of totals that are not final."""
     waiting = [line for line in lines if not line.final]
+    grouped: dict[tuple[str, str], list[str]] = {}  # a reason often holds for most of a class
     for line in waiting:
         state = "incomplete" if line.total.total is None else "not final"
         reasons = "; ".join(filter(None, (*line.total.reasons, line.standing.warning)))
-        print(on_screen(f"grader: {line.student.id} is {state}: {reasons}"), file=sys.stderr)
+        grouped.setdefault((state, reasons), []).append(line.student.id)
+    for (state, reasons), ids in grouped.items():
+        print(on_screen(f"grader: {', '.join(ids)} {'is' if len(ids) == 1 else 'are'} {state}: {reasons}"), file=sys.stderr)
     print(
         on_screen(f"{len(lines) - len(waiting)} of {len(lines)} totals are final; {MARKS}, {CANVAS} and {MOODLE} are in {out}")
     )

@@ -25,9 +25,11 @@ ID = re.compile(r"[a-z][a-z0-9_]*")
 PERSON = ("id", "first_name", "last_name")
 LATE_MINUTES = "late_minutes"
 SCHEME = "scheme"
+FINAL = "final"
+YES, NO = "yes", "no"
 OUTCOME = (
     *("submitted_at", LATE_MINUTES, "above_cap", "penalty", "rounding", "overrides", "comments"),
-    *("total", "grade", SCHEME, "note"),
+    *("total", "grade", FINAL, SCHEME, "note"),
 )
 """PERSON, OUTCOME: the columns of marks.csv before and after the items and parts."""
 MINUTES_PER_DAY = 24 * 60
@@ -146,22 +148,23 @@ def load_scheme(name: str, course: Path, assignment: Assignment) -> Scheme:
     """Read and check a scheme.
 
     Args:
-        name: the name of a file in the course's folder `schemes`, without .toml.
+        name: the name of a file in the course's folder `schemes`, without .toml; empty for DEFAULT, or for the only scheme.
 
     Raises:
         UsageError: there is no such scheme, or its file is not TOML, misspells a key, or contradicts itself or the assignment.
     """
     folder = course / SCHEMES
-    path = folder / f"{name}.toml"
     known = sorted(file.stem for file in folder.glob("*.toml"))
     if not known:
         raise UsageError(f"expected schemes of marks (*.toml) in {folder}; there are none: copy instructor/course/{SCHEMES}")
+    name = name or (known[0] if len(known) == 1 else DEFAULT)
     if name not in known:
         whole_name = name.endswith(".toml") or "/" in name
         raise UsageError(
             f"expected a scheme among {', '.join(known)}, the files in {folder}"
             f"{' without folder and suffix' if whole_name else ''}; got {name!r}"
         )
+    path = folder / f"{name}.toml"
     try:
         described = converted(read_toml(path, "a scheme"), Description, "")
     except Mistake as error:

@@ -133,15 +133,28 @@ def expected_points(sample: Sample, check: Check) -> str:
 
 
 def write_class(pupils: Sequence[Pupil], platform: str, seed: int, out: Path, assignment: Assignment) -> None:
-    """Write the download, the roster and expected.csv into a folder."""
+    """Write the download, the roster and expected.csv into a folder.
+
+    Raises:
+        UsageError: the folder holds the rehearsal of another class, which is left as it is.
+    """
     attempts = list(attempts_of(pupils, Random(seed)))
-    write_whole(out / DOWNLOAD, _download(PLATFORMS[platform](attempts)))
     students = [pupil.person for pupil in pupils if pupil.on_roster]
     header = ("id", "first_name", "last_name", "email", "canvas_id", "moodle_id")
     rows: list[Sequence[object]] = [header]
     rows += [(p.id, p.first_name, p.last_name, p.email, p.canvas_id, p.moodle_id) for p in students]
-    write_whole(out / ROSTER, csv_text(rows))
-    write_whole(out / EXPECTED, csv_text(_expected_rows(pupils, assignment)))
+    files = {
+        DOWNLOAD: _download(PLATFORMS[platform](attempts)),
+        ROSTER: csv_text(rows).encode(),
+        EXPECTED: csv_text(_expected_rows(pupils, assignment)).encode(),
+    }
+    if any((out / name).is_file() and (out / name).read_bytes() != content for name, content in files.items()):
+        raise UsageError(
+            f"expected a new folder after --out; {out} holds the rehearsal of another class, whose results would be compared "
+            "with this one: name another folder, or remove that one first"
+        )
+    for name, content in files.items():
+        write_whole(out / name, content)
 
 
 def _expected_rows(pupils: Iterable[Pupil], assignment: Assignment) -> Iterator[Sequence[object]]:

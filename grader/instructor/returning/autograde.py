@@ -24,7 +24,7 @@ from typing import Any
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
-from grader.assignment import Assignment, Check, load_assignment
+from grader.assignment import Assignment, Check, load_named
 from grader.confinement.sandbox import find_sandbox
 from grader.errors import CouldNotGrade
 from grader.pipeline.grading import absent_verdicts, grade_submission, require_strong
@@ -53,6 +53,7 @@ class Settings:
         allow_weak_sandbox: whether to grade where a submission could write to the grader's files.
         visibility: when students see the checks; one of VISIBILITIES.
         sandbox: the level of confinement; empty for the strongest that works.
+        lab: the lab to grade; empty for the main assignment.
     """
 
     profile: str = "quick"
@@ -61,6 +62,7 @@ class Settings:
     allow_weak_sandbox: bool = False
     visibility: str = VISIBILITIES[0]
     sandbox: str = ""
+    lab: str = ""
 
     @classmethod
     def read(cls, path: Path) -> Settings:
@@ -182,7 +184,7 @@ def run(root: Path, settings: Settings) -> Outcome:
     What a student should know about a submission that cannot be read, or a machine that cannot grade, is in the outcome.
     """
     started = time.monotonic()
-    assignment = load_assignment()
+    assignment = load_named(settings.lab)
     assignment = replace(assignment, checks=settings.chosen(assignment))
     path, stopping = root / SUBMISSION, threading.Event()
     timer = threading.Timer(60 * settings.minutes, stopping.set)

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from grader.arguments import at_least_one
+from grader.arguments import add_lab, at_least_one
+from grader.instructor.course import course_of
 from grader.instructor.returning import give_back, gradescope
 from grader.instructor.returning.autograde import VISIBILITIES, Settings
 from grader.screen import Screen
@@ -18,7 +19,8 @@ def give_back_command(options: argparse.Namespace) -> int:
         results=tuple(options.results),
         marks=options.marks,
         out=options.out,
-        course=options.course,
+        course=course_of(options),
+        lab=options.lab,
         scheme=options.scheme,
         roster=options.students,
         with_zips=options.zip,
@@ -36,6 +38,7 @@ def gradescope_command(options: argparse.Namespace) -> int:
         minutes=options.minutes,
         allow_weak_sandbox=options.allow_weak_sandbox,
         visibility=options.visibility,
+        lab=options.lab,
     )
     return gradescope.main(options.out, settings, Screen())
 
@@ -50,6 +53,7 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     returning.add_argument(
         "results", nargs="+", type=Path, metavar="RESULTS", help="results.json, its folder, or a folder of such folders"
     )
+    add_lab(returning)
     returning.add_argument(
         "--marks", type=Path, required=True, metavar="CSV", help="marks.csv, which python -m grader marks writes"
     )
@@ -72,6 +76,7 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
 
     uploading = commands.add_parser("gradescope", help="build an autograder to upload to Gradescope")
     uploading.add_argument("out", type=Path, metavar="OUT.zip", help="the archive to write")
+    add_lab(uploading)
     uploading.add_argument("--profile", default=Settings.profile, help=f"how thoroughly to grade (default: {Settings.profile})")
     uploading.add_argument(
         "--checks", nargs="+", default=[], metavar="CHECK", help="checks or parts, such as network (default: all)"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.errors import UsageError
-from grader.assignment import Assignment, load_assignment
+from grader.assignment import Assignment, load_named
 from grader.confinement.sandbox import find_sandbox
-from grader.instructor.marking.schemes import DEFAULT, SCHEME, load_scheme
+from grader.instructor.marking.schemes import SCHEME, load_scheme
 from grader.instructor.notebook import load_rubric
 from grader.instructor.returning.anonymous import Anonymiser
 from grader.instructor.returning.class_page import render_class_page
@@ -49,6 +49,7 @@ class GiveBackOrder:
         roster: says which submission belongs to which student; None if submissions are named by the ids.
         with_zips: whether each folder is also packed as a .zip.
         ladder: number of games for each pair of engines; None for no round robin.
+        lab: the lab whose results these are; empty for the main assignment.
     """
 
     results: tuple[Path, ...]
@@ -60,6 +61,7 @@ class GiveBackOrder:
     with_zips: bool = False
     ladder: int | None = None
     allow_weak_sandbox: bool = False
+    lab: str = ""
 
 
 def main(order: GiveBackOrder, announce: Announce) -> int:
@@ -71,7 +73,7 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     Raises:
         UsageError: the marks, the roster or the results cannot be read, or the output cannot be written.
     """
-    assignment = load_assignment()
+    assignment = load_named(order.lab)
     rows = read_marks(order.marks)
     require_usable_ids(rows, order.marks)
     scheme = load_scheme(_scheme_of(rows, order), order.course, assignment)
@@ -122,7 +124,7 @@ def _require_other_folders(order: GiveBackOrder, ids: Sequence[str], found: Clas
 
 
 def _scheme_of(rows: Sequence[MarksRow], order: GiveBackOrder) -> str:
-    """Return the name of the scheme that the marks were totalled by.
+    """Return the name of the scheme that the marks were totalled by; empty for that of `load_scheme`.
 
     Raises:
         UsageError: the marks name several schemes, or another one than the order.
@@ -132,7 +134,7 @@ def _scheme_of(rows: Sequence[MarksRow], order: GiveBackOrder) -> str:
         raise UsageError(f"expected the marks of one scheme in {order.marks}; got {', '.join(named)}")
     if named and order.scheme not in ("", *named):
         raise UsageError(f"expected --scheme {named[0]}, by which {order.marks} was totalled; got {order.scheme!r}")
-    return order.scheme or (named[0] if named else DEFAULT)
+    return order.scheme or (named[0] if named else "")
 
 
 def _require_parts(rows: Sequence[MarksRow], columns: Columns, scheme: str, order: GiveBackOrder) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.files import write_whole
-from grader.assignment import ROOT, Assignment, load_assignment
+from grader.assignment import ROOT, Assignment, load_named
 from grader.confinement.sandbox import LEVELS
 from grader.instructor.returning.autograde import CONFIG, Settings
 from grader.instructor.returning.folders import FIXED_TIME
@@ -74,7 +74,7 @@ def main(out: Path, settings: Settings, announce: Announce) -> int:
     Raises:
         UsageError: a setting cannot be used, or the archive cannot be written.
     """
-    assignment = load_assignment()
+    assignment = load_named(settings.lab)
     settings.require_usable()
     checks = settings.chosen(assignment)
     if settings.sandbox and settings.sandbox not in LEVELS:

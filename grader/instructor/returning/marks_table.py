@@ -9,7 +9,7 @@ from pathlib import Path
 from common.errors import UsageError, reason_of
 from common.harmless_text import from_csv_cell, on_screen
 from grader.instructor.gradebook_entries import require_student_id
-from grader.instructor.marking.schemes import OUTCOME
+from grader.instructor.marking.schemes import FINAL, NO, OUTCOME
 
 ID = "id"
 NAMES = ("first_name", "last_name")
@@ -32,8 +32,8 @@ class MarksRow:
 
     @property
     def is_final(self) -> bool:
-        """Whether the line has a total or a grade that is a result; otherwise something is still missing."""
-        return as_number(self.remarks["total"]) is not None
+        """Whether nothing has to be done before the total counts."""
+        return as_number(self.remarks["total"]) is not None and self.remarks[FINAL] != NO
 
 
 def as_number(text: str) -> float | None:

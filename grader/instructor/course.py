@@ -1,0 +1,23 @@
+"""The folder of a course, with its schemes of marks, its rubric and its notebooks, and the option that names it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+COURSE, LABS = Path("instructor", "course"), Path("labs")
+
+
+def course_option() -> argparse.ArgumentParser:
+    """Return a parser with the option --course, to be a parent of the commands that need the folder."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument(
+        "--course", type=Path, help=f"folder of the course (default: {COURSE}; with --lab: {LABS / 'NAME' / COURSE.name})"
+    )
+    return parser
+
+
+def course_of(options: argparse.Namespace) -> Path:
+    """Return the folder that the options name, or that of the assignment or lab."""
+    lab = getattr(options, "lab", "")
+    return options.course or (LABS / lab / COURSE.name if lab else COURSE)
