@@ -68,6 +68,7 @@ def test_the_reference_gets_full_marks_by_the_commands_for_a_class(lab, tmp_path
     assert main(["marks", places["results"], "--lab", lab, *marks]) == 1, "smoke is not the profile of the scheme"
     given = ["--marks", f"{places['marks']}/marks.csv", "--out", places["back"]]
     assert main(["give-back", places["results"], "--lab", lab, *given]) == 1
+    assert main(["give-back", places["results"], "--lab", lab, *given, "--ladder", "2"]) == 2
     most = sum(check.points for check in load_named(lab).checks)
     results = read_results(tmp_path / "results" / "ann" / "results.json")
     assert (results.assignment, results.points) == (lab, most)
@@ -76,7 +77,11 @@ def test_the_reference_gets_full_marks_by_the_commands_for_a_class(lab, tmp_path
         ann, bob = csv.DictReader(file)
     assert (float(ann["total"]), ann["final"], bob["total"], bob["final"]) == (most, "no", "0", "yes")
     page = (tmp_path / "back" / "ann" / "marks.html").read_text(encoding="utf-8")
-    assert "not final" in page and "--profile" not in page and (tmp_path / "back" / "class" / "index.html").is_file()
+    assert (
+        "not final" in page
+        and "--profile" not in page
+        and "Engines" not in (tmp_path / "back" / "class" / "index.html").read_text()
+    )
 
 
 @pytest.mark.parametrize("lab", LABS)
