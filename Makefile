@@ -5,6 +5,8 @@ CXX := g++
 CXXFLAGS := -std=c++17 -O2 -pthread -Wall -Wextra -Wpedantic -Werror -I Minimax
 VENV := .venv
 RUN := $(VENV)/bin/python
+# One more than there are cores, since many tests wait for programs; each needs about 1 GB of memory.
+WORKERS := $(shell cores=$$(nproc); echo $$((cores < 4 ? cores + 1 : 5)))
 ENGINES := build/engines
 AXE := axe-core@4.14.1
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
@@ -27,7 +29,7 @@ test: $(VENV)/test.stamp engines
 	$(VENV)/bin/mypy
 	$(VENV)/bin/codespell
 	$(VENV)/bin/clang-format --dry-run -Werror $(LAID_OUT)
-	$(RUN) -m pytest -m 'not alone' -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+	$(RUN) -m pytest -m 'not alone' -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 	$(RUN) -m pytest -m alone
 
 format: $(VENV)/test.stamp

@@ -1,4 +1,4 @@
-"""The table about the judge: how often right solutions lose points (bench/records/right_variants.json)."""
+"""The tables about the judge: how often right solutions lose points, and how often load changes a verdict."""
 
 from __future__ import annotations
 
@@ -20,3 +20,14 @@ def right_variants(record: Record) -> str:
     bound = "" if wrong else f", fewer than 1 in {int(verdicts / RULE_OF_THREE)} (95 %)"
     rows.append(["together", "", "", verdicts, f"{wrong}{bound}"])
     return markdown(["right solution", "how it differs from the reference", "seeds", "verdicts", "took points"], rows, "llr")
+
+
+def load(record: Record) -> str:
+    """Return for each number of busy programs how many verdicts differ from those of an idle machine."""
+    rows = []
+    for busy in sorted({row["busy"] for row in record["rows"]}):
+        mine = [row for row in record["rows"] if row["busy"] == busy]
+        kinds = [sum(row["kind"] == kind for row in mine) for kind in ("submission", "engine")]
+        rows.append([busy, *kinds, *(sum(row[name] for row in mine) for name in ("verdicts", "changed"))])
+    head = ["programs on every core", "submissions", "faulty engines", "verdicts", "changed"]
+    return markdown(head, rows, "rrrrr")

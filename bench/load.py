@@ -1,5 +1,8 @@
 """Measure whether load changes verdicts: `python bench/load.py` counts the verdicts that differ from those of an idle machine.
 
+    python bench/load.py --record                                  # everything; hours
+    python bench/load.py --only 'search-*' --busy 4 --record       # adds to the record
+
 The same samples are judged with the same seed while 0, 1, 2 and 4 programs that only compute run on every core:
 
   submissions   the reference and all variants of instructor/submissions, and slow engines (the random sample, which once per
@@ -7,9 +10,10 @@ The same samples are judged with the same seed while 0, 1, 2 and 4 programs that
                 late), graded with a profile of assignment.toml and the checks that their files can affect
   games         the engine of tests/misbehaving_engine.py with each of its faults, as black and as white: how its game ends
 
-A verdict is a check's status and points, or a game's termination and loser. An engine that plans by the wall clock may play
-differently under load, so its game may end differently without any wrong verdict on its time. Run this on a machine that does
-nothing else; the graded submissions stay in --out.
+As many samples are judged at the same time as there are cores, each on its own. A verdict is a check's status and points, or a
+game's termination and loser. An engine that plans by the wall clock may play differently under load, so its game may end
+differently without any wrong verdict on its time. Run this on a machine that does nothing else; the graded submissions stay in
+--out. --record keeps the counts of each sample for the table in docs/instructor.md.
 """
 
 from __future__ import annotations
@@ -20,12 +24,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from queue import SimpleQueue
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from recording import Record, add_record_option, earlier_record, merged, write_record
 
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import Load
@@ -42,6 +50,7 @@ from grader.pipeline.grading import grade
 from grader.pipeline.order import Order
 
 OUT = Path("results", "load")
+COMMAND = "python bench/load.py --only SAMPLE --busy N --record"
 SPIN = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 MISBEHAVING = ROOT / "tests" / "misbehaving_engine.py"
 FAULTS = (
@@ -146,23 +155,35 @@ def judge_games(fault: str) -> tuple[dict[str, Judged], Load]:
     return found, Load.of(list(games.values()))
 
 
+def judge_all(
+    jobs: dict[str, Sample | str], profile: str, out: Path, sandbox: Sandbox, seed: int
+) -> Iterator[tuple[str, dict[str, Judged], Load]]:
+    """Yield the name of each sample with its verdicts and the load during them; every core judges one sample at a time."""
+    free: SimpleQueue[int] = SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0)):
+        free.put(core)
+
+    def judged(name: str) -> tuple[str, dict[str, Judged], Load]:
+        job = jobs[name]
+        return name, *(judge_submission(job, profile, out, sandbox, seed) if isinstance(job, Sample) else judge_games(job))
+
+    with ThreadPoolExecutor(free.qsize(), initializer=lambda: os.sched_setaffinity(0, {free.get()})) as pool:
+        yield from pool.map(judged, jobs)
+
+
 def main() -> int:
     """Judge everything under each load and print the verdicts that change; return 1 if any verdict differs."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument(
-        "--busy",
-        type=int,
-        nargs="+",
-        default=[1, 2, 4],
-        metavar="N",
-        help="numbers of programs on every core, in addition to 0",
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").split("\n\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    parser.add_argument(
-        "--only", nargs="+", default=["*"], metavar="PATTERN", help="patterns for names of submissions and faults"
-    )
+    programs = "numbers of programs on every core, in addition to 0"
+    parser.add_argument("--busy", type=int, nargs="+", default=[1, 2, 4], metavar="N", help=programs)
+    patterns = "patterns for names of submissions and faults"
+    parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help=patterns)
     parser.add_argument("--profile", default="trust", help="a profile of assignment.toml; trust and smoke skip the slow checks")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--seed", type=int, default=1, help="seed of positions and games")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder of the graded submissions")
+    add_record_option(parser, "load")
     options = parser.parse_args()
     if min(options.busy) < 1:
         parser.error(f"expected --busy of at least 1; got {min(options.busy)}")
@@ -170,6 +191,7 @@ def main() -> int:
         load_assignment().profile(options.profile)
         sandbox = find_sandbox()
         submissions = [*load_samples(("variants",)), *slow_samples()]
+        earlier_record(options.record, COMMAND)
     except UsageError as error:
         parser.error(str(error))
     jobs: dict[str, Sample | str] = {sample.name: sample for sample in submissions} | {fault: fault for fault in FAULTS}
@@ -182,21 +204,27 @@ def main() -> int:
     free: dict[tuple[str, str], Judged] = {}
     differing = 0
     for number in [0, *sorted(set(options.busy))]:
-        started, count, changed = time.monotonic(), 0, 0
+        started = time.monotonic()
+        rows: list[Record] = []
         with busy_programs(number):
-            for name, job in jobs.items():
-                where = options.out.resolve() / f"busy_{number}"
-                if isinstance(job, Sample):
-                    found, load = judge_submission(job, options.profile, where, sandbox, options.seed)
-                else:
-                    found, load = judge_games(job)
+            where = options.out.resolve() / f"busy_{number}"
+            for name, found, load in judge_all(jobs, options.profile, where, sandbox, options.seed):
+                changed = 0
                 for what, judged in found.items():
                     before = free.setdefault((name, what), judged)
-                    count += 1
                     if judged.outcome != before.outcome:
                         changed += 1
                         print(f"  {name} {what}: {before.outcome} became {judged.outcome}: {judged.words}")
                 print(f"  {number} busy: {name}, {len(found)} verdicts. {load.sentence}".rstrip(), flush=True)
+                kind = "submission" if isinstance(jobs[name], Sample) else "engine"
+                counts = {"verdicts": len(found), "changed": changed}
+                settings = {"seed": options.seed, "profile": options.profile, "day": time.strftime("%Y-%m-%d")}
+                rows.append({"sample": name, "kind": kind, "busy": number, **counts, **settings})
+                if options.record and number:
+                    new = {"command": COMMAND, "machine": here, "rows": rows}
+                    earlier = earlier_record(options.record, COMMAND)
+                    write_record(options.record, merged(earlier, new, key=lambda row: (row["sample"], row["busy"])))
+        count, changed = (sum(row[name] for row in rows) for name in ("verdicts", "changed"))
         minutes = (time.monotonic() - started) / 60
         print(
             f"{number} busy programs on every core: verdicts changed: {changed} of {count} ({minutes:.1f} minutes)", flush=True

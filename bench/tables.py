@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from engine_tables import ablation, ablation_nodes, coverage, ladder_matches, ladder_ratings, milestones, stopping
 from family_tables import family_lines, family_matches, family_methods, family_networks
-from judge_tables import right_variants
+from judge_tables import load, right_variants
 from network_tables import (
     after_self_play,
     alphago,
@@ -99,6 +99,7 @@ TABLES = {
     "stopping": of_record(stopping, "stopping"),
     "coverage": of_record(coverage, "coverage"),
     "right-variants": of_record(right_variants, "right_variants"),
+    "load": of_record(load, "load"),
 }
 
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from arena.engine.process import Descendants
@@ -31,6 +31,8 @@ MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)[ \t]+main[ \t]*\(", re.M
 ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.+)$", re.MULTILINE)
 # What the compiler says when it can use neither TMPDIR nor another folder for its temporary files.
 NO_TEMPORARY_FILE = re.compile(r"^Cannot create temporary file in .*", re.MULTILINE)
+STANDARD = "-std=c++"
+LATEST = f"{STANDARD}23"
 MAX_TOML_BYTES = 16 << 10  # tomllib takes seconds for some longer files
 DIAGNOSTIC_BYTES = 64 << 10
 MESSAGE_CHARACTERS = 300
@@ -182,24 +184,45 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
     scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
     limits = ProcessLimits(4096, int(assignment.compile_limit_s), processes=64, file_size_mib=64, children=True)
     try:
-        command = [*assignment.compile_command, *sources, "-o", str(scratch / "engine")]
-        wrapped = sandbox.wrap(command, limits=limits, read_only=[workspace], scratch=scratch, keeps=True, cwd=workspace)
         environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(scratch), "LANG": "C.UTF-8", "HOME": str(scratch)}
-        diagnostics = _run(wrapped, environment, assignment.compile_limit_s)
+
+        def compiled(command: Sequence[str]) -> str:
+            wrapped = sandbox.wrap(command, limits=limits, read_only=[workspace], scratch=scratch, keeps=True, cwd=workspace)
+            return _run(wrapped, environment, assignment.compile_limit_s)
+
         built = scratch / "engine"
+        command = [*assignment.compile_command, *sources]
+        diagnostics = compiled([*command, "-o", str(built)])
         if not built.is_file() or built.is_symlink():
             if refused := NO_TEMPORARY_FILE.search(diagnostics):
                 raise CouldNotGrade(
                     f"the compiler could not run in its confinement on this machine ({refused[0][:MESSAGE_CHARACTERS]}): "
                     "name a folder for the results (--out) that every user can reach"
                 )
-            raise StudentFault(f"The engine does not compile: {_first_error(diagnostics)}")
+            standard = "" if not _has_error(diagnostics) else _standard_that_is_too_old(command, compiled)
+            reason = f" as {standard}, the standard of this course, but does with a later one" if standard else ""
+            raise StudentFault(f"The engine does not compile{reason}: {_first_error(diagnostics)}")
         binary.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(built, binary, follow_symlinks=False)
         binary.chmod(0o755)
         return diagnostics
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _standard_that_is_too_old(command: Sequence[str], compiled: Callable[[Sequence[str]], str]) -> str:
+    """Return the standard of a failed command, such as C++17, if the sources suit a later one, otherwise an empty string."""
+    named = [part for part in command if part.startswith(STANDARD)]
+    later = [LATEST if part in named else part for part in command]
+    try:
+        return f"C++{named[0].removeprefix(STANDARD)}" if named and not _has_error(compiled([*later, "-fsyntax-only"])) else ""
+    except (StudentFault, CouldNotGrade):
+        return ""  # it took too long
+
+
+def _has_error(diagnostics: str) -> bool:
+    """Return whether the compiler, not only the linker, found an error."""
+    return any("error:" in line and not line.startswith("collect2:") for line in diagnostics.splitlines())
 
 
 def _run(command: list[str], environment: dict[str, str], limit_s: float) -> str:

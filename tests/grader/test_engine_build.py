@@ -281,6 +281,13 @@ def test_what_does_not_compile_is_told_by_its_first_error(build, tmp_path, kind)
     assert not (tmp_path / "made").exists()
 
 
+def test_a_source_of_a_later_standard_is_told_which_one_counts(build):
+    files = {"Minimax/a.cpp": "#include <concepts>\ntemplate <std::integral T> T same(T a) { return a; }\n" + WHOLE}
+    words = r"^The engine does not compile as C\+\+17, the standard of this course, but does with a later one: .*error"
+    with pytest.raises(StudentFault, match=words):
+        build(files)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_engine_of_several_sources_compiles_below_a_folder_that_is_closed_to_others(build, tmp_path, monkeypatch, level):
     """The compiler takes /tmp, which Landlock closes, if access(2) says that it cannot use TMPDIR."""

@@ -1,5 +1,6 @@
 """Schemes: the three that ship, the arithmetic of a total, and the sentence that each mistake in a file gets."""
 
+import shutil
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -202,10 +203,17 @@ def test_a_mistake_in_the_conditions_of_a_pass_gets_one_sentence(old, new, words
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["nothing", "../../assignment", "win_rate.toml", ""])
+@pytest.mark.parametrize("name", ["nothing", "../../assignment", "win_rate.toml"])
 def test_an_unknown_scheme_is_answered_by_the_names_of_those_that_exist(name):
     with pytest.raises(UsageError, match="expected a scheme among capped, pass_fail, win_rate"):
         load_scheme(name, COURSE, ASSIGNMENT)
+
+
+def test_the_usual_scheme_or_the_only_one_is_taken_without_a_name(tmp_path):
+    assert load_scheme("", COURSE, ASSIGNMENT).name == "win_rate"
+    (tmp_path / "schemes").mkdir()
+    shutil.copyfile(COURSE / "schemes" / "capped.toml", tmp_path / "schemes" / "ours.toml")
+    assert load_scheme("", tmp_path, ASSIGNMENT).name == "ours"
 
 
 def test_a_course_without_schemes_says_so(tmp_path):

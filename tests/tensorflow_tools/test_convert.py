@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 import torch
 from checkpoint_tools import (
+    ALL_SIZES,
     BACK,
     COMPARE,
     CONVERT,
+    FULL_SIZE,
     INSTALL,
     REFERENCE,
     ROOT,
@@ -38,7 +40,7 @@ def test_the_number_of_variables(checkpoints, board, block, count):
     assert len(checkpoints.layout(board, block)) == count
 
 
-@pytest.mark.parametrize(("width", "height", "block"), SIZES)
+@pytest.mark.parametrize(("width", "height", "block"), [*SIZES, FULL_SIZE])
 def test_every_layer_of_the_torch_network_comes_from_one_variable(checkpoints, width, height, block):
     table = checkpoints.layout((width, height), block).values()
     converted = {entry.key: tuple(entry.shape[axis] for axis in entry.axes) for entry in table}
@@ -187,7 +189,7 @@ def test_a_checkpoint_holds_the_network_and_after_a_training_step_the_optimiser(
 
 @needs_tensorflow
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "height", "block"), SIZES)
+@pytest.mark.parametrize(("width", "height", "block"), [*SIZES, FULL_SIZE])
 def test_the_converted_weights_are_the_same_network(trained, reference, tmp_path, width, height, block):
     net, path = trained(width, height, block)
     out = tmp_path / "new" / "weights.pt"
@@ -269,7 +271,7 @@ def tree(tmp_path):
 
 @needs_tensorflow
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "height", "block"), SIZES)
+@pytest.mark.parametrize(("width", "height", "block"), ALL_SIZES)
 def test_compare_finds_the_same_network(trained, converted, tree, width, height, block):
     _, path = trained(width, height, block)
     compare = tree / "tensorflow" / "toolkit" / COMPARE.name

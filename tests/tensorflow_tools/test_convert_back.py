@@ -5,11 +5,11 @@ import sys
 import numpy as np
 import pytest
 import torch
-from checkpoint_tools import BACK, ROOT, SIZES, TOOLKIT, load, needs_tensorflow, run
+from checkpoint_tools import ALL_SIZES, BACK, ROOT, TOOLKIT, load, needs_tensorflow, run
 
 
 @needs_tensorflow
-@pytest.mark.parametrize(("width", "height", "block"), SIZES)
+@pytest.mark.parametrize(("width", "height", "block"), ALL_SIZES)
 def test_back_and_forth_every_variable_is_what_it_was(trained, converted, checkpoints, tmp_path, width, height, block):
     _, path = trained(width, height, block)
     weights, out = converted(path), tmp_path / "new" / "best_policy.model"

@@ -15,17 +15,14 @@ from grader.pipeline.results import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = (
-    "pure-rollout-starts-with-player-one",
     "pure-terminal-node-expanded",
     "wrong-view",
-    "tree-kept-in-play",
     "temperature-after-the-choice",
     "symmetry-undone-the-wrong-way",
     "no-zero-grad",
-    "engine-swaps-too-early",
     "engine-forgets-its-own-swap",
 )
-VARIANTS = ("pure-q-for-the-player-to-move", "search-follows-the-game", "training-weight-decay")
+VARIANTS = ("search-follows-the-game", "training-weight-decay")
 
 
 def sample(kind, name):

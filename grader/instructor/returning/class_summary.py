@@ -92,6 +92,7 @@ class ClassSummary:
         outcomes: (words, number of students).
         profiles: profile -> number of results graded with it.
         rare_mistakes: number of messages that fewer than LEAST_SUBMISSIONS submissions got.
+        has_match: whether the assignment has a match against an opponent.
     """
 
     title: str
@@ -103,6 +104,7 @@ class ClassSummary:
     mistakes: tuple[Mistake, ...]
     rare_mistakes: int
     leaderboard: tuple[MatchScore, ...]
+    has_match: bool = True
 
 
 def summarise(
@@ -135,6 +137,7 @@ def summarise(
         mistakes=mistakes,
         rare_mistakes=rare,
         leaderboard=tuple(scores),
+        has_match=bool(assignment.long_checks.get("match")),
     )
 
 

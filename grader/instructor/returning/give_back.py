@@ -74,6 +74,8 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
         UsageError: the marks, the roster or the results cannot be read, or the output cannot be written.
     """
     assignment = load_named(order.lab)
+    if order.ladder and not assignment.engine_folder:
+        raise UsageError(f"expected --ladder only where students write engines; {assignment.title} has none")
     rows = read_marks(order.marks)
     require_usable_ids(rows, order.marks)
     scheme = load_scheme(_scheme_of(rows, order), order.course, assignment)
