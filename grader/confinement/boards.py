@@ -3,19 +3,90 @@
 It is loaded beside `grader.confinement.worker` inside the sandbox. A position of the framework's Board is given as
 `{"width", "height", "n_in_row", "moves"}`; one of a submission's own board as `{"board": "NoGo.board.Board", "arguments",
 "moves"}`, with the arguments of its class. Moves are in order of play from the start. There, a move may also be a list
-`[method, argument, ...]`: the game goes on with the board that this method returns.
+`[method, argument, ...]`: the game goes on with the board that this method returns. A `GivenBoard` is given as
+`{"table", "moves"}`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, Self
 
 import numpy as np
 
-from grader.confinement.plain import number
+from grader.confinement.plain import number, whole
 
 LoadModule = Callable[[str], Any]
+
+
+class GivenBoard:
+    """A board of the grader's that knows a position and all that follow from it by a table, not by rules.
+
+    A search plays on it where a submission's own board breaks the rules. It has what a search may use of any board.
+
+    Args:
+        table: arrays that describe N positions, the first of which is the present one:
+            size [2]: width and height.
+            last_move: the last move before the present position, or -1.
+            stones [N, height * width]: the player of the stone on each point, 0 where there is none.
+            players [N]: the side to move.
+            ends [N, 2]: whether the game is over, and the winner or -1.
+            edges [E, 3]: position, move, and the position after the move, in ascending order; the legal moves are those that
+                have an edge.
+    """
+
+    def __init__(self, table: Mapping[str, np.ndarray]) -> None:
+        self.width, self.height = (int(length) for length in table["size"])
+        self.players = [1, 2]
+        self._table = table
+        self._following: list[dict[int, int]] = [{} for _ in table["players"]]
+        for before, move, after in table["edges"].tolist():
+            self._following[before][move] = after
+        self.last_move = int(table["last_move"])
+        self._go_to(0)
+
+    def _go_to(self, position: int) -> None:
+        self._position = position
+        self.current_player = int(self._table["players"][position])
+        stones = self._table["stones"][position]
+        self.states = {point: int(stones[point]) for point in np.flatnonzero(stones).tolist()}
+        self.availables = list(self._following[position])
+
+    def do_move(self, move: int) -> None:
+        """Play a legal move; raise ValueError for any other."""
+        if move not in self._following[self._position]:
+            raise ValueError(f"{move} is not legal in this position")
+        self._go_to(self._following[self._position][move])
+        self.last_move = move
+
+    def game_end(self) -> tuple[bool, int]:
+        """Return whether the game is over, and the winner or -1."""
+        over, winner = self._table["ends"][self._position].tolist()
+        return bool(over), winner
+
+    def has_a_winner(self) -> tuple[bool, int]:
+        """Return whether a player has won, and the player or -1."""
+        winner = self.game_end()[1]
+        return winner != -1, winner
+
+    def get_current_player(self) -> int:
+        """Return the player to move."""
+        return self.current_player
+
+    def pass_action(self) -> int:
+        """Return the number of the pass, in a game that has one."""
+        return len(self._table["stones"][0])
+
+    def copy(self) -> Self:
+        """Return an independent board."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._go_to(self._position)
+        return twin
+
+    def __deepcopy__(self, _: Any) -> Self:
+        return self.copy()
 
 
 def board_at(position: dict[str, Any], load: LoadModule) -> Any:
@@ -24,7 +95,9 @@ def board_at(position: dict[str, Any], load: LoadModule) -> Any:
     Args:
         load: imports a module of the submission by its name.
     """
-    if "board" in position:
+    if "table" in position:
+        board: Any = GivenBoard(position["table"])
+    elif "board" in position:
         module, _, name = position["board"].rpartition(".")
         board = getattr(load(module), name)(**position["arguments"])
     else:
@@ -68,21 +141,28 @@ def _listed(value: Any) -> Any:
 
 
 def follow(
-    load: LoadModule, position: dict[str, Any], lines: Sequence[Sequence[Any]], watch: Sequence[str]
+    load: LoadModule,
+    position: dict[str, Any],
+    lines: Sequence[Sequence[Any]],
+    watch: Sequence[str],
+    on_copies: bool = False,
 ) -> list[dict[str, Any]]:
     """Play lines of moves from one position.
 
     Args:
         load: see `board_at`.
         watch: see `watched`.
+        on_copies: play each line on a copy of one board, as a search does, instead of a new board.
 
     Returns:
         For each line the watched values before the first move and after each one, and the exception that cut it short, as
         text; empty if there was none.
     """
     found = []
+    original = board_at(position, load=load) if on_copies else None
     for line in lines:
-        board, seen, fault = board_at(position, load=load), list[dict[str, np.ndarray]](), ""
+        board = board_at(position, load=load) if original is None else original.copy()
+        seen, fault = list[dict[str, np.ndarray]](), ""
         seen.append(watched(board, watch))
         for step in line:
             try:
@@ -95,6 +175,27 @@ def follow(
             seen.append(watched(board, watch))
         found.append({"seen": seen, "fault": fault})
     return found
+
+
+def play_on(load: LoadModule, position: dict[str, Any], plies: int, seed: int, watch: Sequence[str]) -> dict[str, Any]:
+    """Play moves that the board itself lists, drawn with this seed, until it lists none, raises an exception, or `plies` moves.
+
+    Returns:
+        The moves, and the watched values after each one.
+    """
+    board, rng = board_at(position, load=load), Random(seed)
+    moves, seen = list[int](), list[dict[str, np.ndarray]]()
+    while len(moves) < plies and (listed := list(board.availables)):
+        move = whole(rng.choice(listed))
+        try:
+            board.do_move(move)
+        except NotImplementedError:
+            raise
+        except Exception:
+            break
+        moves.append(move)
+        seen.append(watched(board, watch))
+    return {"moves": moves, "seen": seen}
 
 
 def copies(
@@ -149,4 +250,4 @@ def refusals(load: LoadModule, position: dict[str, Any], steps: Sequence[int], w
     return found
 
 
-OF_RULES = (follow, copies, refusals)
+OF_RULES = (follow, play_on, copies, refusals)

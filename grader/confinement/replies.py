@@ -88,6 +88,7 @@ VALUES = MapOf(ARRAY)  # of a board, by the names of its attributes and methods
 
 REPLIES: dict[str, Layout] = {
     "follow": ListOf(Record({"seen": ListOf(VALUES), "fault": TEXT})),
+    "play_on": Record({"moves": ListOf(WHOLE), "seen": ListOf(VALUES)}),
     "copies": MapOf(VALUES),
     "refusals": ListOf(Record({"raised": TEXT, "before": VALUES, "after": VALUES})),
     "run_cell": TEXT,

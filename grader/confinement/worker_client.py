@@ -50,7 +50,7 @@ STDERR_TAIL_BYTES = 4096
 FOREIGN_REPLY = "The program wrote something of its own into the connection to the grader."
 
 # Operations that leave no state behind; a worker that has run only these can be replaced by a new one.
-STATELESS = ("follow", "copies", "refusals", "search", "choose", "self_play", "advance", "model_layout")
+STATELESS = ("follow", "play_on", "copies", "refusals", "search", "choose", "self_play", "advance", "model_layout")
 
 
 class Worker:

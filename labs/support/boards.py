@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.trees import Tree
 from labs.support.cases import Case
 
-RULES = ("availables", "game_end", "get_current_player")
 SHOWN_MOVES = 12  # in a message
+LATE = "moves in second halves"  # what every check of games counts: a board may not leave them all early
+MOST_LINES = 4  # lines that may be drawn for each one that a check wants, if the board leaves them early
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 Values = Mapping[str, np.ndarray]
 Step = int | list[Any]
@@ -71,50 +72,110 @@ class LabPosition:
         return f"On a {self.size} board after the moves {'..., ' if len(moves) > SHOWN_MOVES else ''}{shown}"
 
 
-class ToldBoard:
-    """A board that knows the positions of one tree from what a student's own board said about them.
+@dataclass(frozen=True)
+class Walk:
+    """A line of legal moves, as far as the student's board follows it.
 
-    A kit has no rules of ours. There, a tree is checked against the student's rules, and these are checked by themselves.
+    A board that does not list a legal move, or refuses it, is at fault in that alone. Checks of anything else judge it on the
+    part of the line before.
+
+    Attributes:
+        position: the position after that part.
+        seen: what the board shows at the start and after each move.
+        stop: what cut the line short, as a sentence; empty if nothing did.
     """
 
-    def __init__(self, told: Mapping[tuple[int, ...], Values], path: tuple[int, ...] = ()) -> None:
-        self._told, self._path = told, path
-
-    def _value(self, name: str) -> np.ndarray:
-        return self._told[self._path][name]
+    position: LabPosition
+    seen: tuple[Values, ...]
+    stop: str
 
     @property
-    def availables(self) -> list[int]:
-        return [int(move) for move in self._value("availables").reshape(-1)]
+    def plies(self) -> int:
+        """The number of moves and calls that the board followed."""
+        return len(self.position.moves)
+
+    def listed(self, ply: int) -> list[int]:
+        """Return what the board lists as legal at a ply."""
+        return listed_in(self.seen[ply])
+
+    def next_moves(self, ply: int, most: int) -> list[int]:
+        """Return the next moves of the line, as far as the board followed it."""
+        return [step for step in self.position.moves[ply : ply + most] if isinstance(step, int)]
+
+
+def walked(worker: Worker, position: LabPosition, *watch: str) -> Walk:
+    """Play the moves of a position on the student's board while it lists them."""
+    lines, names = [list(position.moves)], ["availables", *(name for name in watch if name != "availables")]
+    (reply,) = worker.call("follow", position=position.before(0), lines=lines, watch=names)
+    seen, last = reply["seen"], len(reply["seen"]) - 1
+    stop = f"{position.after(last)}, the next move is legal, but do_move raised {reply['fault']}." if reply["fault"] else ""
+    for ply, step in enumerate(position.moves[: last + 1]):
+        if isinstance(step, int) and step not in listed_in(seen[ply]):
+            last, stop = ply, f"{position.after(ply)}, {position.name(step)} is legal, and your board does not list it."
+            break
+    return Walk(replace(position, moves=position.moves[:last]), tuple(seen[: last + 1]), stop)
+
+
+def listed_in(values: Values) -> list[int]:
+    """Return what a board lists as legal; raise StudentFault unless these are finite numbers."""
+    moves = values["availables"].reshape(-1)
+    if not np.isfinite(moves).all():
+        raise StudentFault("availables holds something that is not a finite number.")
+    return [int(move) for move in moves]
+
+
+@dataclass
+class Tally:
+    """How often a check has judged each kind of thing that it must judge.
+
+    A board that leaves the lines early leaves little to judge. It must not get points for that.
+
+    Attributes:
+        least: kind -> how often it must be judged.
+        found: kind -> how often it was.
+        stop: what cut the first line short that was not judged to its end, as a sentence; empty if each was.
+    """
+
+    least: Mapping[str, int]
+    found: Counter[str] = field(default_factory=Counter)
+    stop: str = ""
+
+    def cut(self, stop: str) -> None:
+        """Note that a line is not judged to its end, and why."""
+        self.stop = self.stop or stop
 
     @property
-    def states(self) -> dict[int, int]:
-        return {int(point): int(player) for point, player in self._value("states").reshape(-1, 2)}
-
-    def get_current_player(self) -> int:
-        return int(self._value("get_current_player"))
-
-    def game_end(self) -> tuple[bool, int]:
-        over, winner = self._value("game_end")
-        return bool(over), int(winner)
-
-    def do_move(self, move: int) -> None:
-        self._path = (*self._path, move)
-
-    def copy(self) -> Self:
-        return type(self)(self._told, self._path)
+    def lacking(self) -> list[str]:
+        """The kinds that have been judged too rarely because of lines that were not judged to their end."""
+        return [kind for kind, least in self.least.items() if self.stop and self.found[kind] < least]
 
 
-def told_about(tree: Tree, position: LabPosition, worker: Worker) -> ToldBoard:
-    """Return the root's position as the student's own board tells it, with every position of the tree below it."""
-    lines = [tree.path(node) for node in range(len(tree.parent))]
-    replies = worker.call("follow", position=position.to_json(), lines=lines, watch=[*RULES, "states"])
-    told = {}
-    for line, reply in zip(lines, replies, strict=True):
-        if reply["fault"]:
-            raise StudentFault(f"The node after moves {line} cannot be reached on your own board: {reply['fault']}.")
-        told[tuple(line)] = reply["seen"][-1]
-    return ToldBoard(told)
+def walks(
+    worker: Worker, draw: Callable[[], tuple[LabPosition, Case]], lines: int, tally: Tally, *watch: str
+) -> Iterator[tuple[Case, Walk]]:
+    """Yield lines as far as the student's board follows them, and more of them while the tally lacks something.
+
+    Args:
+        draw: draws a line.
+        watch: what the board is to show besides `availables`.
+
+    Raises:
+        StudentFault: the tally still lacks something after all lines have been yielded.
+    """
+    for number in range(MOST_LINES * lines):
+        if number >= lines and not tally.lacking:
+            return
+        position, case = draw()
+        walk = walked(worker, position, *watch)
+        tally.cut(walk.stop)
+        tally.found[LATE] += max(0, walk.plies - len(position.moves) // 2)
+        yield case, walk
+    if tally.lacking:
+        kind = tally.lacking[0]
+        raise StudentFault(
+            f"This depends on other rules: in {MOST_LINES * lines} games your board reaches {tally.found[kind]} {kind}, and "
+            f"at least {tally.least[kind]} are needed. {tally.stop}".strip()
+        )
 
 
 def line_of(case: Case) -> list[int]:

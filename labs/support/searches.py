@@ -1,16 +1,22 @@
-"""A student's AlphaZero search on a student's board: the numbers of its tree, wins in one move, losses to avoid."""
+"""A student's AlphaZero search on a student's board: the numbers of its tree, wins in one move, losses to avoid.
+
+A search plays on the student's own board. If a verdict is bad and that board breaks the rules in the very position, which the
+checks of the rules judge, the search alone is judged on a board of ours (`grader.confinement.boards.GivenBoard`). So a
+mistake in the rules costs no point of the search, and no board can make a wrong search look right: whichever board is played
+on, the true rules decide.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from random import Random
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from grader.confinement.boards import GivenBoard
 from grader.confinement.plain import hash_priors_and_value
-from grader.confinement.worker_client import Worker
+from grader.confinement.worker_client import NOT_WRITTEN, Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.trees import (
@@ -20,30 +26,130 @@ from grader.judge.support.trees import (
     expect_values_add_up,
     expect_visits_add_up,
 )
-from labs.support.boards import LabPosition, told_about
+from labs.support.boards import LabPosition, walked
 from labs.support.cases import Case
+from labs.support.tables import table_in
 
 KIND = "mcts_alphaZero"
 C_PUCT = 3.0
 SHOWN_MOVES = 8  # of a list of right moves in a message
+DRAWS = 4  # positions that may be drawn for each one that a check needs
+RULES = ("availables", "game_end", "get_current_player")
 
 
 @dataclass(frozen=True)
-class KnownStart:
-    """A position of a search whose board is known.
+class Searched:
+    """A position that a search begins from, with our table of it.
 
     Attributes:
-        known: the board, ours or what a student's own board tells.
+        place: the position on the student's own board.
+        table: see `labs.support.tables`.
+        given: whether the search plays on a board of ours instead.
     """
 
-    known: Any
+    place: LabPosition
+    table: Mapping[str, np.ndarray]
+    given: bool = False
 
-    def board(self) -> Any:
-        """Return a board in this position."""
-        return self.known.copy()
+    def board(self) -> GivenBoard:
+        """Return a board of ours in this position."""
+        return GivenBoard(self.table)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the position as it is sent to a worker."""
+        return {"table": self.table, "moves": []} if self.given else self.place.to_json()
 
 
-def searched(worker: Worker, position: LabPosition, evaluator: dict[str, Any], n_playout: int) -> dict[str, Any]:
+def judge_searches(
+    worker: Worker,
+    ruling: Ruling,
+    draw: Callable[[], tuple[LabPosition, Case]],
+    judge: Callable[[Searched, Case], None],
+    wanted: int,
+) -> str:
+    """Judge a search in `wanted` positions, each on a board that follows the rules there.
+
+    A position is replaced, a limited number of times, if the student's board does not follow half of the way to it: nobody
+    gets the points of a search for a board that hardly plays.
+
+    Args:
+        draw: draws a position and its case.
+        judge: raises StudentFault if the search is wrong there.
+
+    Returns:
+        How the student's board made boards of ours necessary, as a sentence; empty if none was.
+
+    Raises:
+        StudentFault: the search is wrong, or the board reaches too few positions.
+    """
+    given, unreached, judged = "", "", 0
+    for _ in range(DRAWS * wanted):
+        place, case = draw()
+        position = Searched(place, table_in(case))
+        ruling.evidence["search"] = place.to_json()
+        try:
+            judge(position, case)
+        except StudentFault as fault:
+            if str(fault).startswith(NOT_WRITTEN) or not (mistake := _mistake(worker, position)):
+                raise
+            if 2 * walked(worker, place).plies < len(place.moves):
+                unreached = mistake
+                continue
+            _judge_alone(replace(position, given=True), case, judge)
+            given = given or f"{mistake} So the search was judged on a board of ours wherever yours goes wrong."
+        judged += 1
+        if judged == wanted:
+            return given
+    raise StudentFault(f"This depends on the rules: your board follows too few games. {unreached}")
+
+
+def _judge_alone(searched: Searched, case: Case, judge: Callable[[Searched, Case], None]) -> None:
+    try:
+        judge(searched, case)
+    except StudentFault as fault:
+        raise StudentFault(f"{fault} This was seen on a board of ours, because yours goes wrong there.") from fault
+
+
+def _mistake(worker: Worker, searched: Searched) -> str:
+    """Return where the student's board goes wrong in this position or after it, as a sentence; empty if it does not.
+
+    The lines are played on copies of one board, as a search plays them.
+    """
+    lines = [*_lines(searched.table), []]  # at the end, the first position again
+    try:
+        replies = worker.call(
+            "follow", position=searched.place.to_json(), lines=lines, watch=[*RULES, "states"], on_copies=True
+        )
+    except StudentFault as fault:
+        return walked(worker, searched.place).stop or str(fault)
+    for line, reply in zip(lines, replies, strict=True):
+        board, position = searched.board(), searched.place
+        for move in line:
+            board.do_move(move)
+        place = replace(position, moves=(*position.moves, *line)).after(len(position.moves) + len(line))
+        if reply["fault"]:
+            return f"{place}, all moves are legal, but on a copy of your board do_move raised {reply['fault']}."
+        got = reply["seen"][-1]
+        right = {
+            "availables": board.availables,
+            "game_end": board.game_end(),
+            "get_current_player": board.get_current_player(),
+            "states": sorted(board.states.items()) or np.empty(0),
+        }
+        if wrong := [name for name, value in right.items() if not np.array_equal(got[name], np.asarray(value, dtype=float))]:
+            return f"{place}, a copy of your board is wrong in {wrong[0]}."
+    return ""
+
+
+def _lines(table: Mapping[str, np.ndarray]) -> list[list[int]]:
+    """Return the moves from the first position of a table to each position, in the order of the positions."""
+    lines: dict[int, list[int]] = {0: []}
+    for before, move, after in table["edges"].tolist():
+        lines.setdefault(after, [*lines[before], move])
+    return [lines[number] for number in range(len(lines))]
+
+
+def searched(worker: Worker, position: Searched, evaluator: dict[str, Any], n_playout: int) -> dict[str, Any]:
     """Call get_action of a new player in play; return its move, its probabilities and its tree."""
     reply: dict[str, Any] = worker.call(
         "search", position=position.to_json(), evaluator=evaluator, kind=KIND, c_puct=C_PUCT, n_playout=n_playout
@@ -51,27 +157,25 @@ def searched(worker: Worker, position: LabPosition, evaluator: dict[str, Any], n
     return reply
 
 
-def expect_sound_search(worker: Worker, position: LabPosition, ours: Any, rng: Random, *, n_playout: int, actions: int) -> None:
+def expect_sound_search(worker: Worker, position: Searched, seed: int, *, n_playout: int, actions: int) -> None:
     """Raise StudentFault unless the tree of one search adds up and its probabilities are right.
 
     Args:
-        ours: a board of ours in this position, or None in a kit.
+        seed: the seed of the evaluator's hash.
         actions: the length of the probabilities that get_action returns.
     """
-    seed = rng.randrange(2**31)
     reply = searched(worker, position, {"kind": "hash", "seed": seed}, n_playout)
     tree = Tree.from_reply(reply["tree"])
     expect_visits_add_up(tree, n_playout)
-    start = KnownStart(ours if ours is not None else told_about(tree, position, worker))
-    expect_finished_games_to_end(tree, start)
-    expect_legal_children(tree, start)
+    expect_finished_games_to_end(tree, position)
+    expect_legal_children(tree, position)
 
     def own_value(board: Any) -> float:
         stones, side = list(board.states.items()), board.get_current_player()
         return float(hash_priors_and_value(stones, side, list(board.availables), seed)[1])
 
-    expect_values_add_up(tree, start, own_value)
-    _expect_probabilities(reply["probs"], reply["move"], start.board().availables, actions)
+    expect_values_add_up(tree, position, own_value)
+    _expect_probabilities(reply["probs"], reply["move"], position.board().availables, actions)
 
 
 def _expect_probabilities(probs: np.ndarray | None, move: int, legal: Collection[int], actions: int) -> None:
@@ -86,29 +190,26 @@ def _expect_probabilities(probs: np.ndarray | None, move: int, legal: Collection
         raise StudentFault(f"get_action returned {move}, which is not a legal action.")
 
 
-def expect_right_moves(
-    worker: Worker, ruling: Ruling, cases: list[tuple[LabPosition, Case]], *, n_playout: int, what: str
-) -> None:
-    """Raise StudentFault unless the search plays one of the right moves of each case.
+def expect_right_move(worker: Worker, ruling: Ruling, position: Searched, case: Case, *, n_playout: int, what: str) -> None:
+    """Raise StudentFault unless the search plays one of the right moves of a case.
 
     Args:
         what: what the right moves do, such as `wins at once`.
     """
-    for position, case in cases:
-        reply = searched(worker, position, {"kind": "uniform"}, n_playout)
-        right = [int(move) for move in case["right"]]
-        if reply["move"] not in right:
-            ruling.evidence.setdefault("searches", []).append({**position.to_json(), "right": right, "played": reply["move"]})
-            names = ", ".join(position.name(move) for move in right[:SHOWN_MOVES])
-            raise StudentFault(
-                f"{position.after(len(position.moves))}, {names} {what}; your search played {position.name(reply['move'])} "
-                f"after {n_playout} playouts. {_ending(worker, position, [right[0], reply['move']])} "
-                f"If that is right, check who sees the result of a finished game."
-            )
+    reply, place = searched(worker, position, {"kind": "uniform"}, n_playout), position.place
+    right = [int(move) for move in case["right"]]
+    if reply["move"] not in right:
+        ruling.evidence.setdefault("searches", []).append({**place.to_json(), "right": right, "played": reply["move"]})
+        names = ", ".join(place.name(move) for move in right[:SHOWN_MOVES])
+        raise StudentFault(
+            f"{place.after(len(place.moves))}, {names} {what}; your search played {place.name(reply['move'])} "
+            f"after {n_playout} playouts. {_ending(worker, position, [right[0], reply['move']])} "
+            f"If that is right, check who sees the result of a finished game."
+        )
 
 
-def _ending(worker: Worker, position: LabPosition, moves: list[int]) -> str:
-    """Return what the student's board says after the first of these moves that ends the game, or after the first move."""
+def _ending(worker: Worker, position: Searched, moves: list[int]) -> str:
+    """Return what the board says after the first of these moves that ends the game, or after the first move."""
     replies = worker.call("follow", position=position.to_json(), lines=[[move] for move in moves], watch=["game_end"])
     told = {}
     for move, reply in zip(moves, replies, strict=True):
@@ -116,4 +217,5 @@ def _ending(worker: Worker, position: LabPosition, moves: list[int]) -> str:
         won = "the game is a draw" if winner == -1 else f"player {winner:g} has won"
         told[move] = won if over and not reply["fault"] else ""
     move = next((move for move in moves if told[move]), moves[0])
-    return f"After {position.name(move)}, game_end of your board says that {told[move] or 'the game goes on'}."
+    whose = "the board" if position.given else "your board"
+    return f"After {position.place.name(move)}, game_end of {whose} says that {told[move] or 'the game goes on'}."

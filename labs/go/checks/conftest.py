@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from labs.support.cases import Case, Cases
+from labs.support.cases import Cases
 
 
 @pytest.fixture(scope="session")
@@ -23,15 +20,3 @@ def cases() -> Cases:
     from labs.support.cases import DrawnCases
 
     return DrawnCases(FAMILIES)
-
-
-@pytest.fixture(scope="session")
-def our_board() -> Callable[[Case], Any]:
-    """Gives our own board from which a search of a case begins, or None in a kit, which has no rules of ours."""
-    from grader.judge.support.oracle import is_kit
-
-    if is_kit():
-        return lambda case: None
-    from labs.go.trusted.families import searched_position
-
-    return searched_position

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.support.boards import LabPosition, Values, line_of, shaped
+from labs.support.boards import LabPosition, Tally, Values, Walk, shaped, walks
 from labs.support.cases import Case
 
 BOARD = "Go.board.Board"
@@ -50,22 +50,42 @@ class Ply:
     values: Values
 
 
-def plies(worker: Worker, ruling: Ruling, case: Case, *watch: str) -> Iterator[Ply]:
-    """Play a case's line on the student's board and yield its positions.
+def followed_lines(
+    worker: Worker, ruling: Ruling, draw: Callable[[], Case], lines: int, tally: Tally, *watch: str
+) -> Iterator[tuple[Case, Walk]]:
+    """Yield the lines of cases as far as the student's board follows them; see `labs.support.boards.walks`."""
 
-    Raises:
-        StudentFault: the board refused an action of the line, after all positions before it have been yielded.
-    """
-    position = start_of(case)
-    ruling.evidence["line"] = position.to_json()
-    (reply,) = worker.call("follow", position=position.before(0), lines=[list(position.moves)], watch=list(watch))
-    for number, values in enumerate(reply["seen"]):
-        simulated = " in a simulation" if any(isinstance(step, list) for step in position.moves[:number]) else ""
-        yield Ply(f"{position.after(number)}{simulated}", number, values)
-    if reply["fault"]:
-        step = position.moves[len(reply["seen"]) - 1]
-        what = f"{position.name(step)} is legal" if isinstance(step, int) else f"{step[0]} is called"
-        raise StudentFault(f"{position.after(len(reply['seen']) - 1)}, {what}, but your board raised {reply['fault']}.")
+    def start() -> tuple[LabPosition, Case]:
+        case = draw()
+        position = start_of(case)
+        ruling.evidence["line"] = position.to_json()
+        return position, case
+
+    yield from walks(worker, start, lines, tally, *watch)
+
+
+def plies(walk: Walk) -> Iterator[Ply]:
+    """Yield the positions of a line."""
+    for number, values in enumerate(walk.seen):
+        simulated = " in a simulation" if any(isinstance(step, list) for step in walk.position.moves[:number]) else ""
+        yield Ply(f"{walk.position.after(number)}{simulated}", number, values)
+
+
+def has_right_stones(case: Case, ply: Ply) -> bool:
+    """Return whether `states` is right; where it is not, rules.captures finds the fault."""
+    return stones_in(ply.values) == _right_stones(case["stones"][ply.number])
+
+
+def stones_in(values: Values) -> dict[int, int]:
+    """Return point -> player, as `states` of the student's board gives it; raise StudentFault if it is no such dict."""
+    states = values["states"]
+    if states.size and (states.shape[1:] != (2,) or not np.isfinite(states).all()):
+        raise StudentFault("states must be a dict from points to players.")
+    return {int(point): int(player) for point, player in states.reshape(-1, 2)}
+
+
+def _right_stones(stones: np.ndarray) -> dict[int, int]:
+    return {int(point): int(stones[point]) for point in np.flatnonzero(stones)}
 
 
 def expect_legal(position: LabPosition, ply: Ply, why: np.ndarray) -> None:
@@ -90,8 +110,14 @@ def _cause(listed: list[int], lacking: int, last: int) -> str:
     return f": the pass is action {last}" if lacking == last else ""
 
 
-def expect_end(ply: Ply, case: Case) -> None:
-    """Raise StudentFault unless the side to move, the end of the game and the winner are right."""
+def expect_end(ply: Ply, case: Case, *, scored: bool = True) -> None:
+    """Raise StudentFault unless the side to move, the end of the game and the winner are right.
+
+    The winner may follow from the board's own score, which rules.score judges.
+
+    Args:
+        scored: whether the score decides the game if it is over here, rather than the depth limit of a simulation.
+    """
     player, (over, winner) = int(case["players"][ply.number]), (int(value) for value in case["ends"][ply.number])
     got_player = int(shaped(ply.values, "get_current_player", ()))
     if got_player != player:
@@ -101,16 +127,20 @@ def expect_end(ply: Ply, case: Case) -> None:
         raise StudentFault(f"{ply.place}, the game goes on; game_end says that it is over.")
     if over and not got_over:
         raise StudentFault(f"{ply.place}, the game is over; game_end says that it goes on.")
-    if got_winner != winner:
+    if got_winner != winner and not (over and scored and got_winner == _winner_by(float(shaped(ply.values, "score", ())))):
         score = float(case["scores"][ply.number])
         result = "nobody has won" if winner == -1 else f"player {winner} has won"
         raise StudentFault(f"{ply.place}, {result} (score for black {score:+g}); game_end gives {got_winner}.")
 
 
+def _winner_by(score: float) -> int:
+    """Return the winner of a finished game with this score; player 1 is black in every case."""
+    return -1 if score == 0 else 1 if score > 0 else 2
+
+
 def expect_stones(position: LabPosition, ply: Ply, stones: np.ndarray) -> None:
     """Raise StudentFault unless `states` holds the stones on the board."""
-    got = {int(point): int(player) for point, player in ply.values["states"].reshape(-1, 2)}
-    right = {int(point): int(stones[point]) for point in np.flatnonzero(stones)}
+    got, right = stones_in(ply.values), _right_stones(stones)
     if got == right:
         return
     if extra := sorted(set(got) - set(right)):
@@ -120,6 +150,6 @@ def expect_stones(position: LabPosition, ply: Ply, stones: np.ndarray) -> None:
     raise StudentFault(f"{ply.place}, states gives a stone to the wrong player.")
 
 
-def line_from(case: Case, ply: int, count: int) -> list[int]:
-    """Return the next actions of a case's game."""
-    return line_of(case)[ply : ply + count]
+def is_pass(case: Case, action: int) -> bool:
+    """Return whether an action is the pass."""
+    return action == int(case["size"].prod())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from random import Random
 
 import numpy as np
@@ -11,66 +12,110 @@ from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
 from labs.go.checks.lines import (
+    KO,
     LEGAL,
     REASONS,
+    SUICIDE,
+    SUPERKO,
+    TAKEN,
     Ply,
     expect_end,
     expect_legal,
     expect_stones,
-    line_from,
+    followed_lines,
+    has_right_stones,
+    is_pass,
     plies,
-    start_of,
+    stones_in,
 )
-from labs.support.boards import Values, shaped
+from labs.support.boards import LATE, Tally, Values, line_of, shaped
 from labs.support.cases import Cases
 
 GAMES, COPIES, REFUSED = 32, 12, 16
 SEPARATE = 6  # actions that one board plays before its copy, or the other way round
+# What a check must see of the games, if the student's board does not follow them to their ends.
+LATE_MOVES, SCORES, ENDS, CAPTURES = 20, 80, 6, 10
+ILLEGAL = {SUICIDE: ("suicides", 10), KO: ("kos", 2), SUPERKO: ("repetitions", 1)}  # illegal points of each kind
 
 
 @pytest.mark.points("rules.legal")
 def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare `availables` with the legal actions at every ply."""
+    """Compare `availables` with the legal actions at every ply.
+
+    Accepts: an empty list after a pass, if the board says that the game is over there, which rules.end judges; and any list
+    after wrong captures, which rules.captures judges. The rest of such a game is not judged.
+    """
     ruling.expected = "availables lists exactly the legal points and the pass, at every ply of random games."
-    for _ in range(GAMES):
-        case = cases.draw("game", rng)
-        for ply in plies(worker, ruling, case, "availables"):
-            expect_legal(start_of(case), ply, case["why"][ply.number])
+    tally = Tally({LATE: LATE_MOVES, **dict(ILLEGAL.values())})
+    watch = ("game_end", "states")
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, *watch):
+        for ply in plies(walk):
+            why = case["why"][ply.number]
+            over = bool(shaped(ply.values, "game_end", (2,))[0])
+            ended_by_pass = over and ply.number > 0 and is_pass(case, line_of(case)[ply.number - 1])
+            if not has_right_stones(case, ply):
+                tally.cut(f"{ply.place}, states is wrong.")
+                break
+            if ended_by_pass and not walk.listed(ply.number) and not case["ends"][ply.number][0]:
+                tally.cut(f"{ply.place}, game_end says that the game is over.")
+                break
+            expect_legal(walk.position, ply, why)
+            tally.found.update(kind for reason, (kind, _) in ILLEGAL.items() if (why == reason).any())
+        else:
+            ruling.expect(not walk.stop, walk.stop)
     ruling.seen = f"The same actions at every ply of {GAMES} games."
 
 
 @pytest.mark.points("rules.captures")
 def test_captures(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare the stones on the board at every ply."""
+    """Compare the stones on the board at every ply.
+
+    Accepts: games that a board follows only in part, because it does not list a legal action, which rules.legal judges.
+    """
     ruling.expected = "A stone takes the opposing chains without a liberty off the board, and no others."
-    for _ in range(GAMES):
-        case = cases.draw("game", rng)
-        for ply in plies(worker, ruling, case, "states"):
-            expect_stones(start_of(case), ply, case["stones"][ply.number])
+    tally = Tally({LATE: LATE_MOVES, "captures": CAPTURES})
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, "states"):
+        counts = np.count_nonzero(case["stones"], axis=1)
+        for ply in plies(walk):
+            expect_stones(walk.position, ply, case["stones"][ply.number])
+            stone = ply.number > 0 and not is_pass(case, line_of(case)[ply.number - 1])
+            tally.found["captures"] += stone and bool(counts[ply.number] <= counts[ply.number - 1])
     ruling.seen = f"The same stones at every ply of {GAMES} games."
 
 
 @pytest.mark.points("rules.end")
 def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare the end of the game, the winner and the side to move at every ply."""
+    """Compare the end of the game, the winner and the side to move at every ply.
+
+    Accepts: a winner by the board's own score, which rules.score judges. Also see `test_captures`.
+    """
     ruling.expected = "Two passes in a row end the game, and the score decides it."
-    for _ in range(GAMES):
-        case = cases.draw("game", rng)
-        for ply in plies(worker, ruling, case, "game_end", "get_current_player"):
+    tally = Tally({LATE: LATE_MOVES, "ends": ENDS})
+    watch = ("game_end", "get_current_player", "score")
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, *watch):
+        for ply in plies(walk):
             expect_end(ply, case)
+            tally.found["ends"] += int(case["ends"][ply.number][0])
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
 @pytest.mark.points("rules.score")
 def test_score(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare `score` at every ply, whether the game is over or not."""
+    """Compare `score` at every ply, whether the game is over or not.
+
+    Accepts: any score after wrong captures, which rules.captures judges. Also see `test_captures`.
+    """
     ruling.expected = "score gives black's area minus white's area and the komi."
-    for _ in range(GAMES):
-        case = cases.draw("game", rng)
-        for ply in plies(worker, ruling, case, "score"):
+    tally = Tally({LATE: LATE_MOVES, "scores": SCORES})
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, "score", "states"):
+        for ply in plies(walk):
+            if not has_right_stones(case, ply):
+                tally.cut(f"{ply.place}, states is wrong.")
+                break
             right, got = float(case["scores"][ply.number]), float(shaped(ply.values, "score", ()))
             if got != right:
                 _explain_score(ply, got, right, float(case["komi"]))
+            tally.found["scores"] += 1
     ruling.seen = f"The same score at every ply of {GAMES} games."
 
 
@@ -88,18 +133,24 @@ def _explain_score(ply: Ply, got: float, right: float, komi: float) -> None:
 
 @pytest.mark.points("rules.copy")
 def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Play on a copy, and on the original of another copy; neither may show on the other board."""
+    """Play on a copy, and on the original of another copy; neither may show on the other board.
+
+    Accepts: see `test_captures`.
+    """
     ruling.expected = "A copy is equal to its original, and independent of it."
     watch = ["availables", "game_end", "get_current_player", "score", "states", "captures"]
-    for _ in range(COPIES):
-        case = cases.draw("game", rng)
-        position = start_of(case)
-        ply = rng.randrange(len(position.moves))
-        ruling.evidence["copy"] = position.before(ply)
-        steps, legal = line_from(case, ply, SEPARATE), np.flatnonzero(case["why"][ply] == LEGAL).tolist()
-        other = int(rng.choice([action for action in legal if action not in steps] or legal))
-        shown = worker.call("copies", position=position.before(ply), steps=steps, other=other, watch=watch)
-        _expect_apart(position.after(ply), shown)
+    tally = Tally({LATE: LATE_MOVES})
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), COPIES, tally):
+        if not walk.plies:
+            continue
+        ply = rng.randrange(walk.plies)
+        start = walk.position.before(ply)
+        ruling.evidence["copy"] = start
+        steps, listed = walk.next_moves(ply, SEPARATE), walk.listed(ply)
+        legal = np.flatnonzero(case["why"][ply] == LEGAL).tolist()
+        other = int(rng.choice([action for action in legal if action in listed and action not in steps] or steps[:1]))
+        shown = worker.call("copies", position=start, steps=steps, other=other, watch=watch)
+        _expect_apart(walk.position.after(ply), shown)
     ruling.seen = f"Independent copies in {COPIES} positions."
 
 
@@ -119,19 +170,30 @@ def _expect_apart(place: str, shown: dict[str, Values]) -> None:
 
 @pytest.mark.points("rules.refuses")
 def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Play an illegal action of each kind in random positions."""
+    """Play an illegal action of each kind in random positions, and one off the board.
+
+    Accepts: illegal points that the board itself lists, which rules.legal judges. Also see `test_captures`.
+    """
     ruling.expected = "do_move raises ValueError for an illegal action and leaves the board as it was."
     watch = ["availables", "get_current_player", "states"]
-    for _ in range(REFUSED):
-        case = cases.draw("game", rng)
-        position = start_of(case)
-        ply = rng.randrange(len(position.moves) // 2, len(position.moves) + 1)
-        why = case["why"][ply]
-        wrong = [int(rng.choice(found)) for kind in REASONS if (found := np.flatnonzero(why == kind)).size]
-        ruling.evidence["refused"] = {**position.before(ply), "illegal": wrong}
-        replies = worker.call("refusals", position=position.before(ply), steps=wrong, watch=watch)
-        for action, reply in zip(wrong, replies, strict=True):
-            place = f"{position.after(ply)}, {position.name(action)} is illegal ({REASONS[int(why[action])]})"
+    tally = Tally({LATE: LATE_MOVES})
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), REFUSED, tally, "states"):
+        ply = rng.randrange(walk.plies // 2, walk.plies + 1)
+        why, listed, position = case["why"][ply], walk.listed(ply), walk.position
+        taken = stones_in(walk.seen[ply])
+        wrong = []
+        for kind in REASONS:
+            found = np.flatnonzero(why == kind).tolist()
+            found = [action for action in found if (action in taken if kind == TAKEN else action not in listed)]
+            wrong += [rng.choice(found)] if found else []
+        outside = next(action for action in count(len(why)) if action not in listed)
+        steps, start = [*wrong, outside], position.before(ply)
+        ruling.evidence["refused"] = {**start, "illegal": steps}
+        replies = worker.call("refusals", position=start, steps=steps, watch=watch)
+        for action, reply in zip(steps, replies, strict=True):
+            reason = REASONS[int(why[action])] if action < len(why) else "it is off the board"
+            what = position.name(action) if action < len(why) else f"action {action}"
+            place = f"{position.after(ply)}, {what} is illegal ({reason})"
             ruling.expect(reply["raised"] != "", f"{place}; do_move plays it.")
             ruling.expect(reply["raised"] == "ValueError", f"{place}; do_move raised {reply['raised']} instead of ValueError.")
             same = all(np.array_equal(reply["before"][name], reply["after"][name]) for name in watch)

@@ -11,6 +11,7 @@ import numpy as np
 from games.go.position import GoPosition, SearchRules
 from games.go.rules import GoRules
 from labs.support.cases import Case, bank_of
+from labs.support.tables import table_of
 
 SIZES = ((2, 3), (3, 3), (4, 3), (3, 5), (5, 5))
 SMALL = ((3, 3), (4, 3), (4, 4))
@@ -20,7 +21,8 @@ UNLIMITED = 10_000  # actions; the lab has no such limit
 LONGEST = 3  # plies of a random game for each point of the board
 GREED = 0.3  # chance of a capture where there is one; captures make kos
 PASSES, MANY_PASSES = 0.06, 0.45  # chance of a pass where another action is legal
-DEEP, SHALLOW = 400, (3, 9)  # depth limits of simulations
+MOST_FOLLOWING = 6_000  # positions in three actions from any position of a SMALL board
+DEEP, SHALLOW, LAST_WORDS = 400, (3, 9), 3  # depth limits of simulations
 
 
 def why_illegal(position: GoPosition, plain: GoPosition) -> np.ndarray:
@@ -140,8 +142,15 @@ def _last_word(rng: Random, *, ahead: bool) -> Case:
         others = [action for action in position.availables if action != position.pass_action]
         if position.score() and others and wins == ahead:
             right = [position.pass_action] if ahead else others
-            case, depth = story.case(), np.array(DEEP)
-            return {**case, "begin": np.array(len(story.moves)), "depth": depth, "right": np.array(right)}
+            return {**_with_table(story, LAST_WORDS), "right": np.array(right)}
+
+
+def _with_table(story: _Story, depth: int) -> Case:
+    """Return a case that is searched from the end of the line on, with all positions that a search can reach."""
+    case = {**story.case(), "begin": np.array(len(story.moves)), "depth": np.array(depth)}
+    table = table_of(searched_position(case), most=MOST_FOLLOWING)
+    assert table is not None, "no board is large enough for more positions within the depth limit"
+    return {**case, **table}
 
 
 def middle(rng: Random) -> Case:
@@ -150,7 +159,7 @@ def middle(rng: Random) -> Case:
     wanted = rng.randrange(4, 12)
     while len(story.moves) < wanted:
         story.play(_chosen(rng, story.position, 0.0))
-    return {**story.case(), "begin": np.array(wanted), "depth": np.array(rng.randrange(2, 4))}
+    return _with_table(story, rng.randrange(2, 4))
 
 
 FAMILIES: dict[str, Callable[[Random], Case]] = {

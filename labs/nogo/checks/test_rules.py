@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import count
 from random import Random
 
 import numpy as np
@@ -10,13 +12,13 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.support.boards import LabPosition, Values, line_of, shaped
+from labs.nogo.checks.games import BOARD, CAPTURE, LEGAL, SUICIDE, TAKEN, followed_games, legal_at
+from labs.support.boards import LabPosition, Values, line_of, listed_in, shaped
 from labs.support.cases import Case, Cases
 
-BOARD = "NoGo.board.Board"
 GAMES, COPIES, REFUSED = 24, 16, 12
+ENDS = 6  # positions without a move, by the board's own list, in which the end must be right
 SEPARATE = 6  # moves that one board plays before its copy, or the other way round
-LEGAL, TAKEN, SUICIDE, CAPTURE = range(4)
 REASONS = {
     TAKEN: "it is taken",
     SUICIDE: "there it would leave its own chain without a liberty (suicide)",
@@ -73,19 +75,36 @@ def _expect_legal(position: LabPosition, ply: int, listed: np.ndarray, why: np.n
 
 @pytest.mark.points("rules.end")
 def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare the end of the game, the winner and the side to move at every ply."""
+    """Compare the end of the game, the winner and the side to move at every ply, and beyond the end of the game.
+
+    Accepts: where the board lists other moves than the legal ones, an end that follows from its own list, since
+    rules.legal judges the list. For such a board the game goes on with the moves that it lists.
+    """
     ruling.expected = "The game is over when the side to move has no legal move, and that player has lost."
-    for _ in range(GAMES):
-        case = cases.draw("game", rng)
-        position, seen, fault = followed(worker, ruling, case, "game_end", "has_a_winner", "get_current_player")
-        for ply, values in enumerate(seen):
-            place = position.after(ply)
-            over, winner = (int(value) for value in case["ends"][ply])
-            player = int(shaped(values, "get_current_player", ()))
-            ruling.expect(player == case["players"][ply], f"{place}, player {case['players'][ply]} is to move; got {player}.")
-            for name in ("game_end", "has_a_winner"):
-                _expect_end(place, name, shaped(values, name, (2,)), (over, winner))
-        ruling.expect(not fault, f"{position.after(len(seen) - 1)}, the next move is legal, but do_move raised {fault}.")
+    watch = ("game_end", "has_a_winner", "get_current_player")
+    for case, walk, tally in followed_games(worker, ruling, cases, rng, GAMES, *watch, ends=ENDS):
+        position, shown = walk.position, list(walk.seen)
+        if shown[-1]["availables"].size:
+            start, most = position.to_json(), int(case["size"].prod())
+            further = worker.call(
+                "play_on", position=start, plies=most, seed=rng.randrange(2**31), watch=["availables", *watch]
+            )
+            position, shown = replace(position, moves=(*position.moves, *further["moves"])), [*shown, *further["seen"]]
+        for ply, values in enumerate(shown):
+            place, player = position.after(ply), 1 + ply % 2
+            got_player = int(shaped(values, "get_current_player", ()))
+            ruling.expect(got_player == player, f"{place}, player {player} is to move; got {got_player}.")
+            told = [(name, shaped(values, name, (2,))) for name in watch[:2]]
+            if ply <= walk.plies and sorted(set(walk.listed(ply))) == legal_at(case, ply):
+                over, winner = (int(value) for value in case["ends"][ply])
+                for name, got in told:
+                    _expect_end(place, name, got, (over, winner))
+            else:
+                for name, got in told:
+                    _expect_consistent_end(place, name, got, listed_in(values), 3 - player)
+            tally.found["ends"] += not values["availables"].size
+        if shown[-1]["availables"].size:
+            tally.cut(f"{position.after(len(shown) - 1)}, it still lists moves.")
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 
@@ -100,16 +119,27 @@ def _expect_end(place: str, name: str, got: np.ndarray, right: tuple[int, int]) 
         raise StudentFault(f"{place}, {who}; {name} gives {winner}. Whoever is to move and cannot has lost.")
 
 
+def _expect_consistent_end(place: str, name: str, got: np.ndarray, listed: list[int], other: int) -> None:
+    right = (0, -1) if listed else (1, other)
+    if (int(got[0]), int(got[1])) != right:
+        moves = f"lists {len(listed)} moves" if listed else "lists no move"
+        raise StudentFault(
+            f"{place}, your board {moves}, and {name} gives {bool(got[0])}, {got[1]:g}. The game is over when no legal move is "
+            "left; whoever is to move and cannot has lost."
+        )
+
+
 @pytest.mark.points("rules.planes")
 def test_planes(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare the feature planes at every ply."""
+    """Compare the feature planes at every ply.
+
+    Accepts: games that a board follows only in part, because it does not list a legal move, which rules.legal judges.
+    """
     ruling.expected = "current_state gives the four planes of section 2.3 at every ply."
-    for _ in range(GAMES):
-        case = cases.draw("game", rng)
-        position, seen, _ = followed(worker, ruling, case, "current_state")
-        for ply, values in enumerate(seen):
+    for case, walk, _ in followed_games(worker, ruling, cases, rng, GAMES, "current_state"):
+        for ply, values in enumerate(walk.seen):
             right = case["planes"][ply].astype(float)
-            _expect_planes(position.after(ply), shaped(values, "current_state", right.shape), right)
+            _expect_planes(walk.position.after(ply), shaped(values, "current_state", right.shape), right)
     ruling.seen = f"The same planes at every ply of {GAMES} games."
 
 
@@ -130,19 +160,22 @@ def _expect_planes(place: str, got: np.ndarray, right: np.ndarray) -> None:
 
 @pytest.mark.points("rules.copy")
 def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Move on a copy, and on the original of another copy; neither may show on the other board."""
+    """Move on a copy, and on the original of another copy; neither may show on the other board.
+
+    Accepts: see `test_planes`.
+    """
     ruling.expected = "A copy is equal to its original, and independent of it."
     watch = ["availables", "game_end", "get_current_player", "current_state", "states"]
-    for _ in range(COPIES):
-        case = cases.draw("game", rng)
-        position = LabPosition.of(BOARD, case)
-        plies = rng.randrange(len(position.moves))
-        start = position.before(plies)
+    for case, walk, _ in followed_games(worker, ruling, cases, rng, COPIES):
+        if not walk.plies:
+            continue
+        plies = rng.randrange(walk.plies)
+        start = walk.position.before(plies)
         ruling.evidence["copy"] = start
-        steps, legal = list(position.moves[plies : plies + SEPARATE]), np.flatnonzero(case["why"][plies] == LEGAL).tolist()
-        other = int(rng.choice([move for move in legal if move not in steps] or legal))
+        steps, listed = walk.next_moves(plies, SEPARATE), walk.listed(plies)
+        other = int(rng.choice([move for move in legal_at(case, plies) if move in listed and move not in steps] or steps[:1]))
         shown = worker.call("copies", position=start, steps=steps, other=other, watch=watch)
-        _expect_same(position.after(plies), shown)
+        _expect_same(walk.position.after(plies), shown)
     ruling.seen = f"Independent copies in {COPIES} positions."
 
 
@@ -162,21 +195,28 @@ def _expect_same(place: str, shown: dict[str, Values]) -> None:
 
 @pytest.mark.points("rules.refuses")
 def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Play an illegal move of each kind in random positions."""
+    """Play an illegal move of each kind in random positions, on a taken point, and off the board.
+
+    Accepts: captures and suicides that the board itself lists, which rules.legal judges. Also see `test_planes`.
+    """
     ruling.expected = "do_move raises ValueError for an illegal move and leaves the board as it was."
-    for _ in range(REFUSED):
-        case = cases.draw("game", rng)
-        position = LabPosition.of(BOARD, case)
-        plies = rng.randrange(len(position.moves) // 2, len(position.moves) + 1)
-        why = case["why"][plies]
-        wrong = [int(rng.choice(found)) for kind in REASONS if (found := np.flatnonzero(why == kind)).size]
-        start = position.before(plies)
-        ruling.evidence["refused"] = {**start, "illegal": [*wrong, len(why)]}
-        watch = ["availables", "get_current_player", "states"]
-        replies = worker.call("refusals", position=start, steps=[*wrong, len(why)], watch=watch)
-        for move, reply in zip([*wrong, len(why)], replies, strict=True):
-            what = "a pass" if move == len(why) else position.name(move)
-            reason = "NoGo has none" if move == len(why) else REASONS[int(why[move])]
+    watch = ["availables", "get_current_player", "states"]
+    for case, walk, _ in followed_games(worker, ruling, cases, rng, REFUSED):
+        plies = rng.randrange(walk.plies // 2, walk.plies + 1)
+        why, listed, position = case["why"][plies], walk.listed(plies), walk.position
+        wrong = []
+        for kind in REASONS:
+            found = [move for move in np.flatnonzero(why == kind).tolist() if kind == TAKEN or move not in listed]
+            wrong += [rng.choice(found)] if found else []
+        outside = next(move for move in count(len(why)) if move not in listed)
+        steps, start = [*wrong, outside], position.before(plies)
+        ruling.evidence["refused"] = {**start, "illegal": steps}
+        replies = worker.call("refusals", position=start, steps=steps, watch=watch)
+        for move, reply in zip(steps, replies, strict=True):
+            what = position.name(move) if move < len(why) else "a pass" if move == len(why) else f"move {move}"
+            reason = (
+                REASONS[int(why[move])] if move < len(why) else "NoGo has none" if move == len(why) else "it is off the board"
+            )
             place = f"{position.after(plies)}, {what} is illegal ({reason})"
             ruling.expect(reply["raised"] != "", f"{place}; do_move plays it.")
             ruling.expect(reply["raised"] == "ValueError", f"{place}; do_move raised {reply['raised']} instead of ValueError.")

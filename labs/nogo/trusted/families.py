@@ -11,10 +11,12 @@ import numpy as np
 from games.nogo.position import NoGoPosition
 from games.nogo.rules import NoGoRules
 from labs.support.cases import Case, bank_of
+from labs.support.tables import table_of
 
 SIZES = ((2, 3), (3, 3), (4, 3), (3, 5), (5, 5), (6, 4), (7, 7))
 SMALL = ((3, 3), (4, 3), (3, 5), (4, 4))
 LEGAL, TAKEN, SUICIDE, CAPTURE = range(4)
+MOST_FOLLOWING = 600  # positions that may follow the one from which a search begins
 LEAST_TO_AVOID = 2  # moves that lose at once, in a case that asks for another one
 
 
@@ -92,7 +94,17 @@ def middle(rng: Random) -> Case:
     """A position in the second half of a game, so that a search from it finds games that end."""
     size = rng.choice(SMALL)
     moves = random_game(rng, size)
-    return {"size": np.array(size), "moves": np.array(moves[: rng.randrange(len(moves) // 2, len(moves) - 1)], dtype=int)}
+    plies = rng.randrange(len(moves) // 2, len(moves) - 1)
+    while True:
+        case = {"size": np.array(size), "moves": np.array(moves[:plies], dtype=int)}
+        if table := table_of(after_moves(case), _stones, MOST_FOLLOWING):
+            return {**case, **table}
+        plies += 1
+
+
+def _stones(position: NoGoPosition) -> frozenset[tuple[int, int]]:
+    """What decides a position: whose turn it is follows from the number of stones."""
+    return frozenset(position.states.items())
 
 
 def _ending(rng: Random, right: Callable[[NoGoPosition], list[int]]) -> Case:
@@ -102,8 +114,9 @@ def _ending(rng: Random, right: Callable[[NoGoPosition], list[int]]) -> Case:
         moves = random_game(rng, size)
         for plies in range(len(moves) - 1, 0, -1):
             case = {"size": np.array(size), "moves": np.array(moves[:plies])}
-            if found := right(after_moves(case)):
-                return {**case, "right": np.array(found)}
+            position = after_moves(case)
+            if (found := right(position)) and (table := table_of(position, _stones, MOST_FOLLOWING)):
+                return {**case, "right": np.array(found), **table}
 
 
 def _wins(position: NoGoPosition) -> list[int]:
@@ -138,10 +151,10 @@ def _after(position: NoGoPosition, move: int) -> NoGoPosition:
 
 def _is_won(position: NoGoPosition) -> bool:
     """Return whether the side to move wins if both play perfectly."""
-    known: dict[frozenset[tuple[int, int]], bool] = {}  # whose turn it is follows from the number of stones
+    known: dict[frozenset[tuple[int, int]], bool] = {}
 
     def wins(position: NoGoPosition) -> bool:
-        stones = frozenset(position.states.items())
+        stones = _stones(position)
         if stones not in known:
             known[stones] = any(not wins(_after(position, move)) for move in position.availables)
         return known[stones]

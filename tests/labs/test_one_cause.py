@@ -1,0 +1,118 @@
+"""In the labs NoGo and Go one mistake in the rules costs the points of one check, and no lie of a board gains any."""
+
+import re
+import tomllib
+from random import Random
+
+import numpy as np
+import pytest
+
+from grader.assignment import ROOT, load_named
+from grader.confinement.boards import GivenBoard
+from grader.confinement.sandbox import find_sandbox
+from grader.instructor import trust
+from labs.go.trusted import families as go_families
+from labs.nogo.trusted import families as nogo_families
+from labs.support.boards import Tally
+from labs.support.tables import table_in, table_of
+
+POSITIONS = [("nogo", "middle", nogo_families.after_moves), ("go", "middle", go_families.searched_position)]
+NOGO = (ROOT / "labs/nogo/reference/NoGo/board.py").read_text(encoding="utf-8")
+SEARCH = (ROOT / "labs/nogo/reference/AlphaZero/mcts_alphaZero.py").read_text(encoding="utf-8")
+LISTED = "if point not in self.states and self._is_legal(point)]"
+LIES = {
+    "it is over everywhere": (
+        "        if self.availables:\n            return False, -1\n",
+        "        if not self.states:\n            return False, -1\n",
+    ),
+    "it lists nothing": (LISTED, "if False]"),
+    "it stops after two moves": (LISTED, f"if len(self.states) < 2 and {LISTED.removeprefix('if ')}"),
+    "it lists every number": (LISTED, "]"),
+}
+
+
+@pytest.mark.parametrize("lab", ["nogo", "go"])
+def test_a_mistake_in_the_rules_costs_its_own_check_unless_the_sample_says_why(lab):
+    for path in sorted((ROOT / "labs" / lab / "submissions" / "mutants").glob("*.toml")):
+        for mutant in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
+            if not mutant["fails"][0].startswith("search."):
+                alone = len(mutant["fails"]) == 1 and not mutant.get("luck")
+                assert alone != mutant.get("shares", "").endswith("."), mutant["name"]
+
+
+@pytest.mark.parametrize(("lab", "family", "position"), POSITIONS, ids=[lab for lab, *_ in POSITIONS])
+def test_a_board_of_ours_plays_by_its_table_as_by_the_rules(lab, family, position):
+    rng, families = Random(3), {"nogo": nogo_families, "go": go_families}[lab]
+    for _ in range(3):
+        case = families.FAMILIES[family](rng)
+        ours, given = position(case), GivenBoard(table_in(case))
+        assert given.last_move == ours.last_move
+        while not ours.game_end()[0]:
+            kept = given.copy()
+            assert given.availables == ours.availables and given.states == dict(ours.states)
+            assert (given.game_end(), given.get_current_player()) == (ours.game_end(), ours.get_current_player())
+            with pytest.raises(ValueError, match="not legal"):
+                given.do_move(-1)
+            move = rng.choice(ours.availables)
+            ours.do_move(move)
+            given.do_move(move)
+            assert (
+                kept.states != given.states or kept.last_move != given.last_move or kept.current_player != given.current_player
+            )
+        assert given.game_end() == ours.game_end() and given.availables == []
+
+
+def test_a_table_that_would_be_too_large_is_not_made():
+    position = nogo_families.after_moves({"size": np.array((3, 3)), "moves": np.array([], dtype=int)})
+    assert table_of(position, most=50) is None
+
+
+def test_a_tally_names_what_was_judged_too_rarely():
+    tally = Tally({"ends": 2, "kos": 0})
+    assert tally.lacking == [], "no line was cut short"
+    tally.cut("It lists nothing.")
+    assert tally.lacking == ["ends"]
+    tally.found["ends"] += 2
+    assert tally.lacking == []
+
+
+def graded(tmp_path, checks=None, **changes):
+    """The checks of NoGo that a submission with these changes loses, each with its message."""
+    files = {"NoGo/board.py": changes.get("board", NOGO).encode()}
+    if "search" in changes:
+        files["AlphaZero/mcts_alphaZero.py"] = changes["search"].encode()
+    sample = trust.Sample(kind="mutants", name="a-lie", why="It lies.", files=files)
+    return trust.run_sample(sample, tmp_path, find_sandbox(), seed=1, assignment=load_named("nogo")).failed
+
+
+def lying(how):
+    old, new = LIES[how]
+    assert NOGO.count(old) == 1
+    return NOGO.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("how", "loses"),
+    [
+        ("it is over everywhere", {"rules.end"}),
+        ("it lists nothing", {"rules.legal", "rules.end", "rules.planes", "rules.copy", "rules.refuses"}),
+        ("it stops after two moves", {"rules.legal", "rules.end", "rules.planes", "rules.copy", "rules.refuses"}),
+        ("it lists every number", {"rules.legal", "rules.refuses"}),
+    ],
+)
+def test_a_lie_gains_no_point_for_what_cannot_be_seen(how, loses, tmp_path):
+    failed = graded(tmp_path, board=lying(how))
+    assert loses <= set(failed), failed
+
+
+@pytest.mark.parametrize("how", ["it is over everywhere", "it lists every number"])
+def test_no_lie_of_a_board_makes_a_wrong_search_right(how, tmp_path):
+    wrong = SEARCH.replace("            value = -value\n", "")
+    failed = graded(tmp_path, board=lying(how), search=wrong)
+    assert {"search.tree", "search.losses"} <= set(failed), failed
+    assert re.search("values", failed["search.tree"], re.IGNORECASE)
+
+
+def test_a_right_search_loses_nothing_for_a_board_that_is_over_everywhere(tmp_path):
+    failed = graded(tmp_path, board=lying("it is over everywhere"))
+    assert set(failed) == {"rules.end"}, failed
