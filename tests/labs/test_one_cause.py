@@ -18,6 +18,11 @@ from labs.support.tables import table_in, table_of
 
 POSITIONS = [("nogo", "middle", nogo_families.after_moves), ("go", "middle", go_families.searched_position)]
 NOGO = (ROOT / "labs/nogo/reference/NoGo/board.py").read_text(encoding="utf-8")
+GO = (ROOT / "labs/go/reference/Go/board.py").read_text(encoding="utf-8")
+PATHS = {
+    "nogo": {"board": "NoGo/board.py", "search": "AlphaZero/mcts_alphaZero.py"},
+    "go": {"board": "Go/board.py", "search": "AlphaZero/mcts_alphaZero.py"},
+}
 SEARCH = (ROOT / "labs/nogo/reference/AlphaZero/mcts_alphaZero.py").read_text(encoding="utf-8")
 LISTED = "if point not in self.states and self._is_legal(point)]"
 LIES = {
@@ -76,13 +81,11 @@ def test_a_tally_names_what_was_judged_too_rarely():
     assert tally.lacking == []
 
 
-def graded(tmp_path, checks=None, **changes):
-    """The checks of NoGo that a submission with these changes loses, each with its message."""
-    files = {"NoGo/board.py": changes.get("board", NOGO).encode()}
-    if "search" in changes:
-        files["AlphaZero/mcts_alphaZero.py"] = changes["search"].encode()
-    sample = trust.Sample(kind="mutants", name="a-lie", why="It lies.", files=files)
-    return trust.run_sample(sample, tmp_path, find_sandbox(), seed=1, assignment=load_named("nogo")).failed
+def graded(tmp_path, lab="nogo", **files):
+    """The checks of a lab that the reference with other files loses, each with its message."""
+    content = {PATHS[lab][name]: text.encode() for name, text in files.items()}
+    sample = trust.Sample(kind="mutants", name="a-lie", why="It lies.", files=content)
+    return trust.run_sample(sample, tmp_path, find_sandbox(), seed=1, assignment=load_named(lab)).failed
 
 
 def lying(how):
@@ -116,3 +119,13 @@ def test_no_lie_of_a_board_makes_a_wrong_search_right(how, tmp_path):
 def test_a_right_search_loses_nothing_for_a_board_that_is_over_everywhere(tmp_path):
     failed = graded(tmp_path, board=lying("it is over everywhere"))
     assert set(failed) == {"rules.end"}, failed
+
+
+def test_wrong_stones_hide_no_wrong_move(tmp_path):
+    """A board that does not know the ko shows wrong stones after each capture of one, so that no ko could be judged."""
+    old = "        self.states = after\n"
+    kept = "{point: 3 - self.current_player for point in captured if len(captured) == 1}"
+    assert GO.count(old) == 1
+    failed = graded(tmp_path, lab="go", board=GO.replace(old, f"        self.states = after | {kept}\n"))
+    assert {"rules.captures", "rules.legal"} <= set(failed), failed
+    assert "depends on other rules" in failed["rules.legal"] and "kos" in failed["rules.legal"]
