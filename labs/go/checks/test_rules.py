@@ -28,11 +28,11 @@ from labs.go.checks.lines import (
     plies,
     stones_in,
 )
-from labs.support.boards import LATE, Tally, Values, line_of, shaped
+from labs.support.boards import LATE, Tally, line_of, shaped
 from labs.support.cases import Cases
+from labs.support.copies import judge_copies
 
 GAMES, COPIES, REFUSED = 32, 12, 16
-SEPARATE = 6  # actions that one board plays before its copy, or the other way round
 # What a check must see of the games, if the student's board does not follow them to their ends.
 LATE_MOVES, SCORES, ENDS, CAPTURES = 20, 80, 6, 10
 ILLEGAL = {SUICIDE: ("suicides", 10), KO: ("kos", 2), SUPERKO: ("repetitions", 1)}  # illegal points of each kind
@@ -139,33 +139,8 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
     watch = ["availables", "game_end", "get_current_player", "score", "states", "captures"]
-    tally = Tally({LATE: LATE_MOVES})
-    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), COPIES, tally):
-        if not walk.plies:
-            continue
-        ply = rng.randrange(walk.plies)
-        start = walk.position.before(ply)
-        ruling.evidence["copy"] = start
-        steps, listed = walk.next_moves(ply, SEPARATE), walk.listed(ply)
-        legal = np.flatnonzero(case["why"][ply] == LEGAL).tolist()
-        other = int(rng.choice([action for action in legal if action in listed and action not in steps] or steps[:1]))
-        shown = worker.call("copies", position=start, steps=steps, other=other, watch=watch)
-        _expect_apart(walk.position.after(ply), shown)
-    ruling.seen = f"Independent copies in {COPIES} positions."
-
-
-def _expect_apart(place: str, shown: dict[str, Values]) -> None:
-    pairs = (
-        ("original", "copy", "the copy differs from its original in"),
-        ("original", "original later", "moves on the copy change the original's"),
-        ("original", "copy later", "moves on the original change the copy's"),
-        ("alone", "original moved", "earlier moves on the copy change what a move on the original does to"),
-        ("alone", "copy moved", "earlier moves on the original change what a move on the copy does to"),
-    )
-    for first, second, words in pairs:
-        for name, value in shown[first].items():
-            if not np.array_equal(value, shown[second][name]):
-                raise StudentFault(f"{place}, {words} {name}. Copy every list, dict and set, and what they hold.")
+    lines = followed_lines(worker, ruling, lambda: cases.draw("game", rng), COPIES, Tally({LATE: LATE_MOVES}))
+    judge_copies(worker, ruling, rng, ((walk, case["why"] == LEGAL) for case, walk in lines), watch)
 
 
 @pytest.mark.points("rules.refuses")

@@ -15,10 +15,10 @@ from grader.judge.support.ruling import Ruling
 from labs.nogo.checks.games import BOARD, CAPTURE, LEGAL, SUICIDE, TAKEN, followed_games, legal_at
 from labs.support.boards import LabPosition, Values, line_of, listed_in, shaped
 from labs.support.cases import Case, Cases
+from labs.support.copies import judge_copies
 
 GAMES, COPIES, REFUSED = 24, 16, 12
 ENDS = 6  # positions without a move, by the board's own list, in which the end must be right
-SEPARATE = 6  # moves that one board plays before its copy, or the other way round
 REASONS = {
     TAKEN: "it is taken",
     SUICIDE: "there it would leave its own chain without a liberty (suicide)",
@@ -166,31 +166,8 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
     watch = ["availables", "game_end", "get_current_player", "current_state", "states"]
-    for case, walk, _ in followed_games(worker, ruling, cases, rng, COPIES):
-        if not walk.plies:
-            continue
-        plies = rng.randrange(walk.plies)
-        start = walk.position.before(plies)
-        ruling.evidence["copy"] = start
-        steps, listed = walk.next_moves(plies, SEPARATE), walk.listed(plies)
-        other = int(rng.choice([move for move in legal_at(case, plies) if move in listed and move not in steps] or steps[:1]))
-        shown = worker.call("copies", position=start, steps=steps, other=other, watch=watch)
-        _expect_same(walk.position.after(plies), shown)
-    ruling.seen = f"Independent copies in {COPIES} positions."
-
-
-def _expect_same(place: str, shown: dict[str, Values]) -> None:
-    pairs = (
-        ("original", "copy", "the copy differs from its original in"),
-        ("original", "original later", "a move on the copy changes the original's"),
-        ("original", "copy later", "a move on the original changes the copy's"),
-        ("alone", "original moved", "earlier moves on the copy change what a move on the original does to"),
-        ("alone", "copy moved", "earlier moves on the original change what a move on the copy does to"),
-    )
-    for first, second, words in pairs:
-        for name, value in shown[first].items():
-            if not np.array_equal(value, shown[second][name]):
-                raise StudentFault(f"{place}, {words} {name}. Copy every list, dict and set, and what they hold.")
+    lines = followed_games(worker, ruling, cases, rng, COPIES)
+    judge_copies(worker, ruling, rng, ((walk, case["why"] == LEGAL) for case, walk, _ in lines), watch)
 
 
 @pytest.mark.points("rules.refuses")
