@@ -14,6 +14,9 @@ from arena.engine.guardian import MARK
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Test processes share the cores with each other and with the programs that they start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Files that take more than a minute, the longest first. Those that start last keep a core waiting (make test).
 LONGEST = (
     "labs/test_lab_samples.py",
