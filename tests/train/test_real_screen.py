@@ -1,6 +1,7 @@
 """human_play.py on a real X server, driven by a real mouse and real keys; what it shows is read from the screen's pixels."""
 
 import signal
+from itertools import product
 
 import pytest
 from screen import needs_a_screen, screen, shown, wait_until
@@ -9,9 +10,10 @@ pygame = pytest.importorskip("pygame")
 
 from Board.play.game_file import read_game  # noqa: E402
 from Board.window.layout import lay_out  # noqa: E402
+from games.for_people import game_for_people  # noqa: E402
 
 pytestmark = needs_a_screen
-POINTS = [(h, w) for h in range(3) for w in range(3)]
+POINTS = list(product(range(3), repeat=2))
 ROWS = [[(a, b) for b in range(3)] for a in range(3)]
 LINES = [*ROWS, *map(list, zip(*ROWS, strict=True)), [(0, 0), (1, 1), (2, 2)], [(0, 2), (1, 1), (2, 0)]]
 
@@ -23,19 +25,21 @@ def display(tmp_path_factory):
 
 
 class OnScreen:
-    """The window of human_play.py with a board of 3x3, as a person sees it."""
+    """The window of human_play.py as a person sees it: tic-tac-toe, or stones on the crossings of a square board."""
 
-    def __init__(self, display, program):
-        self.display, self.program = display, program
-        self.window = display.window_of("Gomoku")
+    def __init__(self, display, program, title="Gomoku", side=3):
+        self.display, self.program, self.side = display, program, side
+        self.window = display.window_of(title)
         self._measure()
         x, y = self.layout.board.center
-        wait_until(lambda: self._pixels()[y, x + 30].sum() > 700, "the board was never drawn")
+        between = self.layout.unit // 2 - 4  # wood or paper, whatever lies on the lines
+        wait_until(lambda: self._pixels()[y - between, x - between].sum() > 400, "the board was never drawn")
 
     def _measure(self):
         place = self.window.get_geometry()
         self.left, self.top, self.size = place.x, place.y, (place.width, place.height)
-        self.layout = lay_out(self.size, 3, 3, 1.0, is_cells=True)
+        in_place_of_a_stone = "swap" if self.side == 3 else "pass"
+        self.layout = lay_out(self.size, self.side, self.side, 1.0, self.side == 3, in_place_of_a_stone)
 
     def resize(self, width, height):
         self.display.resize(self.window, width, height)
@@ -46,16 +50,21 @@ class OnScreen:
         return self.display.picture()[self.top : self.top + self.size[1], self.left : self.left + self.size[0]]
 
     def stones(self):
-        """Return the crosses (X) and rings (O) on the screen by their colours: point -> letter."""
-        pixels, reach, found = self._pixels(), self.layout.unit // 3, {}
-        for point in POINTS:
+        """Return what the screen shows by its colours: point (h, w) -> X (crosses, black stones) or O (rings, white stones)."""
+        pixels, found = self._pixels(), {}
+        reach = self.layout.unit // (3 if self.side == 3 else 4)
+        for point in product(range(self.side), repeat=2):
             x, y = self.layout.centre_of(*point)
-            cell = pixels[y - reach : y + reach, x - reach : x + reach].astype(int)
-            redness = cell[:, :, 0] - cell[:, :, 2]
-            # What only follows the mouse is half transparent, and a cell of a winning line is yellow.
-            for letter, has_its_colour in (("X", redness < -70), ("O", redness > 115)):
-                if has_its_colour.mean() > 0.04:
-                    found[point] = letter
+            seen = pixels[y - reach : y + reach, x - reach : x + reach].astype(int)
+            redness = seen[:, :, 0] - seen[:, :, 2]
+            if self.side == 3:
+                # What only follows the mouse is half transparent, and a cell of a winning line is yellow.
+                signs = {"X": (redness < -70).mean() > 0.04, "O": (redness > 115).mean() > 0.04}
+            else:
+                grey = abs(redness) < 30  # wood is brown
+                signs = {"X": (grey & (seen[:, :, 0] < 110)).mean() > 0.5, "O": (grey & (seen[:, :, 0] > 180)).mean() > 0.5}
+            if letter := "".join(name for name, is_seen in signs.items() if is_seen):
+                found[point] = letter
         return found
 
     def click(self, *where):
@@ -127,3 +136,24 @@ def test_a_move_is_taken_back_in_mid_thought_and_the_program_ends_in_mid_thought
             assert (program.returncode, errors) == (130, b"")
         else:
             assert window.close() == (0, b"")
+
+
+def test_a_game_of_go_with_a_capture_a_refusal_and_two_passes(display, workspace, tmp_path):
+    options = ("--game", "go", "--board", "5x5", "--komi", "0.5", "--black", "human", "--white", "human")
+    with shown(display, workspace / "human_play.py", tmp_path, *options) as program:
+        window = OnScreen(display, program, "Go", 5)
+        for point in ((0, 1), (0, 0)):
+            window.click(*point)
+        window.wait_for(2)
+        window.click(1, 0)
+        captured = {(0, 1): "X", (1, 0): "X"}
+        wait_until(lambda: window.stones() == captured, lambda: f"the white stone was not captured: {window.stones()}")
+        window.click(0, 0)  # suicide
+        display.press("p")
+        window.click("pass")
+        display.press("s")
+        wait_until(lambda: list(tmp_path.glob("saved_games/*.sgf")), "S saved nothing")
+        saved = read_game(next(tmp_path.glob("saved_games/*.sgf")), game_for_people("go", 5, 0.5))
+        assert (saved.result, saved.actions) == ("B+24.5", (1, 0, 5, 25, 25)), "the suicide was refused, both passed"
+        assert window.stones() == captured
+        assert window.close() == (0, b"")
