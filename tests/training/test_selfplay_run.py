@@ -474,7 +474,7 @@ def test_on_a_cluster_a_lost_actor_is_replaced_and_nothing_is_played_twice(start
     from ray.cluster_utils import Cluster
 
     def kill_a_member():
-        until(lambda: (tmp_path / "games.jsonl").exists() and len(games_of(tmp_path)) > 20)
+        until(lambda: (tmp_path / "games.jsonl").exists() and len(games_of(tmp_path)) > 20, timeout_s=600)
         for entry in Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
                 if entry.read_bytes().startswith(b"ray::_Member"):
