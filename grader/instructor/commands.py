@@ -11,9 +11,8 @@ from grader.assignment import load_named
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust, warmup
 from grader.instructor.collecting import commands as collecting
-from grader.instructor.course import course_of, course_option
+from grader.instructor.course import add_scheme, course_of, course_option
 from grader.instructor.marking import commands as marking
-from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.rehearsal import commands as rehearsal
 from grader.instructor.returning import commands as returning
 from grader.instructor.similarity import commands as similarity
@@ -119,9 +118,7 @@ def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> 
         metavar="CSV",
         help="roster with a column id, and optionally submission, first_name, last_name, email",
     )
-    gradebook.add_argument(
-        "--scheme", default="", metavar="NAME", help=f"scheme that names the profile that counts (default: {DEFAULT})"
-    )
+    add_scheme(gradebook)
     gradebook.add_argument("--collected", type=Path, metavar="CSV", help="collected.csv: when each student handed in")
     gradebook.set_defaults(run=gradebook_command)
 
