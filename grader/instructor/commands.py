@@ -75,7 +75,7 @@ def add_commands(commands: Any) -> None:
     """Add these commands to the subparsers of `python -m grader`."""
     course = course_option()
     _add_generators(commands, course)
-    collecting.add_commands(commands)
+    collecting.add_commands(commands, course)
     _add_commands_on_results(commands, course)
     marking.add_commands(commands, course)
     _add_commands_on_submissions(commands)
@@ -99,7 +99,7 @@ def _add_generators(commands: Any, course: argparse.ArgumentParser) -> None:
     add_lab(release)
     release.add_argument("out", type=Path, metavar="OUT", help="folder for the kit and its .zip")
     release.add_argument("--seed", type=int, help="seed of the checks' cases, to make a kit again (default: a new seed)")
-    release.set_defaults(run=release_command)
+    release.set_defaults(run=release_command, interrupted="Interrupted; nothing was released.")
 
     notebook = commands.add_parser("notebook", parents=[course], help="generate the course's report notebook")
     notebook.add_argument("--check", action="store_true", help="only say whether the notebook differs")
