@@ -11,9 +11,8 @@ from grader.assignment import load_named
 from grader.confinement.sandbox import LEVELS
 from grader.instructor import gradebook, handout, notebook, release, replay, stubs, trust, warmup
 from grader.instructor.collecting import commands as collecting
-from grader.instructor.course import course_of, course_option
+from grader.instructor.course import add_scheme, course_of, course_option
 from grader.instructor.marking import commands as marking
-from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.rehearsal import commands as rehearsal
 from grader.instructor.returning import commands as returning
 from grader.instructor.similarity import commands as similarity
@@ -76,7 +75,7 @@ def add_commands(commands: Any) -> None:
     """Add these commands to the subparsers of `python -m grader`."""
     course = course_option()
     _add_generators(commands, course)
-    collecting.add_commands(commands)
+    collecting.add_commands(commands, course)
     _add_commands_on_results(commands, course)
     marking.add_commands(commands, course)
     _add_commands_on_submissions(commands)
@@ -100,7 +99,7 @@ def _add_generators(commands: Any, course: argparse.ArgumentParser) -> None:
     add_lab(release)
     release.add_argument("out", type=Path, metavar="OUT", help="folder for the kit and its .zip")
     release.add_argument("--seed", type=int, help="seed of the checks' cases, to make a kit again (default: a new seed)")
-    release.set_defaults(run=release_command)
+    release.set_defaults(run=release_command, interrupted="Interrupted; nothing was released.")
 
     notebook = commands.add_parser("notebook", parents=[course], help="generate the course's report notebook")
     notebook.add_argument("--check", action="store_true", help="only say whether the notebook differs")
@@ -119,9 +118,7 @@ def _add_commands_on_results(commands: Any, course: argparse.ArgumentParser) -> 
         metavar="CSV",
         help="roster with a column id, and optionally submission, first_name, last_name, email",
     )
-    gradebook.add_argument(
-        "--scheme", default="", metavar="NAME", help=f"scheme that names the profile that counts (default: {DEFAULT})"
-    )
+    add_scheme(gradebook)
     gradebook.add_argument("--collected", type=Path, metavar="CSV", help="collected.csv: when each student handed in")
     gradebook.set_defaults(run=gradebook_command)
 

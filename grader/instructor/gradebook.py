@@ -162,6 +162,8 @@ def main(options: GradebookOptions) -> int:
     url = db if db and "://" in db else f"sqlite:///{(Path(db) if db else course / 'gradebook.db').resolve()}"
     found = _read_entries(options.results, assignment, roster, options.students)
     entries, complaints = found.entries, found.complaints
+    if scheme.choice:
+        print(on_screen(scheme.choice))
     ids = [student.id for student, _ in entries]
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"expected one result for each student; got several for {', '.join(doubled)}. Nothing was written")

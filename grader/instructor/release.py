@@ -12,11 +12,10 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 import sys
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from operator import itemgetter
@@ -24,6 +23,7 @@ from pathlib import Path, PurePosixPath
 
 from arena.engine.cores import available_cores
 from common.errors import UsageError
+from common.files import remove
 from grader.assignment import INSTRUCTOR, ROOT, Assignment, load_named, matches
 from grader.instructor.bank import CASES
 from grader.instructor.stubs import BEGIN, END, RESEMBLING, make_stub
@@ -34,6 +34,7 @@ from grader.pipeline.handed_out import DIGESTS, LEAST, answers_below, digests_of
 from grader.pipeline.likeness import Fingerprints, fingerprints, is_source
 
 README = "README.txt"
+UNFINISHED = ".release-{}"  # holds a kit until it is complete
 SHARED = "shared_lines.txt"  # beside a reference
 BANK_PATH = BANK.relative_to(ROOT).as_posix()
 MARKER = re.compile(r"\b(?:BEGIN|START|END|STOP)[\W_]*SOLU?T|\bSOLUTION[\W_]*(?:BEGIN|START|END|STOP)S?\b", re.IGNORECASE)
@@ -240,23 +241,43 @@ def write_kit(files: Mapping[str, bytes], name: str, out: Path) -> tuple[Path, P
     folder, archive = out / name, out / f"{name}.zip"
     for path in (folder, archive):
         _expect_nothing_at(path)
+    new = [place for place in (out, *out.parents) if not place.exists()]
+    fresh = out / UNFINISHED.format(name)
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=".release-", dir=out))
-        try:
-            _write_folder(files, fresh / name)
-            with zipfile.ZipFile(fresh / archive.name, "w") as target:
-                for relative in sorted(files):
-                    entry = zipfile.ZipInfo(f"{name}/{relative}", FIXED_TIME)
-                    entry.create_system, entry.external_attr = 3, (0o100000 | MODE) << 16
-                    target.writestr(entry, files[relative])
-            (fresh / name).rename(folder)
-            (fresh / archive.name).rename(archive)
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        _write_folder(files, fresh / name)
+        with zipfile.ZipFile(fresh / archive.name, "w") as target:
+            for relative in sorted(files):
+                entry = zipfile.ZipInfo(f"{name}/{relative}", FIXED_TIME)
+                entry.create_system, entry.external_attr = 3, (0o100000 | MODE) << 16
+                target.writestr(entry, files[relative])
+        (fresh / name).rename(folder)
+        (fresh / archive.name).rename(archive)
     except OSError as error:
         raise UsageError(f"the kit cannot be written to {out}: {error}") from error
+    finally:
+        remove_unfinished(name, out)
+        for place in new if not folder.exists() else ():
+            with suppress(OSError):  # by now it holds something else
+                place.rmdir()
     return folder, archive
+
+
+def remove_unfinished(name: str, out: Path) -> None:
+    """Remove what an interrupted release left: its unfinished kit, and the folder if the .zip did not get beside it."""
+    fresh = out / UNFINISHED.format(name)
+    if not fresh.is_dir():
+        return
+    if not (fresh / name).exists() and (fresh / f"{name}.zip").exists():
+        remove(out / name)
+    remove(fresh)
+
+
+def _expect_writable(out: Path) -> None:
+    """Raise a UsageError if nothing can be written to a folder, which may still have to be made."""
+    nearest = next(place for place in (out, *out.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise UsageError(f"the kit cannot be written to {out}: {nearest} is not a folder that can be written to")
 
 
 def _expect_nothing_at(path: Path) -> None:
@@ -288,6 +309,7 @@ def main(
         lab: the lab whose kit it is; empty for the main assignment.
     """
     assignment = load_named(lab, root)
+    remove_unfinished(assignment.id, out)
     for path in (out / assignment.id, out / f"{assignment.id}.zip"):
         _expect_nothing_at(path)
     kit = collect_kit(assignment, root)
@@ -295,10 +317,7 @@ def main(
         print("\n".join(leaks), file=sys.stderr)
         print(f"Nothing was written, because of {len(leaks)} leak{'' if len(leaks) == 1 else 's'}.", file=sys.stderr)
         return 1
-    try:
-        out.mkdir(parents=True, exist_ok=True)  # before the long work, since it may fail
-    except OSError as error:
-        raise UsageError(f"the kit cannot be written to {out}: {error.strerror}") from error
+    _expect_writable(out)  # before the long work
     seed = secrets.randbelow(2**31) if seed is None else seed
     print("Computing the expected values of the kit's checks, which takes a few minutes.", flush=True)
     kit.files[DIGESTS] = digests_of(kit.files, assignment)

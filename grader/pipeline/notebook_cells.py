@@ -53,10 +53,15 @@ def read_notebook(path: Path) -> list[CodeCell]:
         raise UsageError(f"expected a notebook at {path}: {error.strerror}") from error
     if len(content) > MAX_NOTEBOOK_BYTES:
         raise UsageError(f"expected a notebook of at most {MAX_NOTEBOOK_BYTES >> 20} MiB at {path}; clear its outputs")
+    return parse_notebook(content, str(path))
+
+
+def parse_notebook(content: bytes, where: str) -> list[CodeCell]:
+    """Return the code cells of a notebook, given as the content of its file; raise a UsageError if it is not one."""
     try:
         return [_code_cell(number, cell) for number, cell in enumerate(json.loads(content)["cells"], 1) if _is_code(cell)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError(f"expected a Jupyter notebook (format 4) at {path}; it cannot be read as one") from error
+        raise UsageError(f"expected a Jupyter notebook (format 4) at {where}; it cannot be read as one") from error
 
 
 def _is_code(cell: dict[str, Any]) -> bool:

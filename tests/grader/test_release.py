@@ -293,3 +293,44 @@ def test_without_a_reference_there_is_no_release(tree, tmp_path, capsys):
 def test_a_folder_that_cannot_be_written_gets_one_sentence(tree, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert "cannot be written" in sentence(tree, tmp_path / "file", capsys)
+
+
+@pytest.fixture(params=["bank", "folder", "zip", "rename"])
+def stopped(request, monkeypatch, tree):
+    """Interrupts a release while it computes, while it writes, or between the folder and its .zip."""
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    real = Path.rename
+
+    def rename(path, target):
+        return interrupted() if path.suffix == ".zip" else real(path, target)
+
+    place = {
+        "bank": ("grader.instructor.bank.make_bank", interrupted),
+        "folder": ("os.utime", interrupted),
+        "zip": ("zipfile.ZipFile.writestr", interrupted),
+        "rename": ("pathlib.Path.rename", rename),
+    }
+    monkeypatch.setattr(*place[request.param])
+
+
+def test_an_interrupted_release_leaves_nothing_and_can_be_given_again(stopped, monkeypatch, tree, tmp_path):
+    out = tmp_path / "new" / "kits"
+    with pytest.raises(KeyboardInterrupt):
+        release_kit(out, tree)
+    assert not out.parent.exists()
+    monkeypatch.undo()
+    assert release_kit(out, tree) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["gomoku", "gomoku.zip"]
+
+
+def test_what_a_killed_release_left_is_removed_by_the_next_one(stopped, monkeypatch, tree, tmp_path):
+    with monkeypatch.context() as killed:  # nobody cleans up after a kill
+        killed.setattr(release, "remove_unfinished", lambda name, out: None)
+        with pytest.raises(KeyboardInterrupt):
+            release_kit(tmp_path / "kits", tree)
+    monkeypatch.undo()
+    assert release_kit(tmp_path / "kits", tree) == 0
+    assert sorted(path.name for path in (tmp_path / "kits").iterdir()) == ["gomoku", "gomoku.zip"]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import UsageError
+from grader.__main__ import main
 from grader.assignment import ROOT, load_assignment
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import LateRule, Rounding, load_scheme
@@ -214,6 +215,26 @@ def test_the_usual_scheme_or_the_only_one_is_taken_without_a_name(tmp_path):
     (tmp_path / "schemes").mkdir()
     shutil.copyfile(COURSE / "schemes" / "capped.toml", tmp_path / "schemes" / "ours.toml")
     assert load_scheme("", tmp_path, ASSIGNMENT).name == "ours"
+    assert load_scheme("", tmp_path, ASSIGNMENT).choice == load_scheme("capped", COURSE, ASSIGNMENT).choice == ""
+
+
+def test_marks_and_gradebook_choose_among_several_schemes_by_one_rule(school, course, api, capsys, tmp_path):
+    said = "The scheme is win_rate, the default. --scheme chooses another one: capped, pass_fail.\n"
+    class_of_eight = [str(school.results), "--students", str(tmp_path / "roster.csv"), "--course", str(course)]
+    commands = (["marks", *class_of_eight, "--out", str(school.folder)], ["gradebook", *class_of_eight])
+    for arguments in commands:
+        main(arguments)
+        assert capsys.readouterr().out.count(said) == 1
+        main([*arguments, "--scheme", "win_rate"])
+        assert "The scheme is" not in capsys.readouterr().out
+    (course / "schemes" / "win_rate.toml").unlink()
+    for arguments in commands:
+        assert main(arguments) == 2
+        refused = f"expected --scheme, because {course / 'schemes'} holds capped, pass_fail and no win_rate; got none\n"
+        assert capsys.readouterr().err == f"grader: {refused}"
+    (course / "schemes" / "pass_fail.toml").unlink()
+    for arguments in commands:
+        assert main(arguments) != 2
 
 
 def test_a_course_without_schemes_says_so(tmp_path):

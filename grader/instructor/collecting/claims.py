@@ -9,9 +9,9 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from common.harmless_text import file_name
-from grader.assignment import Assignment
 from grader.instructor.collecting.attempts import Due, canvas_order
 from grader.instructor.collecting.downloads import Upload
+from grader.instructor.collecting.expected import Expected
 from grader.instructor.collecting.people import CANVAS, FILES, Match, Person, Roster
 from grader.pipeline.archive_names import is_archive, without_suffix
 
@@ -84,7 +84,7 @@ def with_true_times(uploads: Sequence[Upload], due: Due) -> tuple[list[Upload], 
     return kept, [*useless.values(), *(line for line in zones if line.partition(": its")[0] not in useless)]
 
 
-def joined(claims: Sequence[Claim], assignment: Assignment, due: Due) -> list[Claim]:
+def joined(claims: Sequence[Claim], expected: Expected, due: Due) -> list[Claim]:
     """Put the single files of an owner into the attempt that they belong to, and say where nobody can tell what counts."""
     groups: dict[tuple[str, bool, str, str], list[Claim]] = {}
     for claim in claims:
@@ -94,14 +94,16 @@ def joined(claims: Sequence[Claim], assignment: Assignment, due: Due) -> list[Cl
     for (_, _, _, platform), several in groups.items():
         extras = [claim for claim in several if claim.is_extra]
         mains = [claim for claim in several if not claim.is_extra]
-        if platform not in (CANVAS, FILES) or not extras or len(several) == 1:
+        if platform not in (CANVAS, FILES) or not extras or (len(several) == 1 and not expected.loose):
             found += several
         elif mains:
             last = mains.pop(_last(mains, due))
             found += [*mains, _with_extras(last, extras)]
+        elif expected.loose:
+            found += _attempts_of_loose_files(extras, due)
         else:
             found += _attempts_of_files(extras)
-    return [replace(claim, upload=_examined(claim.upload, assignment)) for claim in found]
+    return [replace(claim, upload=_examined(claim.upload, expected)) for claim in found]
 
 
 def _last(claims: Sequence[Claim], due: Due) -> int:
@@ -132,20 +134,48 @@ def _attempts_of_files(extras: Sequence[Claim]) -> list[Claim]:
     return found
 
 
-def _examined(upload: Upload, assignment: Assignment) -> Upload:
+def _attempts_of_loose_files(extras: Sequence[Claim], due: Due) -> list[Claim]:
+    """Return an attempt for all files of a student, or one for each number of resubmission if a file is there twice.
+
+    Canvas numbers each file by itself: `boards-1.ipynb` and `network.ipynb` are one attempt if the first one lacked the latter.
+    """
+    order = canvas_order([extra.upload.key or extra.upload.name for extra in extras])
+    placed = [(order[extra.upload.key or extra.upload.name], extra) for extra in extras]
+    if len({base for (base, _), _ in placed}) == len(placed) or extras[0].person.platform != CANVAS:
+        groups = {max(number for (_, number), _ in placed): list(extras)}
+    else:
+        numbers = sorted({number for (_, number), _ in placed})
+        groups = {number: [extra for (_, own), extra in placed if own == number] for number in numbers}
+    found = []
+    for number, (first, *rest) in groups.items():
+        uploads = [claim.upload for claim in (first, *rest)]
+        joint = _with_extras(first, rest) if rest else first
+        times = [upload.when for upload in uploads if upload.when]
+        upload = replace(
+            joint.upload,
+            key=f"loose-{number}" if first.upload.key else "",
+            when=max(times, key=due.local) if len(times) == len(uploads) else None,
+            late=any(upload.late for upload in uploads) if first.upload.late is not None else None,
+            notes=first.upload.notes,
+        )
+        found.append(replace(joint, upload=upload))
+    return found
+
+
+def _examined(upload: Upload, expected: Expected) -> Upload:
     """Return the upload, with a problem if it holds several things that could be the submission."""
     if upload.is_packed or upload.problem:
         return upload
     if not upload.files:
         return replace(upload, notes=(*upload.notes, "It holds no file."))
     if list(upload.files) == [upload.name]:
+        if expected.loose:
+            return upload
         return replace(upload, notes=(*upload.notes, f"A single file, {upload.name}, was handed in; it is kept in a .zip."))
-    parts = {part.casefold() for part in assignment.parts}
-    if any(folder.casefold() in parts for path in upload.files for folder in path.split("/")[:-1]):
+    if any(folder.casefold() in expected.folders for path in upload.files for folder in path.split("/")[:-1]):
         return upload
-    suffixes = {PurePosixPath(pattern).suffix for pattern in assignment.collected}
     archives = [path for path in upload.files if is_archive(path)]
-    sources = [path for path in upload.files if PurePosixPath(path).suffix in suffixes]
+    sources = [path for path in upload.files if PurePosixPath(path).suffix in expected.suffixes]
     if len(archives) > 1:
         return replace(upload, problem=f"it holds {len(archives)} archives, {archives[0]} and {archives[1]}")
     if archives and sources:

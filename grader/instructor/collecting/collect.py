@@ -21,17 +21,18 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.files import write_whole
-from grader.assignment import Assignment, load_named
 from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.claims import claims_of, joined, with_true_times
 from grader.instructor.collecting.downloads import Download, Reader
+from grader.instructor.collecting.expected import Expected, expected_of
 from grader.instructor.collecting.keeping import SUBMISSIONS, Keeper, submission_file
+from grader.instructor.collecting.notebooks import SUBMITTED, WARMUP, lay_out
 from grader.instructor.collecting.outcomes import Row, rows_of, table
 from grader.instructor.collecting.people import Pattern, Roster
 from grader.instructor.collecting.record import RECORD, Record, read_record
+from grader.instructor.course import COURSE
 from grader.instructor.gradebook_entries import read_roster
 from grader.pipeline.listeners import Announce
-from grader.pipeline.submission import absent_parts, read_submission
 
 TABLE = "collected.csv"
 
@@ -50,7 +51,8 @@ class CollectOrder:
         counts: student -> number of the attempt that a person chose.
         in_time_first: whether a late attempt counts only if all of a student's are late; None for what the earlier collection
             says, or not.
-        lab: the lab that is collected; None for that of the earlier collection, or the main assignment.
+        lab: the lab that is collected, or WARMUP; None for that of the earlier collection, or the main assignment.
+        course: the folder of the course, whose nbgrader grades the warm-up.
     """
 
     archives: tuple[Path, ...]
@@ -62,6 +64,7 @@ class CollectOrder:
     counts: Mapping[str, int]
     in_time_first: bool | None = None
     lab: str | None = None
+    course: Path = COURSE
 
 
 @dataclass(frozen=True)
@@ -95,9 +98,9 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
     """
     roster = Roster(read_roster(order.roster) if order.roster else None)
     pattern = Pattern(order.pattern) if order.pattern else None
-    assignment = load_named(_lab(order, read_record(order.out)))
+    expected = expected_of(_lab(order, read_record(order.out)), order.course)
     with ExitStack() as opened:
-        downloads = [Reader(roster, assignment, opened, pattern).read(path) for path in order.archives]
+        downloads = [Reader(roster, expected, opened, pattern).read(path) for path in order.archives]
         opened.enter_context(held(order.out))
         record = read_record(order.out)
         if record is None and not downloads:
@@ -117,11 +120,14 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
             _write(order.out / RECORD, record.to_text().encode())  # a call that is interrupted can be given again
         with keeper:
             keeper.find_owners(roster)
-            keeper.take(joined(claims_of(uploads, roster), assignment, due))
+            keeper.take(joined(claims_of(uploads, roster), expected, due))
             keeper.drop_old_choices()
         rows = rows_of(record, roster, due)
+        former = list(record.counted)
         keeper.put_submissions({row.id: row.counted for row in rows if row.counted})
-        rows = [_looked_into(row, order.out / SUBMISSIONS, assignment) for row in rows]
+        rows = [_looked_into(row, order.out / SUBMISSIONS, expected) for row in rows]
+        if record.lab == WARMUP:
+            _lay_out(rows, former, order, announce)
         _write(order.out / TABLE, table(rows))
         _write(order.out / RECORD, record.to_text().encode())
         keeper.remove_obsolete()
@@ -133,19 +139,26 @@ def _lab(order: CollectOrder, record: Record | None) -> str:
     """Return the lab of the call, which must be that of the earlier collection if there is one."""
     if record is None or order.lab in (None, record.lab):
         return (record.lab if record else order.lab) or ""
-    kept = f"the lab {record.lab}" if record.lab else "the main assignment"
-    raise UsageError(f"expected --lab only with a new folder; {order.out} holds submissions of {kept}")
+    kept = "the warm-up" if record.lab == WARMUP else f"the lab {record.lab}" if record.lab else "the main assignment"
+    raise UsageError(f"expected --lab or --warmup only with a new folder; {order.out} holds submissions of {kept}")
 
 
-def _looked_into(row: Row, submissions: Path, assignment: Assignment) -> Row:
+def _looked_into(row: Row, submissions: Path, expected: Expected) -> Row:
     """Return the row with what grading will say of the attempt that counts, if it cannot be read or lacks a part."""
     if row.counted is None:
         return row
     try:
-        lacking = absent_parts(read_submission(submissions / submission_file(row.counted), assignment), assignment)
+        notes, needs_a_look = expected.examine(submissions / submission_file(row.counted))
     except UsageError as error:
         return replace(row, notes=(*row.notes, f"cannot be graded: {error}"), cannot_be_read=True)
-    return replace(row, notes=(*row.notes, *lacking.values()), cannot_be_read=len(lacking) == len(assignment.parts) > 0)
+    return replace(row, notes=(*row.notes, *notes), cannot_be_read=needs_a_look)
+
+
+def _lay_out(rows: list[Row], former: list[str], order: CollectOrder, announce: Announce) -> None:
+    """Put the notebooks that count where nbgrader looks for them."""
+    places = {row.id: (order.out / SUBMISSIONS / submission_file(row.counted), row.submitted_at) for row in rows if row.counted}
+    count = lay_out(order.course, places, former)
+    announce(f"The notebooks of {count} students are in {order.course / SUBMITTED}/ID/{WARMUP}.")
 
 
 def _due(order: CollectOrder, record: Record, announce: Announce) -> Due:

@@ -11,13 +11,17 @@ from common.errors import UsageError
 from grader.arguments import add_lab
 from grader.instructor.collecting.collect import TABLE, CollectOrder, collect
 from grader.instructor.collecting.keeping import SUBMISSIONS
+from grader.instructor.collecting.notebooks import WARMUP
 from grader.instructor.collecting.outcomes import lines
+from grader.instructor.course import course_of
 from grader.screen import Screen
 
 
 def collect_command(options: argparse.Namespace) -> int:
     """Collect the submissions of a class and print a table."""
     screen = Screen()
+    if options.warmup and options.lab:
+        raise UsageError(f"expected --lab or --warmup; got both, --lab {options.lab} and --warmup")
     due = options.due
     if due is not None and due.tzinfo is None:
         due = due.astimezone()
@@ -32,7 +36,8 @@ def collect_command(options: argparse.Namespace) -> int:
         options.pattern,
         counts,
         options.in_time_first,
-        options.lab or None,
+        WARMUP if options.warmup else options.lab or None,
+        course_of(options),
     )
     try:
         collected = collect(order, screen)
@@ -41,6 +46,9 @@ def collect_command(options: argparse.Namespace) -> int:
     screen("")
     for line in (*lines(collected.rows), *collected.left_out):
         screen(line)
+    if collected.lab == WARMUP:
+        screen(f"The list is {options.out / TABLE}. Grade, in {course_of(options)}: nbgrader autograde {WARMUP}")
+        return collected.exit_code
     lab = f" --lab {collected.lab}" if collected.lab else ""
     grading = f"python -m grader grade{lab} {options.out / SUBMISSIONS}/* --profile full --out results"
     screen(f"The list is {options.out / TABLE}. Grade: {grading}")
@@ -67,9 +75,11 @@ def _choice(text: str) -> tuple[str, int]:
     return student, int(number)
 
 
-def add_commands(commands: Any) -> None:
-    """Add this command to the subparsers of `python -m grader`."""
-    collecting = commands.add_parser("collect", help="take the submissions of a class out of a platform's downloads")
+def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
+    """Add this command to the subparsers of `python -m grader`; `course` has the option --course."""
+    collecting = commands.add_parser(
+        "collect", parents=[course], help="take the submissions of a class out of a platform's downloads"
+    )
     collecting.add_argument(
         "archives",
         nargs="*",
@@ -79,6 +89,9 @@ def add_commands(commands: Any) -> None:
     )
     collecting.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder, or an earlier collection")
     add_lab(collecting)
+    collecting.add_argument(
+        "--warmup", action="store_true", help="collect the warm-up's notebooks, and put them into COURSE/submitted for nbgrader"
+    )
     collecting.add_argument(
         "--roster",
         type=Path,

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from common.errors import UsageError
-from grader.assignment import Assignment
 from grader.instructor.collecting import gradescope
+from grader.instructor.collecting.expected import Expected
 from grader.instructor.collecting.people import CANVAS, FILES, GRADESCOPE, MOODLE, Pattern, Person, Roster
 from grader.pipeline.archive import FILE, Entries, Folder, Limits, Member, open_source, read_member, take_in
 from grader.pipeline.archive_names import is_archive, readable, without_suffix
@@ -95,7 +95,7 @@ class Reader:
     """
 
     roster: Roster
-    assignment: Assignment
+    expected: Expected
     opened: ExitStack
     pattern: Pattern | None = None
 
@@ -207,7 +207,7 @@ class Reader:
 
     def is_class(self, tops: Mapping[str, Mapping[str, Member]], files: Mapping[str, Member]) -> bool:
         """Return whether top folders or files are submissions: they name students, or they are archives without a part."""
-        parts = {part.casefold() for part in self.assignment.parts}
+        parts = self.expected.folders
         if any(top.casefold() in parts for top in tops):
             return False
         if any(self.is_of_roster(top) for top in tops):

@@ -27,7 +27,7 @@ class Record:
         grace_minutes: the grace that belongs to it.
         with_roster: whether a roster said who the students are.
         in_time_first: whether a late attempt counts only if all of a student's are late.
-        lab: the lab that is collected; empty for the main assignment.
+        lab: the lab that is collected, or `warmup`; empty for the main assignment.
     """
 
     attempts: list[Attempt] = field(default_factory=list)

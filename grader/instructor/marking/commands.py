@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.arguments import add_lab, at_least_one
-from grader.instructor.course import course_of
+from grader.instructor.course import add_scheme, course_of
 from grader.instructor.marking import marks
-from grader.instructor.marking.schemes import DEFAULT
 from grader.instructor.marking.standing import Policy
 
 
@@ -43,9 +42,7 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     marking.add_argument("--students", type=Path, metavar="CSV", required=True, help="roster, as for gradebook")
     marking.add_argument("--out", type=Path, metavar="FOLDER", required=True, help="folder for the tables and the journal")
     add_lab(marking)
-    marking.add_argument(
-        "--scheme", default="", metavar="NAME", help=f"a file of COURSE/schemes (default: {DEFAULT}, or the only one)"
-    )
+    add_scheme(marking)
     marking.add_argument("--collected", type=Path, metavar="CSV", help="collected.csv: who handed in nothing, who was late")
     marking.add_argument("--by-hand", type=Path, metavar="CSV", help="marks: id,item,points,comment")
     marking.add_argument("--gradebook", type=Path, metavar="FILE", help="nbgrader's gradebook.db, with marks from formgrader")

@@ -89,6 +89,8 @@ def main(options: MarksOptions) -> int:
         )
         standing = standing_of(sources, items, options.policy)
         lines.append(StudentMarks(student, standing, total_of(standing, items)))
+    if scheme.choice:
+        print(on_screen(scheme.choice))
     strangers = [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
     _write(options, lines, items, assignment)
     for sentence in (*program.strangers, *strangers):

@@ -124,10 +124,22 @@ class Description:
 
 @dataclass(frozen=True)
 class Scheme(Description):
-    """A scheme with its name, and with everything that can be counted: checks, marks and items by hand."""
+    """A scheme with its name, and with everything that can be counted: checks, marks and items by hand.
+
+    Attributes:
+        others: the course's other schemes, if this one was not named and is only the default among them.
+    """
 
     name: str = ""
     units: tuple[Check, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def choice(self) -> str:
+        """A sentence if the scheme is only the default among several, else an empty string."""
+        if not self.others:
+            return ""
+        return f"The scheme is {self.name}, the default. --scheme chooses another one: {', '.join(self.others)}."
 
     def counted_by(self, part: Part) -> list[Check]:
         """Return the checks, marks and items by hand that a part counts."""
@@ -148,16 +160,23 @@ def load_scheme(name: str, course: Path, assignment: Assignment) -> Scheme:
     """Read and check a scheme.
 
     Args:
-        name: the name of a file in the course's folder `schemes`, without .toml; empty for DEFAULT, or for the only scheme.
+        name: the name of a file in the course's folder `schemes`, without .toml; empty for the only scheme, or for DEFAULT if
+            there are several.
 
     Raises:
-        UsageError: there is no such scheme, or its file is not TOML, misspells a key, or contradicts itself or the assignment.
+        UsageError: there is no such scheme, or several and no default, or its file is not TOML, misspells a key, or contradicts
+            itself or the assignment.
     """
     folder = course / SCHEMES
     known = sorted(file.stem for file in folder.glob("*.toml"))
     if not known:
         raise UsageError(f"expected schemes of marks (*.toml) in {folder}; there are none: copy instructor/course/{SCHEMES}")
-    name = name or (known[0] if len(known) == 1 else DEFAULT)
+    others: tuple[str, ...] = ()
+    if not name and len(known) > 1:
+        if DEFAULT not in known:
+            raise UsageError(f"expected --scheme, because {folder} holds {', '.join(known)} and no {DEFAULT}; got none")
+        name, others = DEFAULT, tuple(other for other in known if other != DEFAULT)
+    name = name or known[0]
     if name not in known:
         whole_name = name.endswith(".toml") or "/" in name
         raise UsageError(
@@ -170,7 +189,7 @@ def load_scheme(name: str, course: Path, assignment: Assignment) -> Scheme:
     except Mistake as error:
         raise UsageError(f"{path}: {error}") from error
     hand = tuple(Check(item.id, item.title, float(item.points), "") for item in described.by_hand)
-    scheme = Scheme(**vars(described), name=name, units=(*assignment.checks, *assignment.marks, *hand))
+    scheme = Scheme(**vars(described), name=name, units=(*assignment.checks, *assignment.marks, *hand), others=others)
     for mistake in _mistakes(scheme, assignment):
         raise UsageError(f"{path}: {mistake}")
     return scheme
