@@ -158,7 +158,7 @@ def _lay_out(rows: list[Row], former: list[str], order: CollectOrder, announce: 
     """Put the notebooks that count where nbgrader looks for them."""
     places = {row.id: (order.out / SUBMISSIONS / submission_file(row.counted), row.submitted_at) for row in rows if row.counted}
     count = lay_out(order.course, places, former)
-    announce(f"The notebooks of {count} students are in {order.course / SUBMITTED}/ID/{WARMUP}.")
+    announce(f"{count} student{'' if count == 1 else 's'} with notebooks in {order.course / SUBMITTED}/ID/{WARMUP}.")
 
 
 def _due(order: CollectOrder, record: Record, announce: Announce) -> Due:
