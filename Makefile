@@ -5,8 +5,8 @@ CXX := g++
 CXXFLAGS := -std=c++17 -O2 -pthread -Wall -Wextra -Wpedantic -Werror -I Minimax
 VENV := .venv
 RUN := $(VENV)/bin/python
-# Two more than there are cores, since many tests wait for programs; each needs about 1 GB of memory.
-WORKERS := $(shell cores=$$(nproc); echo $$((cores < 4 ? cores + 2 : 6)))
+# One more than there are cores, since many tests wait for programs; each needs about 1 GB of memory.
+WORKERS := $(shell cores=$$(nproc); echo $$((cores < 4 ? cores + 1 : 5)))
 ENGINES := build/engines
 AXE := axe-core@4.14.1
 REFERENCE := $(wildcard instructor/reference/Minimax/*.cpp)
