@@ -187,7 +187,8 @@ class Reader:
             top, slash, _ = path.removeprefix(wrapper).partition("/")
             if reason not in UNREMARKABLE and not (slash and top in tops):
                 left_out.append((path, reason))
-        return Download(name, f"a class download ({kind}) with {len(uploads)} hand-ins", uploads, left_out)
+        count = f"{len(uploads)} hand-in{'' if len(uploads) == 1 else 's'}"
+        return Download(name, f"a class download ({kind}) with {count}", uploads, left_out)
 
     def unwrapped(self, files: Mapping[str, Member]) -> tuple[dict[str, Member], str]:
         """Remove the folders around everything, except the folder of a single student; return the removed prefix as well."""

@@ -159,7 +159,8 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     counts = ((outcome, sum(row.outcome == outcome for row in rows)) for outcome in OUTCOMES)
     yield f"{len(rows)} in all: {', '.join(f'{count} {outcome}' for outcome, count in counts if count) or 'nothing'}."
     if named := sum(1 for row in rows if row.counted and row.counted.by_name):
+        were = "was" if named == 1 else "were"
         yield (
-            f"{named} of them were found by the name alone; the columns canvas_id, moodle_id and email of the roster make "
+            f"{named} of them {were} found by the name alone; the columns canvas_id, moodle_id and email of the roster make "
             "this certain."
         )
