@@ -28,21 +28,21 @@ TREE = ROOT / "build" / "reference"
 PROBE = """
 import sys, time
 import human_play
-from Board.window.window import Window, SWITCH_INTERVAL_S, FRAMES_PER_SECOND, pygame
-sys.setswitchinterval(SWITCH_INTERVAL_S)
+from Board.window.window import Window, FRAMES_PER_SECOND, pygame, smooth_beside_a_search
 options = human_play.parse(["--black", sys.argv[1], "--white", "human", *sys.argv[3:]])
 window = Window(human_play.make_session(options, "en"))
 window.do("overlay")
 clock, took, starts, limit = pygame.time.Clock(), [], [], time.monotonic() + float(sys.argv[2])
-while time.monotonic() < limit:
-    if not window.session.is_thinking:
-        window.do("new")
-    window._last = None
-    began = time.perf_counter()
-    window.run_frame()
-    starts.append(began)
-    took.append(1000 * (time.perf_counter() - began))
-    clock.tick(FRAMES_PER_SECOND)
+with smooth_beside_a_search():
+    while time.monotonic() < limit:
+        if not window.session.is_thinking:
+            window.do("new")
+        window._last = None
+        began = time.perf_counter()
+        window.run_frame()
+        starts.append(began)
+        took.append(1000 * (time.perf_counter() - began))
+        clock.tick(FRAMES_PER_SECOND)
 took, apart = sorted(took[5:]), sorted(1000 * (b - a) for a, b in zip(starts[5:], starts[6:]))
 print(len(took), took[len(took) // 2], took[int(0.95 * len(took))], took[-1], apart[int(0.95 * len(apart))])
 window.session.close()

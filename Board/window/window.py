@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -308,13 +310,27 @@ def run(window: Window) -> None:
         NotImplementedError: a player is not written yet; every other fault is shown in the window.
     """
     clock = pygame.time.Clock()
-    interval_s = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL_S)
-    try:
+    with smooth_beside_a_search():
         while window.run_frame():
             trouble = window.session.trouble
             if trouble is not None and isinstance(trouble.error, NotImplementedError):
                 raise trouble.error
             clock.tick(FRAMES_PER_SECOND)
+
+
+@contextmanager
+def smooth_beside_a_search() -> Iterator[None]:
+    """Keep the interpreter from being held for long by a search in another thread.
+
+    Each full garbage collection visits every object, and those of torch's modules alone take 0.3 s. Inside the block, objects
+    that were there before are not visited.
+    """
+    interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
     finally:
+        gc.unfreeze()
         sys.setswitchinterval(interval_s)
