@@ -1,9 +1,13 @@
-"""Count how often the protocol check accuses an engine: `python bench/protocol_check.py --seeds 50 'engine-*' reference`.
+"""Count how often the protocol check accuses an engine.
+
+    python bench/protocol_check.py --kind variants --seeds 200 --no-baseline 'engine-*'
+    python bench/protocol_check.py --seeds 50 reference
 
 The arguments are names or patterns of variants and mutants (`instructor/submissions`). Each engine is compiled once and
-plays the games of the check with every seed, unconfined. The table shows for each engine the number of runs with a fault on
-one side and on both sides, the temptations of `grader/judge/support/beliefs.py` that it met and took, and the answers and
-seconds per run. `--no-baseline` skips the full games against the baseline, which take longest.
+plays the games of the check with every seed, unconfined; one that does not compile is named and left out. The table shows for
+each engine the number of runs with a fault on one side and on both sides, the temptations of
+`grader/judge/support/beliefs.py` that it met and took, and the answers and seconds per run. `--no-baseline` skips the full
+games against the baseline, which take longest.
 """
 
 from __future__ import annotations
@@ -23,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from arena.engine.engine_process import EngineSpec, Limits
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
-from grader.instructor.trust import Sample, lay_out, load_samples
+from grader.errors import StudentFault
+from grader.instructor.trust import KINDS, Sample, lay_out, load_samples
 from grader.judge.support.beliefs import temptations
 from grader.judge.support.protocol_games import Side
 from grader.pipeline.engine_build import build_engine, build_opponent, engine_sources
@@ -58,19 +63,25 @@ def main() -> int:
     """Print a line for each engine, followed by its most frequent faults."""
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("names", nargs="+")
+    parser.add_argument("--kind", choices=sorted(KINDS), help="one kind of samples (default: all)")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--no-baseline", action="store_true")
     arguments = parser.parse_args()
     if arguments.seeds < 1:
         parser.error(f"expected --seeds of at least 1; got {arguments.seeds}")
-    chosen = [s for s in load_samples() if any(fnmatchcase(s.name, name) for name in arguments.names)]
+    samples = load_samples((arguments.kind,) if arguments.kind else tuple(KINDS))
+    chosen = [s for s in samples if any(fnmatchcase(s.name, name) for name in arguments.names)]
     if not chosen:
         parser.error(f"expected names or patterns of variants or mutants; none fits {' '.join(arguments.names)}")
     print("engine | runs | one side | both sides | temptations met | taken | answers per run | s per run")
     for sample in chosen:
         with tempfile.TemporaryDirectory(prefix="bench-protocol-") as folder:
-            engine = compiled(sample, Path(folder))
+            try:
+                engine = compiled(sample, Path(folder))
+            except StudentFault as error:
+                print(f"{sample.name} is left out: {error}", flush=True)
+                continue
             count: Counter[str] = Counter()
             messages: Counter[str] = Counter()
             started = time.monotonic()
