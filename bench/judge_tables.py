@@ -5,14 +5,17 @@ from __future__ import annotations
 from recording import Record
 from table_text import markdown
 
+from grader.instructor.trust import load_samples
+
 RULE_OF_THREE = 3.0  # no event in n trials: its rate is below 3/n with 95 % confidence
 
 
 def right_variants(record: Record) -> str:
     """Return for each right variant how many verdicts with how many seeds took points from it, and the sum of all."""
+    why = {sample.name: sample.why for sample in load_samples(("variants",))}
     samples: dict[str, Record] = {}
     for row in record["rows"]:
-        counts = samples.setdefault(row["sample"], {"why": row["why"], "seeds": 0, "verdicts": 0, "unexpected": 0})
+        counts = samples.setdefault(row["sample"], {"why": why[row["sample"]], "seeds": 0, "verdicts": 0, "unexpected": 0})
         for name in ("seeds", "verdicts", "unexpected"):
             counts[name] += row[name]
     rows = [[f"`{name}`", *samples[name].values()] for name in sorted(samples)]

@@ -143,7 +143,7 @@ def print_sample(sample: trust.Sample, rows: list[list[Any]]) -> int:
 
 def record_sample(path: Path, sample: trust.Sample, seeds: range, rows: list[list[Any]], unexpected: int) -> None:
     """Write the counts of a sample to a record, in place of those that begin with the same seed."""
-    counts: Record = {"sample": sample.name, "why": sample.why, "first_seed": seeds.start, "seeds": len(seeds)}
+    counts: Record = {"sample": sample.name, "first_seed": seeds.start, "seeds": len(seeds)}
     counts |= {"checks": len({row[0] for row in rows}), "verdicts": len(rows), "unexpected": unexpected}
     counts |= {"cpu_s": round(sum(row[4] for row in rows), 1), "day": time.strftime("%Y-%m-%d")}
     new = {"command": COMMAND, "machine": machine(), "rows": [counts]}

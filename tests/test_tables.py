@@ -52,7 +52,7 @@ def copy(tmp_path):
     (tmp_path / "model").mkdir()
     for path in [*(ROOT / "model").glob("*.json"), ROOT / "model" / "README.md"]:
         shutil.copyfile(path, tmp_path / "model" / path.name)
-    for room in ("arena", "common", "training"):
+    for room in ("Board", "arena", "common", "games", "grader", "training"):
         (tmp_path / room).symlink_to(ROOT / room, target_is_directory=True)
     return tmp_path
 
