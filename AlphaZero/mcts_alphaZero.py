@@ -89,8 +89,8 @@ class MCTSPlayer:
         policy_value_function, action_fc, evaluation_fc, c_puct, n_playout, is_selfplay: see MCTS.
 
     Attributes:
-        first_n_moves: number of moves at the start of a self-play game that are drawn at temperature 1; None means 4 on a
-            3x3 board and 12 on a larger one.
+        first_n_moves: number of moves of both players together, at the start of a self-play game, that are drawn at
+            temperature 1; None means 4 on a 3x3 board and 12 on a larger one.
         _moves: the moves on the board at the last call of get_action, in order; the root of the tree is the position after
             them.
     """
@@ -113,19 +113,21 @@ class MCTSPlayer:
     def _follow_game(self, board):
         """Move the root to the position on the board, one step for each move since the last call, no matter who played it.
 
-        If the board does not continue that game (a new game, a move taken back), start a new tree.
+        The keys of `board.states` are the moves in the order of play. If the board does not continue the game of the last
+        call (a new game, a move taken back), start a new tree.
         """
         raise NotImplementedError("AlphaZero/mcts_alphaZero.py: MCTSPlayer._follow_game: see handout section 5.4")
 
     def get_action(self, board, is_selfplay=False, print_probs_value=0):
         """Search, then draw a move from softmax(log(visits + 1e-10) / temperature).
 
-        The temperature is 1 for the first `first_n_moves` moves of a self-play game, and 1e-3 otherwise. The tree is kept
-        from move to move, in self-play and against an opponent.
+        The temperature is 1 for the first `first_n_moves` moves of a self-play game, and 1e-3 otherwise. In self-play the
+        tree is kept from move to move. Against an opponent we recommend it too, but a new tree for each move is as right.
 
         Args:
             board: a position with at least one empty point; it is not changed.
-            is_selfplay: whether the player plays against itself, as in the constructor.
+            is_selfplay: whether the player plays against itself. This argument counts, not that of the constructor; our
+                programs pass equal values to both.
             print_probs_value: whether to print the search's probabilities and the network's value.
 
         Returns:

@@ -38,7 +38,7 @@ BLOCKS: dict[str, Callable[[Language], str]] = {
     "augmentation": records.augmentation,
     "positions": loss.positions,
     "loss": loss.by_numbers,
-    "losses": loss.mistaken,
+    "losses": loss.readings,
     "pitfalls": pitfalls.gallery,
 }
 

@@ -25,7 +25,6 @@ RESULTS = (1.0, 0.0)
 L2_CONST = 1e-4
 CHINESE = {
     "value-broadcast": "价值与胜负的形状不同，被广播成 [N, N]",
-    "no-l2": "没有 L2 项",
     "l2-doubled": "L2 项少了 1/2",
     "l2-on-biases": "L2 项也包括偏置",
     "l2-not-squared": "L2 项用的是范数而不是其平方",
@@ -159,12 +158,31 @@ def by_numbers(_: Language) -> str:
     return fenced(lines)
 
 
-def mistaken(language: Language) -> str:
-    """Return the losses that typical mistakes give, in ascending order."""
+def right(language: Language) -> list[tuple[float, str]]:
+    """Return the losses that are right, and for which L2 term."""
+    loss, l2, scales = terms().loss, terms().l2, terms().l2_of_scales
+    return [
+        (loss, chosen(language, "right: the L2 term includes the scales of batch norm", "正确：L2 项包括批归一化的缩放系数")),
+        (loss - scales, chosen(language, "right: the L2 term leaves them out", "正确：L2 项不包括它们")),
+        (
+            loss - l2,
+            chosen(
+                language,
+                "right with weight decay in the optimiser; otherwise the L2 term is missing",
+                "用优化器的权重衰减时正确；否则是漏了 L2 项",
+            ),
+        ),
+    ]
+
+
+def mistaken(language: Language) -> list[tuple[float, str]]:
+    """Return the losses that typical mistakes give, in ascending order, and the mistakes."""
     mutants = {mutant.name: mutant for mutant in load_mutants(ROOT)}
-    rows = []
-    for name, chinese in CHINESE.items():
-        loss, _ = returned(mutants[name].files[NETWORK].decode())
-        rows.append((loss, chosen(language, mutants[name].why, chinese)))
-    header = (chosen(language, "Loss", "损失"), chosen(language, "Mistake", "错误"))
-    return table(header, [(f"{loss:.4f}", text) for loss, text in sorted(rows)], "rl")
+    sources = {name: mutants[name].files[NETWORK].decode() for name in CHINESE}
+    return sorted((returned(sources[name])[0], chosen(language, mutants[name].why, CHINESE[name])) for name in CHINESE)
+
+
+def readings(language: Language) -> str:
+    """Return what a loss means: the right ones, then those of typical mistakes."""
+    header = (chosen(language, "Loss", "损失"), chosen(language, "What it means", "含义"))
+    return table(header, [(f"{loss:.4f}", text) for loss, text in right(language) + mistaken(language)], "rl")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from arena.statistics.estimates import wilson_95
+from arena.statistics.estimates import elo, wilson_95
 from common.errors import UsageError
 from docs.examples.text import Language, chosen, signed, table
-from grader.assignment import ROOT
+from grader.assignment import ROOT, load_assignment
 
 RECORDS = ROOT / "bench" / "records"
 IDEAS = {
@@ -17,11 +17,14 @@ IDEAS = {
     "forced": ("forced replies only, where there are any", "有必应着法时只考虑它们"),
     "width": ("the 24 most promising quiet moves only", "安静着法只取最有希望的 24 个"),
     "pvs": ("principal variation search", "主要变例搜索 (PVS)"),
+    "balance": ("a third stone that keeps the balance", "第三颗棋子接近均势"),
     "vcf,rootvcf,rootvct": ("threat search at the leaves and before the search", "叶节点处和搜索前的威胁搜索"),
     "killers,history": ("killer moves and history heuristic", "杀手着法与历史启发"),
     "lmr": ("late move reductions", "后期着法缩减 (LMR)"),
+    "extension": ("the answer to a four does not use up depth", "挡四不占用深度"),
+    "wins": ("an open four and a double four count as won without a search", "活四和双四不搜索就算获胜"),
 }
-"""Ideas of the ablation in the order of the table, and what they are."""
+"""Ideas of the ablation, and what they are."""
 
 
 def recorded_rows(name: str, key: str = "rows") -> list[dict[str, Any]]:
@@ -54,21 +57,24 @@ def improvement(language: Language) -> str:
 
 def steps(language: Language) -> str:
     """Return what ideas of the reference engine are worth in games, most first."""
-    found = {row["without"]: row for row in recorded_rows("ablation")}
     rows = []
-    for name, (english, chinese) in IDEAS.items():
-        row = found[name]
-        won, lost, interval = row["won"], row["lost"], row["elo_95"]
-        low, high = (signed(value) for value in interval)
+    for row in sorted(recorded_rows("ablation"), key=lambda row: row["lost"] - row["won"]):
+        low, high = (signed(value) for value in row["elo_95"])
         rows.append(
-            (chosen(language, english, chinese), f"{won} : {lost}", chosen(language, f"{low} to {high}", f"{low} 至 {high}"))
+            (
+                chosen(language, *IDEAS[row["without"]]),
+                f"{row['won']} : {row['lost']}",
+                signed(elo((row["won"] + row["drawn"] / 2) / row["games"])),
+                chosen(language, f"{low} to {high}", f"{low} 至 {high}"),
+            )
         )
     header = [
         chosen(language, "Idea", "想法"),
         chosen(language, "Won : lost with it, of 64 games", "有它时的胜 : 负，共 64 局"),
-        chosen(language, "Elo, 95 %", "Elo，95 %"),
+        "Elo",
+        "95 %",
     ]
-    return table(header, rows, "lrr")
+    return table(header, rows, "lrrr")
 
 
 def rungs(language: Language) -> str:
@@ -91,30 +97,35 @@ def rungs(language: Language) -> str:
 
 
 MILESTONES = {
-    "step_1": ("wins at once, stops fives", "立即取胜，挡住对方的五"),
-    "step_2": ("greedy: the best evaluation after its move", "贪心：走子后评估最好的点"),
-    "step_3": ("alpha-beta to depth 2", "alpha-beta，深度 2"),
-    "step_4": ("alpha-beta to depth 4", "alpha-beta，深度 4"),
-    "step_5": ("depth 4, and victory by continuous fours", "深度 4，加上连续冲四取胜"),
+    "step_1": (1, "wins at once, stops fives", "立即取胜，挡住对方的五"),
+    "step_2": (2, "greedy: the best evaluation after its move", "贪心：走子后评估最好的点"),
+    "step_3": (3, "alpha-beta to depth 2", "alpha-beta，深度 2"),
+    "step_4": (3, "alpha-beta to depth 4", "alpha-beta，深度 4"),
+    "step_5": (6, "depth 4, and victory by continuous fours", "深度 4，加上连续冲四取胜"),
 }
-"""Small engines in the order of the milestones, and what they do."""
+"""Small engine -> the step of the milestones at which it stands, and what it does."""
 
 
 def milestones(language: Language) -> str:
-    """Return how small engines at the milestones of Part 1 scored against the baseline."""
+    """Return how small engines at the milestones of Part 1 scored against the baseline, and the points for such a score."""
     found = {row["step"]: row for row in recorded_rows("milestones") if row["opponent"] == "baseline"}
+    assignment = load_assignment()
+    full = assignment.check("minimax.win_rate").points
     rows = []
-    for step, (english, chinese) in MILESTONES.items():
-        won, drawn, games = (found[step][name] for name in ("won", "drawn", "games"))
+    for engine, (step, english, chinese) in MILESTONES.items():
+        won, drawn, lost, games = (found[engine][name] for name in ("won", "drawn", "lost", "games"))
         low, high = wilson_95(won + drawn / 2, games)
         interval = chosen(language, f"{low:.2f} to {high:.2f}", f"{low:.2f} 至 {high:.2f}")
-        rows.append((chosen(language, english, chinese), f"{won} : {found[step]['lost']}", interval))
+        points = f"{assignment.win_rate_points(won, lost, games, full):g}"
+        rows.append((step, chosen(language, english, chinese), f"{won} : {lost}", interval, points))
     header = [
+        chosen(language, "Step", "步骤"),
         chosen(language, "Engine", "引擎"),
         chosen(language, "Won : lost against the baseline", "对基准引擎的胜 : 负"),
         chosen(language, "Win rate, 95 %", "胜率，95 %"),
+        chosen(language, "Points", "分数"),
     ]
-    return table(header, rows, "lrr")
+    return table(header, rows, "llrrr")
 
 
 def augmentation(language: Language) -> str:

@@ -25,7 +25,7 @@ def stubs_command(options: argparse.Namespace) -> int:
 
 
 def handout_command(options: argparse.Namespace) -> int:
-    """Render the handout's table of points from assignment.toml, or check that it is up to date."""
+    """Render the handout's tables from assignment.toml and rubric.toml, or check that they are up to date."""
     return handout.main(check=options.check, assignment=load_named(options.lab))
 
 
@@ -90,9 +90,9 @@ def _add_generators(commands: Any, course: argparse.ArgumentParser) -> None:
     stubs.add_argument("--check", action="store_true", help="only say which stubs differ")
     stubs.set_defaults(run=stubs_command)
 
-    handout = commands.add_parser("handout", help="render the handout's table of points from assignment.toml")
+    handout = commands.add_parser("handout", help="render the handout's tables of points and criteria")
     add_lab(handout)
-    handout.add_argument("--check", action="store_true", help="only say whether the table differs")
+    handout.add_argument("--check", action="store_true", help="only say whether a table differs")
     handout.set_defaults(run=handout_command)
 
     release = commands.add_parser("release", help="build the student kit and search it for leaks")

@@ -1,24 +1,49 @@
-"""The handout's table of points, rendered from assignment.toml so that the two cannot drift apart.
+"""The parts of a handout that are generated: the points, from assignment.toml, and what a person marks, from rubric.toml.
 
-The table lies between two markers in the handout. Checks are grouped by their chapter, in the assignment's order. Every
-section to which the assignment, a stub or the framework refers must be a heading of the handout.
+Each part lies between two markers, in every language of the handout: `docs/handout.zh.md` is the Chinese text of
+`docs/handout.md`. Titles of checks and criteria are in English everywhere. Checks are grouped by their chapter, in the
+assignment's order. Every section to which the assignment, a stub or the framework refers must be a heading of the handout.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, load_assignment
+from grader.instructor.notebook import COURSE, RubricItem, load_rubric, table_cell
 from grader.pipeline.workspace import framework_files
 
-BEGIN = "<!-- points: begin (python -m grader handout) -->"
-END = "<!-- points: end -->"
+POINTS = ("<!-- points: begin (python -m grader handout) -->", "<!-- points: end -->")
+CRITERIA = ("<!-- criteria: begin (python -m grader handout) -->", "<!-- criteria: end -->")
 NUMBER = r"\d+(?:\.\d+)*"
 HEADING = re.compile(rf"^#{{2,4}} ({NUMBER}) (.+)$", re.MULTILINE)
 REFERENCE = re.compile(rf"handout(?: sections?)? ({NUMBER}(?:(?:, | and ){NUMBER})*)")
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of the tables in one language.
+
+    Attributes:
+        points, criteria: the cells of a table's first row.
+    """
+
+    points: tuple[str, ...]
+    criteria: tuple[str, ...]
+    total: str
+
+
+WORDS = {
+    "": Words(("Section", "Check", "What it checks", "Points"), ("Part", "What earns the points", "Points"), "Total"),
+    ".zh": Words(("节", "检查项", "检查什么", "分值"), ("部分", "得分条件", "分值"), "合计"),
+}
+"""What stands before `.md` in the name of a handout -> its words."""
 
 
 def headings(text: str) -> dict[str, str]:
@@ -26,34 +51,52 @@ def headings(text: str) -> dict[str, str]:
     return {number: title.strip() for number, title in HEADING.findall(text)}
 
 
-def table_cell(text: str) -> str:
-    """Return a text that may stand in a cell of a Markdown table."""
-    return text.replace("|", r"\|")
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    first, *others = ("|" + "".join(f" {cell} |" if cell else " |" for cell in cells) for cells in (head, *rows))
+    return "\n".join([first, "|" + "---|" * len(head), *others])
 
 
-def points_table(assignment: Assignment, titles: dict[str, str]) -> str:
-    """Return the table: a row for each check and mark, a heading row with the sum for each chapter, and the total."""
+def points_table(assignment: Assignment, titles: dict[str, str], words: Words = WORDS[""]) -> str:
+    """Return the points: a row for each check and mark, a heading row with the sum for each chapter, and the total."""
     items = [*assignment.checks, *assignment.marks]
-    rows = ["| Section | Check | What it checks | Points |", "|---|---|---|---|"]
+    rows: list[tuple[str, ...]] = []
     for chapter, group in groupby(items, key=lambda item: item.handout.split(".")[0]):
         members = list(group)
-        rows.append(f"| **{chapter}** | | **{titles.get(chapter, '')}** | **{sum(m.points for m in members):g}** |")
-        rows += [f"| {m.handout} | `{m.id}` | {table_cell(m.title)} | {m.points:g} |" for m in members]
-    rows.append(f"| | | **Total** | **{sum(item.points for item in items):g}** |")
-    return "\n".join(rows)
+        rows.append((f"**{chapter}**", "", f"**{titles.get(chapter, '')}**", f"**{sum(m.points for m in members):g}**"))
+        rows += [(m.handout, f"`{m.id}`", table_cell(m.title), f"{m.points:g}") for m in members]
+    rows.append(("", "", f"**{words.total}**", f"**{sum(item.points for item in items):g}**"))
+    return _table(words.points, rows)
 
 
-def render(text: str, assignment: Assignment) -> str:
-    """Return the handout with the table that the assignment gives.
+def criteria_table(assignment: Assignment, rubric: Sequence[RubricItem], words: Words = WORDS[""]) -> str:
+    """Return what a person marks: a row for each criterion, and a heading row with the points of each mark."""
+    rows = []
+    for mark in assignment.marks:
+        rows.append((f"**{table_cell(mark.title)}**", "", f"**{mark.points:g}**"))
+        for item in (item for item in rubric if item.mark == mark.id):
+            titles = [item.title, *[""] * (len(item.criteria) - 1)]
+            for title, (points, what) in zip(titles, item.criteria, strict=True):
+                rows.append((table_cell(title), table_cell(what), f"{points:g}"))
+    return _table(words.criteria, rows)
+
+
+def _replaced(text: str, markers: tuple[str, str], table: str, name: str) -> str:
+    before, begin, rest = text.partition(markers[0])
+    _, end, after = rest.partition(markers[1])
+    if not begin or not end or begin in rest or end in after:
+        raise UsageError(f"expected {markers[0]} and then {markers[1]}, once each, in {name}")
+    return f"{before}{begin}\n\n{table}\n\n{end}{after}"
+
+
+def render(text: str, assignment: Assignment, rubric: Sequence[RubricItem], name: str) -> str:
+    """Return a handout with the tables that the assignment and its rubric give, in the language that its name says.
 
     Raises:
-        UsageError: the text does not hold the two markers once each, in order.
+        UsageError: the text does not hold the markers once each, in order.
     """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end or BEGIN in rest or END in after:
-        raise UsageError(f"expected {BEGIN} and then {END}, once each, in {assignment.handout}")
-    return f"{before}{BEGIN}\n\n{points_table(assignment, headings(text))}\n\n{END}{after}"
+    words = WORDS[Path(name).with_suffix("").suffix]
+    text = _replaced(text, POINTS, points_table(assignment, headings(text), words), name)
+    return _replaced(text, CRITERIA, criteria_table(assignment, rubric, words), name) if assignment.marks else text
 
 
 def missing_sections(text: str, assignment: Assignment) -> list[str]:
@@ -68,26 +111,38 @@ def missing_sections(text: str, assignment: Assignment) -> list[str]:
     return [f"{number} ({who})" for number, who in dict.fromkeys(named) if number not in there]
 
 
+def texts(assignment: Assignment) -> dict[str, str]:
+    """Return name -> text of the handout and of its translations that exist.
+
+    Raises:
+        UsageError: the handout cannot be read.
+    """
+    stem = assignment.place(assignment.handout).removesuffix(".md")
+    names = [f"{stem}{language}.md" for language in WORDS]
+    try:
+        return {name: (ROOT / name).read_text(encoding="utf-8") for name in names if name == names[0] or (ROOT / name).exists()}
+    except OSError as error:
+        raise UsageError(f"expected the handout at {error.filename}: {error.strerror}") from error
+
+
 def main(*, check: bool, assignment: Assignment | None = None) -> int:
-    """Write the table of an assignment, by default the main one, or with `check` only say whether it differs.
+    """Write the tables of an assignment, by default the main one, or with `check` only say whether they differ.
 
     Returns:
-        1 if it differs under `check`, or if the handout lacks a section that is referred to; else 0.
+        1 if one differs under `check`, or if the handout lacks a section that is referred to; else 0.
     """
     assignment = assignment or load_assignment()
-    path = ROOT / assignment.place(assignment.handout)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"expected the handout at {path}: {error.strerror}") from error
-    if missing := missing_sections(text, assignment):
-        print(f"{assignment.handout} lacks sections that are referred to: {', '.join(missing)}", file=sys.stderr)
-        return 1
-    fresh = render(text, assignment)
-    if check:
-        if fresh != text:
-            print(f"the points in {assignment.handout} are out of date; run python -m grader handout", file=sys.stderr)
-        return int(fresh != text)
-    path.write_text(fresh, encoding="utf-8")
-    print(f"the points in {assignment.handout} {'are already up to date' if fresh == text else 'have been updated'}")
-    return 0
+    rubric = load_rubric(assignment, ROOT / assignment.home / "course" if assignment.home else COURSE)
+    outcome = 0
+    for name, text in texts(assignment).items():
+        if missing := missing_sections(text, assignment):
+            print(f"{name} lacks sections that are referred to: {', '.join(missing)}", file=sys.stderr)
+            return 1
+        fresh = render(text, assignment, rubric, name)
+        if not check:
+            (ROOT / name).write_text(fresh, encoding="utf-8")
+            print(f"the tables in {name} {'are already up to date' if fresh == text else 'have been updated'}")
+        elif fresh != text:
+            print(f"the tables in {name} are out of date; run python -m grader handout", file=sys.stderr)
+            outcome = 1
+    return outcome

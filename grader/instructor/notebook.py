@@ -19,7 +19,6 @@ from typing import Any
 
 from common.errors import UsageError
 from grader.assignment import ROOT, Assignment, load_assignment
-from grader.instructor.handout import table_cell
 
 COURSE = ROOT / "instructor" / "course"
 NOTEBOOK = "report"
@@ -76,6 +75,11 @@ class Cell:
         if answer or task:
             data["points"] = int(self.points) if self.points == int(self.points) else self.points
         return {"nbgrader": {"grade_id": self.id, "schema_version": 3, **data}}
+
+
+def table_cell(text: str) -> str:
+    """Return a text that may stand in a cell of a Markdown table."""
+    return text.replace("|", r"\|")
 
 
 def check_cell(check_id: str) -> str:

@@ -8,6 +8,7 @@ asks for it.
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import os
@@ -175,7 +176,9 @@ def as_notebook(parts: Sequence[Section]) -> str:
     for number, part in enumerate(parts):
         cell = _cell(f"section-{number}", part.markdown("attachment:picture.svg"))
         if part.picture:
-            cell["attachments"] = {"picture.svg": {"image/svg+xml": part.picture.read_text(encoding="utf-8")}}
+            # Programs that show notebooks put an attachment into a data URL as it is, and so expect base64.
+            picture = base64.b64encode(part.picture.read_bytes()).decode("ascii")
+            cell["attachments"] = {"picture.svg": {"image/svg+xml": picture}}
         cells.append(cell)
     about = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     return json.dumps({"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"

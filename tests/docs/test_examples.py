@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -68,10 +69,16 @@ def test_the_batch_is_what_its_story_says():
     assert [row.sum() for row in loss.batch().shares] == pytest.approx([1, 1])
 
 
-def test_every_mistake_gives_another_loss_than_the_right_one():
-    losses = [float(line.split("|")[1]) for line in loss.mistaken("en").splitlines()[2:]]
-    assert len(set(losses)) == len(losses) == len(loss.CHINESE)
-    assert all(abs(found - loss.terms().loss) > 1e-4 for found in losses)
+def test_every_mistake_gives_another_loss_than_the_right_ones():
+    losses = [found for found, _ in loss.right("en") + loss.mistaken("en")]
+    assert len(losses) == 3 + len(loss.CHINESE)
+    assert all(abs(one - other) > 1e-4 for one, other in combinations(losses, 2))
+
+
+def test_without_an_l2_term_in_the_loss_it_is_the_third_of_the_right_ones():
+    (mutant,) = (mutant for mutant in load_mutants(ROOT) if mutant.name == "no-l2")
+    source = mutant.files[loss.NETWORK].decode()
+    assert loss.returned(source)[0] == pytest.approx(loss.right("en")[2][0], abs=2e-6)
 
 
 # ------------------------------------------------------------------------------------------------------------- trees

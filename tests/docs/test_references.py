@@ -32,7 +32,7 @@ BEHIND_MAKE = {
 WITH_COMMANDS = {"-m arena", "-m grader", "-m training.alphago", "bench/record_run.py", "bench/family.py"}
 FOREIGN = {"pip", "venv", "pytest", "nbgrader"}
 # What is on a student's or an instructor's machine, or is made by the command in the same sentence.
-MADE = re.compile(r"(build|tmp|results|runs)/|model/best_policy|grader/bank\.npz")
+MADE = re.compile(r"(build|tmp|results|runs|report)/|model/best_policy|grader/bank\.npz")
 
 
 def text_of(name):

@@ -17,6 +17,7 @@ from common.errors import UsageError
 from grader.__main__ import main
 from grader.assignment import load_assignment
 from grader.instructor import handout
+from grader.instructor.notebook import load_rubric
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDOUT = (ROOT / "docs" / "handout.md").read_text(encoding="utf-8")
@@ -27,9 +28,9 @@ OPTION = re.compile(r"--[a-z][a-z-]*")
 BEHIND_ARGS = {"train": "train.py", "play": "human_play.py"}
 
 
-def rows_below(heading):
+def rows_below(heading, text=HANDOUT):
     """The cells of the table whose first row begins with `heading`."""
-    lines = HANDOUT.splitlines()
+    lines = text.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(f"| {heading}"))
     rows = []
     for line in lines[start:]:
@@ -47,28 +48,43 @@ def test_the_points_are_those_of_the_assignment(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_changed_point_is_noticed_in_one_sentence(monkeypatch, capsys):
+def test_a_changed_point_is_noticed_in_both_languages(monkeypatch, capsys):
     assignment = load_assignment()
     first, *others = assignment.checks
     changed = replace(assignment, checks=(replace(first, points=first.points + 1), *others))
     monkeypatch.setattr(handout, "load_assignment", lambda: changed)
     assert handout.main(check=True) == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "python -m grader handout" in said
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2 and all("run python -m grader handout" in line for line in said)
+    assert "docs/handout.md" in said[0] and "docs/handout.zh.md" in said[1]
 
 
-def test_rendering_replaces_the_table_and_nothing_else():
-    assignment = load_assignment()
+def test_a_changed_criterion_is_noticed(monkeypatch, capsys):
+    first, *others = load_rubric(load_assignment())
+    (points, what), *rest = first.criteria
+    changed = (replace(first, criteria=((points, f"{what} and its serial number"), *rest)), *others)
+    monkeypatch.setattr(handout, "load_rubric", lambda assignment, course: changed)
+    assert handout.main(check=True) == 1
+    assert "python -m grader handout" in capsys.readouterr().err
+
+
+def test_rendering_replaces_the_tables_and_nothing_else():
+    assignment, rubric = load_assignment(), load_rubric(load_assignment())
     first, *others = assignment.checks
-    changed = handout.render(HANDOUT, replace(assignment, checks=(replace(first, title="a | b"), *others)))
-    assert "a \\| b" in changed and handout.render(changed, assignment) == HANDOUT
+    changed = replace(assignment, checks=(replace(first, title="a | b"), *others))
+    criterion = replace(rubric[0], criteria=((2.0, "c | d"),))
+    for name, text in handout.texts(assignment).items():
+        drifted = handout.render(text, changed, (criterion, *rubric[1:]), name)
+        assert "a \\| b" in drifted and "c \\| d" in drifted
+        assert handout.render(drifted, assignment, rubric, name) == text
 
 
-@pytest.mark.parametrize("marker", [handout.BEGIN, handout.END])
+@pytest.mark.parametrize("marker", [*handout.POINTS, *handout.CRITERIA])
 @pytest.mark.parametrize("times", [0, 2])
 def test_a_marker_that_is_missing_or_doubled_is_refused(marker, times):
-    with pytest.raises(UsageError, match="once each"):
-        handout.render(HANDOUT.replace(marker, marker * times), load_assignment())
+    assignment = load_assignment()
+    with pytest.raises(UsageError, match=r"once each, in handout\.md"):
+        handout.render(HANDOUT.replace(marker, marker * times), assignment, load_rubric(assignment), "handout.md")
 
 
 def test_every_section_that_is_named_is_a_heading():
@@ -107,6 +123,15 @@ def test_the_table_of_losing_lines_follows_the_steps():
     head, _, shares = rows_below("Losing lines")
     steps = [(int(lines), int(share.rstrip(" %")) / 100) for lines, share in zip(head[1:-1], shares[1:-1], strict=True)]
     assert tuple(steps) == load_assignment().losing_line_steps
+
+
+def test_the_shares_are_those_of_the_assignment():
+    assignment = load_assignment()
+    shares = sorted((check, share) for check, shares in assignment.shares.items() for share in shares.values())
+    headings = ("Check | What falls short", "检查项 | 哪里不足")
+    for heading, text in zip(headings, handout.texts(assignment).values(), strict=True):
+        rows = rows_below(heading, text)[2:]
+        assert sorted((check.strip("`"), int(share.rstrip(" %")) / 100) for check, _, share in rows) == shares
 
 
 def test_the_profiles_are_as_described():

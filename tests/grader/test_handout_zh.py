@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from grader.instructor.handout import BEGIN, END, HEADING, NUMBER
+from grader.instructor.handout import CRITERIA, HEADING, NUMBER, POINTS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 DIGEST = re.compile(rf"<!-- en ({NUMBER}): ([0-9a-f]{{8}}) -->\Z")
-GENERATED = re.compile(
-    rf"(?<={re.escape(BEGIN)}).*?(?={re.escape(END)})|(?<=-->\n)\n(?:(?!<!--).)*?\n(?=<!-- end of generated -->)", re.DOTALL
-)
+TABLES = [rf"(?<={re.escape(begin)}).*?(?={re.escape(end)})" for begin, end in (POINTS, CRITERIA)]
+GENERATED = re.compile("|".join([*TABLES, r"(?<=-->\n)\n(?:(?!<!--).)*?\n(?=<!-- end of generated -->)"]), re.DOTALL)
 
 
 def sections(text):
@@ -56,7 +55,7 @@ def test_the_chinese_text_follows_the_english_one(name):
     assert not found, "\n".join(found)
 
 
-ENGLISH = f"## 1 Game\n\nBlack begins.\n\n## 2 Setup\n\n```\nmake\n```\n\n{BEGIN}\n| 5 |\n{END}\n"
+ENGLISH = f"## 1 Game\n\nBlack begins.\n\n## 2 Setup\n\n```\nmake\n```\n\n{POINTS[0]}\n| 5 |\n{POINTS[1]}\n"
 ONE, TWO = (f"<!-- en {number}: {digest(section)} -->" for number, section in sections(ENGLISH).items())
 CHINESE = f"## 1 游戏\n\n黑方先行。\n\n{ONE}\n\n## 2 环境\n\n```\nmake\n```\n\n{TWO}\n"
 

@@ -1,5 +1,6 @@
 """The draft of a report holds what was measured, says what is missing, and never replaces what a student wrote."""
 
+import base64
 import json
 from dataclasses import replace
 
@@ -94,7 +95,7 @@ def test_the_notebook_is_valid_and_carries_its_picture(measured):
     notebook = nbformat.reads(text, 4)
     nbformat.validate(notebook)
     pictures = [cell.attachments for cell in notebook.cells if "attachments" in cell]
-    assert len(pictures) == 1 and pictures[0]["picture.svg"]["image/svg+xml"].startswith("<svg")
+    assert len(pictures) == 1 and base64.b64decode(pictures[0]["picture.svg"]["image/svg+xml"]).startswith(b"<svg")
     assert {cell.cell_type for cell in notebook.cells} == {"markdown"}
 
 
