@@ -7,6 +7,7 @@ in the same way from the same seed, so that a picture changes only with the prog
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -62,9 +63,15 @@ def draw_report(target: Path) -> None:
 
 
 def main() -> None:
-    """Make the pictures that are named, or both."""
-    for name in sys.argv[1:] or ["board", "report"]:
-        {"board": draw_board, "report": draw_report}[name](HERE / f"{name}.png")
+    """Draw the pictures that the command line names, or both."""
+    drawers = {"board": draw_board, "report": draw_report}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("pictures", nargs="*", metavar="PICTURE", help=f"{' or '.join(drawers)} (default: both)")
+    names = parser.parse_args().pictures or [*drawers]
+    if strange := [name for name in names if name not in drawers]:
+        parser.error(f"expected pictures among {', '.join(drawers)}; got {strange[0]}")
+    for name in names:
+        drawers[name](HERE / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 nbgrader shows Markdown as nbconvert renders it, with every link and every HTML element, on a page that can set all scores.
 Here the same parser renders each cell, and nh3 keeps only a short list of elements and attributes. The result is one block of
 HTML in which every character that Markdown, HTML or MathJax acts on is a character reference. Only text, links to http, https
-and mailto, and pictures inside the notebook remain. A second pass changes nothing.
+and mailto, and pictures inside the notebook remain (`grader.pipeline.shown_pictures`). A second pass changes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ import nh3
 from mistune import HTMLRenderer
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from grader.instructor.notebook import CELL_ID, KERNEL, REPORT_NAME
+from common.errors import UsageError
+from grader.instructor.notebook import CELL_ID, KERNEL, PAGE_NAME, REPORT_NAME
+from grader.pipeline.results import MALFORMED
+from grader.pipeline.shown_pictures import HELD, picture_url
 
 # mistune took 15 s of CPU time for the worst 40 000 characters that were tried. Longer text is shown as it was typed.
 MAX_RENDERED, MAX_RENDERED_IN_ALL = 40_000, 200_000
@@ -43,7 +46,7 @@ ATTRIBUTES = {
 # A host must have a dot, and no port, user or number. No link may lead to a server on the marker's machine: merely visiting
 # nbgrader's /formgrader/?path=FOLDER runs that folder's configuration.
 TARGET = re.compile(
-    rf"https?://(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]+(?:[/?#]\S*)?|mailto:[^\s:/]+|{re.escape(REPORT_NAME)}",
+    rf"https?://(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]+(?:[/?#]\S*)?|mailto:[^\s:/]+|{re.escape(REPORT_NAME)}|{re.escape(PAGE_NAME)}",
     re.ASCII | re.IGNORECASE,
 )
 VALUES = {
@@ -53,9 +56,7 @@ VALUES = {
     **dict.fromkeys(("width", "height"), re.compile(r"[0-9]{1,4}(px|%)?")),
     **dict.fromkeys(("colspan", "rowspan", "start"), re.compile("[0-9]{1,3}")),
 }
-PICTURES = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
-HELD = "attachment:"
-INLINE_PICTURE = re.compile(r"data:image/[a-z]+;base64,([A-Za-z0-9+/=]{40,})")
+INLINE_PICTURE = re.compile(r"data:image/(?:[a-z]+|svg\+xml);base64,([A-Za-z0-9+/=]{40,})")
 
 MADE_HERE = re.compile(r"<article>[^\n]*</article>")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -124,18 +125,16 @@ def coded(text: str) -> str:
 
 
 def picture(data: object) -> str | None:
-    """Return a data URL for base64 text if its first bytes are those of a PNG, JPEG, GIF or WebP file; else None."""
+    """Return a data URL for a picture in a notebook, given as base64 or as the text of an SVG file; None if it is not shown."""
     text = "".join(data) if isinstance(data, list) and all(isinstance(line, str) for line in data) else data
     if not isinstance(text, str):
         return None
+    if text.lstrip().startswith("<"):
+        return picture_url(text.encode("utf-8", "replace"))
     try:
-        content = base64.b64decode("".join(text.split()), validate=True)
+        return picture_url(base64.b64decode("".join(text.split()), validate=True))
     except (binascii.Error, ValueError):
         return None
-    for beginning, kind in PICTURES:
-        if content.startswith(beginning) and (kind != "webp" or content[8:12] == b"WEBP"):
-            return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
-    return None
 
 
 def harmless_markdown(text: str, pictures: dict[str, str]) -> tuple[str, int]:
@@ -184,6 +183,16 @@ def harmless_markdown(text: str, pictures: dict[str, str]) -> tuple[str, int]:
 def literal(text: str, heading: str = "") -> str:
     """Return one block of HTML that shows the text as it was typed."""
     return f"<article>{f'<p><em>{coded(heading)}</em></p>' if heading else ''}<pre>{coded(text)}</pre></article>"
+
+
+def read_notebook(content: bytes) -> Any:
+    """Return a valid notebook; raise a UsageError with the reason if the content is not one."""
+    try:
+        notebook = nbformat.reads(content.decode(), as_version=4)
+        nbformat.validate(notebook)
+    except (*MALFORMED, nbformat.ValidationError) as error:
+        raise UsageError(str(error).partition("\n")[0]) from error
+    return notebook
 
 
 def harmless_notebook(notebook: Any, *, run: bool = False) -> tuple[Any, int]:

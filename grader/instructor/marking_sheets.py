@@ -1,7 +1,8 @@
 """The notebooks of `autograded/`, where formgrader and feedback look for them.
 
-Each student gets a marking sheet with the program's report beside it. A student's own notebook is never overwritten; it is
-made harmless (`grader.instructor.harmless_notebook`).
+Each student gets a marking sheet. Beside it are the program's report, the reports that were handed in, and a page that shows
+those in Markdown and notebooks. A student's own notebook is never overwritten; it is made harmless
+(`grader.instructor.harmless_notebook`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import ModuleType
 
 from common.errors import UsageError
 from common.files import write_whole
@@ -19,14 +21,14 @@ from grader.instructor.notebook import (
     ANSWER,
     INSTALL,
     NOTEBOOK,
+    PAGE_NAME,
     READ,
     REPORT_NAME,
     Cell,
     notebook_text,
-    require_nbformat,
     to_notebook,
 )
-from grader.pipeline.kept_reports import REPORTS, copy_reports
+from grader.pipeline.kept_reports import REPORTS, copy_reports, read_reports
 from grader.pipeline.results import MALFORMED, REPORT
 
 SHEET = "grader_marking_sheet"  # key in the metadata of a sheet written here, which distinguishes it from a student's notebook
@@ -41,18 +43,24 @@ def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], s
     folder = course / "autograded" / student.id / assignment.id
     folder.mkdir(parents=True, exist_ok=True)
     report = entry.path.with_name(REPORT)
-    (folder / REPORT_NAME).unlink(missing_ok=True)  # a student may have handed it in with the notebook
+    for name in (REPORT_NAME, PAGE_NAME):
+        (folder / name).unlink(missing_ok=True)  # a student may have handed it in with the notebook
     if report.is_file():
         shutil.copyfile(report, folder / REPORT_NAME)
     copied = copy_reports(entry.path.parent, folder)
+    page = _renderers()[1].report_page(read_reports(folder), f"Reports of {entry.submission}")
+    if page:
+        write_whole(folder / PAGE_NAME, page)
     path = folder / f"{NOTEBOOK}.ipynb"
     if path.exists() and not _is_sheet(path):
         return
-    handed_in = " ".join(_literal(f"{REPORTS}/{name}") for name in copied) or "none"
+    handed_in = " ".join(literal(f"{REPORTS}/{name}") for name in copied) or "none"
+    if page:
+        handed_in = f"[rendered on one page]({PAGE_NAME}), and as files: {handed_in}"
     if (left := len(entry.reports) - len(copied)) > 0:
-        handed_in += f" ({left} more only in the archive, among {' '.join(_literal(name) for name in entry.reports)})"
+        handed_in += f" ({left} more only in the archive, among {' '.join(literal(name) for name in entry.reports)})"
     about = (
-        f"Submission {_literal(entry.submission)}, graded with profile {_literal(entry.profile)}, seed {entry.seed}: "
+        f"Submission {literal(entry.submission)}, graded with profile {literal(entry.profile)}, seed {entry.seed}: "
         f"{entry.points:g} of {sum(check.points for check in assignment.checks):g} program points"
         f"{f' ([report]({REPORT_NAME}))' if report.is_file() else ''}. Reports to read: {handed_in}."
     )
@@ -73,24 +81,27 @@ def make_harmless(path: Path) -> int:
     Raises:
         UsageError: the file is not a notebook, or a package that makes it harmless is not installed.
     """
-    nbformat = require_nbformat()
-    try:
-        from grader.instructor.harmless_notebook import harmless_notebook
-    except ImportError as error:
-        raise UsageError(f"{error.name} is needed for students' notebooks and is not installed: {INSTALL}") from error
+    harmless, _ = _renderers()
     try:
         if path.stat().st_size > MAX_NOTEBOOK_BYTES:
-            raise ValueError(f"it has more than {MAX_NOTEBOOK_BYTES >> 20} MiB")
-        given = nbformat.read(path, as_version=4)
-        nbformat.validate(given)
-    except (OSError, *MALFORMED, nbformat.ValidationError) as error:
-        reason = str(error).partition("\n")[0]
-        raise UsageError(f"expected a notebook at {path}: {reason}; remove the file and run this command again") from error
-    notebook, removed = harmless_notebook(given)
+            raise UsageError(f"it has more than {MAX_NOTEBOOK_BYTES >> 20} MiB")
+        given = harmless.read_notebook(path.read_bytes())
+    except (OSError, UsageError) as error:
+        raise UsageError(f"expected a notebook at {path}: {error}; remove the file and run this command again") from error
+    notebook, removed = harmless.harmless_notebook(given)
     if SHEET in given.metadata:
         notebook.metadata[SHEET] = 1
     write_whole(path, notebook_text(notebook))
     return removed
+
+
+def _renderers() -> tuple[ModuleType, ModuleType]:
+    """Return the modules that need nbconvert and nh3."""
+    try:
+        from grader.instructor import harmless_notebook, report_page
+    except ImportError as error:
+        raise UsageError(f"{error.name} is needed for students' notebooks and is not installed: {INSTALL}") from error
+    return harmless_notebook, report_page
 
 
 def _is_sheet(path: Path) -> bool:
@@ -100,6 +111,6 @@ def _is_sheet(path: Path) -> bool:
         return False
 
 
-def _literal(name: str) -> str:
+def literal(name: str) -> str:
     """Return a student's text for a line of Markdown, as a code span that no character in the text can end."""
     return "`" + on_screen(name).replace("`", "'") + "`"

@@ -31,6 +31,7 @@ KERNEL = {
     "language_info": {"name": "python"},
 }
 REPORT_NAME = "program.html"  # the program's report beside a notebook; nbgrader calls its feedback report.html
+PAGE_NAME = "reports.html"  # what the student wrote, rendered, beside a notebook
 
 
 @dataclass(frozen=True)

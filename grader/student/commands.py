@@ -78,9 +78,9 @@ def add_commands(commands: Any) -> None:
     drafting.add_argument(
         "--out",
         type=Path,
-        default=Path("report", "draft.ipynb"),
+        default=Path(report_draft.FOLDER, "report.md"),
         metavar="FILE",
-        help="notebook (.ipynb) or Markdown (.md) to write (default: report/draft.ipynb)",
+        help="Markdown (.md) or notebook (.ipynb) to write (default: report/report.md)",
     )
     drafting.add_argument(
         "--match", type=Path, action="append", default=[], metavar="FILE.json", help="a match that evaluate.py --json wrote"

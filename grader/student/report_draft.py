@@ -1,9 +1,9 @@
 """`python -m grader report-draft`: a report that begins with the student's own figures, for the student to write the rest.
 
 It takes the environment, the results of the last `python -m grader check`, matches recorded by `evaluate.py --json`, and the
-curves of the last training run. What is not there is named with the command that makes it, and nothing is made up. A notebook
-holds its picture; that of a Markdown report is copied to report/. A report that exists is never replaced unless the student
-asks for it.
+curves of the last training run. What is not there is named with the command that makes it, and nothing is made up. The picture
+of a Markdown report is copied to report/; a notebook holds its own. Both are handed in as they are, and the marker sees them
+rendered (`grader.instructor.report_page`). A report that exists is never replaced unless the student asks for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOTEBOOK, MARKDOWN = ".ipynb", ".md"
 CURVES, PICTURE = Path("tmp", "training.csv"), Path("tmp", "training.svg")
 MAX_BYTES = 16 << 20
 FOLDER = "report"  # `submit` packs what is in it
-TITLE = "# Report\n\nFigures and pictures are from my own runs. The lines in italics say what is still to be written."
+TITLE = "# Report\n\nFigures and pictures are from my own runs."
 TO_WRITE = {
     "Environment": "Say what else your figures depend on: a GPU, other programs.",
     "Checks": "Say what fell short and why.",
@@ -225,7 +225,10 @@ def main(out: Path, matches: Sequence[Path], announce: Announce, *, force: bool 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, text)
     kept = f"; {out} stays as it is (--force replaces it)" if path != out else ""
-    announce(f"The draft is in {path}{kept}. Write what it asks for, and hand it in as a PDF (handout, section 6).")
+    announce(
+        f"The draft is in {path}{kept}. Replace each line in italics with your own text. `python -m grader submit` "
+        f"packs what is in {FOLDER}/ (handout, section 6)."
+    )
     return 0
 
 

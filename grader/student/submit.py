@@ -6,14 +6,10 @@ The archive gets its name only after it has been read back and found to hold the
 from __future__ import annotations
 
 import ast
-import posixpath
-import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from common.errors import UsageError
 from common.harmless_text import on_screen
@@ -24,9 +20,7 @@ from grader.pipeline.engine_build import engine_sources
 from grader.pipeline.handed_out import changed_in_vain, find_resemblances
 from grader.pipeline.submission import Submission, read_submission
 from grader.student.check import name_advice, unwritten_methods, vain_change
-from grader.student.report_draft import FOLDER, MARKDOWN, NOTEBOOK, unanswered
-
-SHOWN_PICTURE = re.compile(r"!\[[^\]]*\]\(\s*<?([^)\s>]+)")
+from grader.student.report_advice import report_advice
 
 
 def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
@@ -51,22 +45,9 @@ def missing_parts(submission: Submission, assignment: Assignment) -> list[str]:
     if assignment.reports and not submission.reports:
         names = ", ".join(assignment.reports)
         found.append(f"There is no report: expected a file such as {names}; python -m grader report-draft begins one.")
-    found += unfinished_reports(submission)
+    found += report_advice(submission.report_files)
     found += [f"{path} does not count: {reason}." for path, reason in submission.ignored if assignment.is_collected(path)]
     return found
-
-
-def unfinished_reports(submission: Submission) -> Iterator[str]:
-    """Yield a sentence for each report that still asks for text, and for each picture that would be missing from one."""
-    for path, content in submission.report_files.items():
-        suffix, text = posixpath.splitext(path)[1], content.decode("utf-8", "replace")
-        if suffix in (NOTEBOOK, MARKDOWN) and (titles := unanswered(text)):
-            yield f"{path} is not finished: it still has the draft's lines in italics below {', '.join(titles)}."
-        if suffix == MARKDOWN:
-            for link in dict.fromkeys(SHOWN_PICTURE.findall(text)):
-                picture = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(link)))
-                if not urlsplit(link).scheme and picture not in submission.reports:
-                    yield f"{path} shows {picture}, which is not packed: put it into {FOLDER}/ and change the link."
 
 
 def _syntax_error(path: str, content: bytes) -> str:

@@ -1,22 +1,26 @@
-"""What the documents refer to exists: links and their anchors, files, and the options of every command in a block."""
+"""What the documents refer to exists: links and their anchors, files, and commands, which the real parsers accept."""
 
+import argparse
 import io
 import re
 import runpy
 import shlex
+import signal
+import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from grader.assignment import load_assignment, load_named
+
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted(
-    path.relative_to(ROOT).as_posix() for pattern in ("*.md", "docs/*.md", "model/*.md") for path in ROOT.glob(pattern)
-)
-# Those whose commands tests/grader/test_handout.py looks at, and the list of changes, which speaks of former commands.
-ELSEWHERE = {"docs/handout.md", "docs/handout.zh.md", "README.md", "CHANGELOG.md"}
+PATTERNS = ("*.md", "docs/*.md", "model/*.md", "labs/*/*.md")
+DOCUMENTS = sorted(path.relative_to(ROOT).as_posix() for pattern in PATTERNS for path in ROOT.glob(pattern))
+HISTORY = "CHANGELOG.md"  # speaks of former commands and files
 FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"--[a-z][a-z-]*")
 # Targets of the Makefile that pass ARGS to a program.
@@ -24,15 +28,36 @@ BEHIND_MAKE = {
     "trust": "-m grader trust",
     "train": "train.py",
     "play": "human_play.py",
-    "fit": "instructor/teacher/fit_patterns.py",
+    "fit": "instructor/teacher/fit_patterns.py build/teacher/counts",
     "selfplay": "-m training.selfplay",
     **{name: f"-m training.{name}" for name in ("supervised", "export", "export_run", "matches", "alphago")},
 }
 # Programs whose first argument selects a command with options of its own.
 WITH_COMMANDS = {"-m arena", "-m grader", "-m training.alphago", "bench/record_run.py", "bench/family.py"}
-FOREIGN = {"pip", "venv", "pytest", "nbgrader"}
-# What is on a student's or an instructor's machine, or is made by the command in the same sentence.
-MADE = re.compile(r"(build|tmp|results|runs|report)/|model/best_policy|grader/bank\.npz")
+PYTHON = {"python", "python3", ".venv/bin/python"}
+FOREIGN = {"venv", "pip", "pytest"}
+# A file that a document names: with a folder, or with a suffix of ours.
+NAMED = re.compile(
+    r"`((?:[\w.-]+/)+[\w.-]*|[\w.-]+\.(?:py|cpp|h|toml|md|json|jsonl|ipynb|txt|csv|svg|html|pt|model|j2|db|zip|npz))`"
+)
+PLACEHOLDER = re.compile(r"[A-Z][A-Z-]*|\d+|N-NAME|(ID|NAME)\.\w+")
+STRING = re.compile(r"""["']([^"'\n]{1,200})["']""")
+# Files of students and platforms, which no program of ours writes, and names that a program makes of a number.
+EXAMPLES = {
+    "alice_2024001_gomoku.zip",
+    "autograder.zip",
+    "boards-2.ipynb",
+    "model/best_policy.1.model",
+    "tmp/earlier_1",
+    "my_engine.cpp",
+    "name-1.zip",
+    "name-2.zip",
+    "name_id_gomoku.zip",
+    "part1/Minimax",
+    "part2/AlphaZero",
+    "pytorch.org/docs",
+    "pytorch.org/tutorials",
+}
 
 
 def text_of(name):
@@ -69,80 +94,237 @@ def test_a_broken_link_and_a_lost_anchor_are_seen():
     assert broken_links("docs/index.md", text) == ["gone.md", "handout.md#54-gone"]
 
 
-@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name.startswith("docs/") and "instructor" not in name])
-def test_every_file_that_a_guide_names_exists(name):
-    paths = re.findall(r"`((?:[\w.-]+/)+[\w.-]+)`", FENCED.sub("", text_of(name)))
-    missing = [path for path in paths if not MADE.match(path) and not path_exists(path)]
-    assert [path for path in missing if "." not in path.split("/")[0]] == []  # pytorch.org/docs is no file of ours
+# ------------------------------------------------------------------------------------------------------------ files
 
 
-def path_exists(path):
-    """Whether a path lies in this tree; NAME stands for any name, and a path may begin two folders down."""
-    return any(any(ROOT.glob(f"{above}{path.replace('NAME', '*')}")) for above in ("", "*/", "*/*/"))
+@cache
+def tree():
+    """The paths of the files of this repository, tracked or new, and of their folders."""
+    command = ["git", "ls-files", "-co", "--exclude-standard"]
+    files = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    return {"/".join(parts[:n]) for path in files for parts in [path.split("/")] for n in range(1, len(parts) + 1)}
 
 
-# ------------------------------------------------------------------------------------------------------ commands
+@cache
+def written_names():
+    """The parts of paths in the strings of our programs: the name of each file that one of them writes is among them."""
+    ours = (ROOT / path for path in tree() if path.endswith((".py", ".toml", ".j2")) and not path.startswith("tests/"))
+    strings = (string for path in ours for string in STRING.findall(path.read_text(encoding="utf-8")))
+    return {part for string in strings for part in string.split("/")}
 
 
-def commands():
-    """(document, program, options) of each line of a block that starts with python or make."""
+def is_known(path):
+    """Whether a path lies in this tree, perhaps below a folder, or is written by one of our programs; NAME is any name."""
+    path = path.rstrip("/")
+    if path in EXAMPLES or any(known == path or known.endswith(f"/{path}") for known in tree()):
+        return True
+    if "NAME" in path and any(any(ROOT.glob(f"{above}{path.replace('NAME', '*')}")) for above in ("", "*/", "*/*/")):
+        return True
+    names = [part for part in path.split("/") if not PLACEHOLDER.fullmatch(part)]
+    if not names or names[-1] in written_names():
+        return True
+    # A copy of one of our files, in a folder that a command makes.
+    return path.split("/")[0] not in tree() and any(known.endswith(f"/{names[-1]}") for known in tree())
+
+
+def unknown_files(text):
+    """The files that a document names in its running text and that are neither in this tree nor written by a program."""
+    return sorted({path for path in NAMED.findall(FENCED.sub("", text)) if not is_known(path)})
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != HISTORY])
+def test_every_file_that_a_document_names_exists_or_is_written_by_a_program(name):
+    assert unknown_files(text_of(name)) == []
+
+
+def test_a_file_that_is_gone_is_seen():
+    text = "`grader/gone.py` `gone.csv` `results.json` `baseline.cpp` `results/NAME/report.html` `back/ID/` `grader/pipeline/`"
+    assert unknown_files(text) == ["gone.csv", "grader/gone.py"]
+
+
+@pytest.mark.parametrize("name", ["docs/handout.md", "docs/handout.zh.md", "docs/theory.md", "docs/theory.zh.md"])
+def test_a_students_guide_names_files_of_the_kit(name):
+    assignment = load_assignment()
+    paths = {path for path in NAMED.findall(FENCED.sub("", text_of(name))) if path in tree() and "." in path}
+    assert sorted(path for path in paths if not assignment.is_in_kit(path)) == []
+
+
+# --------------------------------------------------------------------------------------------------------- commands
+
+
+def commands_of(name):
+    """The commands of the blocks of a document, each as its words, without variables, redirections and what precedes `&&`."""
     found = {}
-    for name in DOCUMENTS:
-        for block in FENCED.findall(text_of(name)) if name not in ELSEWHERE else []:
-            for line in re.sub(r"\\\n *", "", block).splitlines():
-                if re.match(r"(python3?|make) ", line):
-                    program, options = taken_apart(line)
-                    if program:
-                        found[f"{name}: {line}"] = (program, options)
+    for block in FENCED.findall(text_of(name)):
+        for line in re.sub(r"\\\n *", "", block).splitlines():
+            if re.match(r"(\w+=\S+ )*(python3?|make|g\+\+|nbgrader|mkdir|cd) ", line):
+                words = shlex.split(re.sub(r"^(\w+=\S+ )+", "", line.split(" && ")[-1]), comments=True)
+                found[f"{name}: {line}"] = words[1:] if words[0] == "exec" else words
     return found
 
 
-def taken_apart(line):
-    """The program of a command, "" if it is not ours or has no options to look at, and its options."""
-    first, *words = shlex.split(line, comments=True)
-    if first == "make":
-        target, arguments = words[0], [word.removeprefix("ARGS=") for word in words if word.startswith("ARGS=")]
-        program = BEHIND_MAKE[target] if arguments else ""
-        words = shlex.split(" ".join(arguments))
-    elif words[0] == "-m":
-        program = "" if words[1] in FOREIGN else f"-m {words[1]}"
-        words = words[2:]
+COMMANDS = {line: words for name in DOCUMENTS if name != HISTORY for line, words in commands_of(name).items()}
+
+
+def commands_that(begin):
+    return {line: words for line, words in COMMANDS.items() if words[0] in begin}
+
+
+def program_of(words):
+    """The program of a command in Python or behind make, "" if it is not ours, and its arguments."""
+    if words[0] == "make":
+        given = [word.removeprefix("ARGS=") for word in words if word.startswith("ARGS=")]
+        return (BEHIND_MAKE[words[1]], shlex.split(given[0])) if given else ("", [])
+    if words[1] == "-m":
+        return ("" if words[2] in FOREIGN else f"-m {words[2]}"), words[3:]
+    return ("" if words[1].startswith("tests/") else words[1]), words[2:]  # one of the tests has no parser
+
+
+@contextmanager
+def as_program(program, arguments):
+    """Run a program in this process, where torch is loaded only once; yield what it prints and how to start it."""
+    words = program.removeprefix("-m ").split()
+    printed, before = io.StringIO(), (sys.argv, list(sys.path), signal.getsignal(signal.SIGINT))
+    run = runpy.run_module if program.startswith("-m") else runpy.run_path
+    try:
+        sys.argv = [words[0], *words[1:], *arguments]
+        if not program.startswith("-m"):
+            sys.path.insert(0, str((ROOT / words[0]).parent))
+        with redirect_stdout(printed), redirect_stderr(printed):
+            yield printed, lambda: run(words[0] if program.startswith("-m") else str(ROOT / words[0]), run_name="__main__")
+    finally:
+        sys.argv, sys.path = before[:2]
+        signal.signal(signal.SIGINT, before[2])
+
+
+class Accepted(BaseException):
+    """The program's parser has accepted the command; nothing of it shall run."""
+
+
+def complaint(program, arguments):
+    """What the program's own parser says against these arguments; empty if it accepts them."""
+
+    def parse_args(self, args=None, namespace=None):
+        real(self, args, namespace)
+        raise Accepted
+
+    real, argparse.ArgumentParser.parse_args = argparse.ArgumentParser.parse_args, parse_args
+    try:
+        with as_program(program, arguments) as (printed, start):
+            try:
+                start()
+            except Accepted:
+                return ""
+            except SystemExit:
+                return printed.getvalue().strip() or "it ended before it had read its arguments"
+            return "it has no parser"
+    finally:
+        argparse.ArgumentParser.parse_args = real
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+@pytest.mark.parametrize("line", commands_that({*PYTHON, "make"}))
+def test_every_command_is_accepted_by_the_parser_of_its_program(line):
+    words = COMMANDS[line]
+    program, arguments = program_of(words)
+    if program:
+        assert complaint(program, arguments) == ""
+        expect_names(arguments)
     else:
-        program, words = words[0], words[1:]
-    if program in WITH_COMMANDS and words:
-        program, words = f"{program} {words[0]}", words[1:]
-    return program, {option for word in words if (option := word.split("=")[0]) and OPTION.fullmatch(option)}
+        assert all((ROOT / name).is_file() for option, name in pairwise(words) if option == "-r")
+        assert all((ROOT / word.split("::")[0]).exists() for word in words if word.startswith("tests/"))
+
+
+def expect_names(arguments):
+    """Expect that the profiles, checks and labs of a command exist."""
+    given = list(pairwise(arguments))
+    lab = next((name for option, name in given if option == "--lab" and name != "NAME"), "")
+    assignment = load_named(lab)
+    for option, name in given:
+        if option == "--profile":
+            assignment.profile(name)
+        if option == "--only" and re.fullmatch(r"[a-z_.]+", name):
+            assert assignment.named(name)
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "words"),
+    [
+        ("-m grader", ["grade", "x", "--profil", "full", "--gone"], "unrecognized arguments"),
+        ("-m grader", ["gone"], "invalid choice"),
+        ("-m grader", ["collect", "x.zip", "--out", "o", "--due", "tomorrow"], "expected a date"),
+        ("train.py", ["--seed", "x"], "--seed"),
+        ("Minimax/evaluate.py", ["--agents-path"], "expected"),
+    ],
+)
+def test_a_command_that_a_program_would_refuse_is_seen(program, arguments, words):
+    assert words in complaint(program, arguments)
+
+
+def test_every_target_of_make_exists():
+    targets = sorted({words[1] for words in commands_that({"make"}).values()})
+    done = subprocess.run(["make", "-n", *targets], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and len(targets) > 10, done.stderr
+
+
+@pytest.mark.parametrize("line", commands_that({"g++"}))
+def test_every_engine_is_compiled_as_the_grader_compiles_it(line):
+    words = COMMANDS[line]
+    sources = [word for word in words if word.endswith(".cpp")]
+    flags = words[: words.index(sources[0])]
+    assert [flag for flag in flags if not flag.startswith("-D")] == list(load_assignment().compile_command)
+    assert words[-2] == "-o" and words[-1].startswith("build/")
+    for pattern in sources:
+        assert any(ROOT.glob(pattern)) or Path(pattern).name in EXAMPLES
+
+
+@pytest.mark.parametrize("line", commands_that({"nbgrader"}))
+def test_every_command_of_nbgrader_exists(line):
+    nbgraderapp = pytest.importorskip("nbgrader.apps.nbgraderapp")
+    command, *arguments = COMMANDS[line][1:]
+    app = nbgraderapp.NbGraderApp.subcommands[command][0]()
+    known = {name for names in (*app.flags, *app.aliases) for name in ([names] if isinstance(names, str) else names)}
+    assert {word.lstrip("-").split("=")[0] for word in arguments if word.startswith("-")} <= known
+    for name in (word for word in arguments if not word.startswith("-")):
+        assert (ROOT / "instructor" / "course" / "source" / name).is_dir()
 
 
 @cache
 def help_of(program):
-    """What a program prints for --help. It runs in this process, where torch is loaded only once."""
-    words = program.removeprefix("-m ").split()
-    printed, before, path = io.StringIO(), sys.argv, list(sys.path)
-    try:
-        sys.argv = [words[0], *words[1:], "--help"]
-        if not program.startswith("-m"):
-            sys.path.insert(0, str((ROOT / words[0]).parent))
-        run = runpy.run_module if program.startswith("-m") else runpy.run_path
-        with redirect_stdout(printed), redirect_stderr(printed), pytest.raises(SystemExit) as end:
-            run(words[0] if program.startswith("-m") else str(ROOT / words[0]), run_name="__main__")
+    """What a program prints for --help."""
+    with as_program(program, ["--help"]) as (printed, start):
+        with pytest.raises(SystemExit) as end:
+            start()
         assert not end.value.code, f"{program}: {printed.getvalue()}"
-    finally:
-        sys.argv, sys.path = before, path
     return printed.getvalue()
 
 
-COMMANDS = commands()
+def inline_commands():
+    """(document, program, options) of each command in Python in running text, which may leave arguments out."""
+    found = {}
+    for name in DOCUMENTS:
+        for command in re.findall(r"`((?:python3?) [^`]*)`", FENCED.sub("", text_of(name))) if name != HISTORY else []:
+            program, arguments = program_of(shlex.split(command.replace("...", "")))
+            if program in WITH_COMMANDS and arguments:
+                program, arguments = f"{program} {arguments[0]}", arguments[1:]
+            if program:
+                found[f"{name}: {' '.join(command.split())}"] = program, {word for word in arguments if OPTION.fullmatch(word)}
+    return found
+
+
+INLINE = inline_commands()
 
 
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_of_a_guide_has_the_options_that_it_names(command):
-    program, options = COMMANDS[command]
+@pytest.mark.parametrize("command", INLINE)
+def test_every_command_in_a_sentence_has_the_options_that_it_names(command):
+    program, options = INLINE[command]
     unknown = options - set(OPTION.findall(help_of(program)))
     assert not unknown, f"{program} has no {', '.join(sorted(unknown))}"
 
 
 def test_there_are_commands_in_every_guide():
     guides = {command.split(":")[0] for command in COMMANDS}
-    assert len(COMMANDS) > 40 and guides >= {f"docs/{name}.md" for name in ("arena", "engines", "instructor", "training")}
+    named = ("arena", "engines", "handout", "handout.zh", "instructor", "training")
+    assert guides >= {"README.md", "CONTRIBUTING.md", *(f"docs/{name}.md" for name in named)}
+    assert len(COMMANDS) > 150 and len(INLINE) > 60

@@ -227,17 +227,21 @@ def test_reports_lie_beside_the_sheet_that_names_them(tmp_path, graded_as, cours
     kept = path.parent / "reports"
     (kept / "figures").mkdir(parents=True)
     (kept / "report.pdf").write_bytes(b"%PDF")
+    (kept / "report.md").write_text("# Mine")
     (kept / "figures/a.png").write_bytes(b"png")
     (kept / "link.md").symlink_to(path)
     beside = course / "autograded/alice/gomoku/reports"
     beside.parent.mkdir(parents=True)
     beside.symlink_to(tmp_path, target_is_directory=True)
+    files = {"report.pdf", "report.md", "figures/a.png"}
     for _ in range(2):
         assert enter(course, path) == 0
-        assert {p.relative_to(beside).as_posix() for p in beside.rglob("*") if p.is_file()} == {"report.pdf", "figures/a.png"}
+        assert {p.relative_to(beside).as_posix() for p in beside.rglob("*") if p.is_file()} == files
     assert not beside.is_symlink() and (tmp_path / "out").exists()
     sheet = (beside.parent / "report.ipynb").read_text(encoding="utf-8")
-    assert "<code>reports/figures/a.png</code> <code>reports/report.pdf</code>" in sheet
+    assert "<code>reports/figures/a.png</code> <code>reports/report.md</code> <code>reports/report.pdf</code>" in sheet
+    assert 'href=\\"reports.html\\"' in sheet
+    assert "<h1>Mine</h1>" in (beside.parent / "reports.html").read_text()
 
 
 def test_an_archives_name_that_is_html_is_no_student_id(graded_as, course, api, capsys):

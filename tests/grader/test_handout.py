@@ -1,12 +1,7 @@
-"""The handout and README.md say what the assignment and the programs do."""
+"""The handout says what the assignment does. Its commands are looked at in tests/docs/test_references.py."""
 
 import re
-import shlex
-import subprocess
-import sys
 from dataclasses import replace
-from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,11 +16,6 @@ from grader.instructor.notebook import load_rubric
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDOUT = (ROOT / "docs" / "handout.md").read_text(encoding="utf-8")
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-# Programs of the text that are not ours; their options are not looked at.
-FOREIGN = {"venv", "pip"}
-OPTION = re.compile(r"--[a-z][a-z-]*")
-BEHIND_ARGS = {"train": "train.py", "play": "human_play.py"}
 
 
 def rows_below(heading, text=HANDOUT):
@@ -155,58 +145,3 @@ def test_the_game_of_the_protocol_is_legal_and_bob_wins():
         position.play((x, y))
         last = answer
     assert len(plies) == 10 and position.swapped and position.winner == 1
-
-
-# ----------------------------------------------------------------------------------------------------- commands
-
-
-def fenced_commands():
-    """Lines of fenced blocks that start with python or make, of both texts."""
-    found = []
-    for text in (HANDOUT, README):
-        for block in re.findall(r"^```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-            found += [line for line in block.splitlines() if re.match(r"python3?\b|make\b", line)]
-    return sorted(set(found))
-
-
-@cache
-def help_of(*program):
-    """What a program prints for --help."""
-    done = subprocess.run([sys.executable, *program, "--help"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, f"{program}: {done.stderr}"
-    return done.stdout
-
-
-def expect_options(program, words):
-    unknown = {word for word in words if OPTION.fullmatch(word)} - set(OPTION.findall(help_of(*program)))
-    assert not unknown, f"{' '.join(program)} has no {', '.join(unknown)}"
-
-
-def expect_make(words):
-    targets = [word for word in words if "=" not in word]
-    done = subprocess.run(["make", "-n", *targets], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    for value in (word.removeprefix("ARGS=") for word in words if word.startswith("ARGS=")):
-        (target,) = targets
-        expect_options((BEHIND_ARGS[target],), shlex.split(value))
-
-
-def test_there_are_commands():
-    assert len(fenced_commands()) > 20
-
-
-@pytest.mark.parametrize("line", fenced_commands())
-def test_every_command_names_what_exists(line):
-    program, *words = shlex.split(line)
-    if program == "make":
-        expect_make(words)
-    elif words[0] != "-m":
-        assert (ROOT / words[0]).is_file()
-        expect_options((words[0],), words[1:])
-    elif words[1] in FOREIGN:
-        assert all((ROOT / name).is_file() for option, name in pairwise(words) if option == "-r")
-    else:
-        program = tuple(words[:3]) if words[1] == "grader" else tuple(words[:2])
-        expect_options(program, words[len(program) :])
-        if "--profile" in words:
-            load_assignment().profile(words[words.index("--profile") + 1])

@@ -71,7 +71,9 @@ def assert_inert(page):
     assert page.depth == 0
     for target in page.targets:
         assert re.match(
-            r"https?://[a-z0-9.-]+\.[a-z]|mailto:|program\.html$|data:image/(png|jpeg|gif|webp);base64,", target, re.I
+            r"https?://[a-z0-9.-]+\.[a-z]|mailto:|(program|reports)\.html$|data:image/(png|jpeg|gif|webp|svg\+xml);base64,",
+            target,
+            re.I,
         )
 
 
@@ -138,6 +140,18 @@ def test_pictures_that_the_notebook_holds_stay(source):
     (cell,), removed = cleaned(cell)
     assert Page(markdown2html(cell.source)).targets == [f"data:image/png;base64,{PNG}"]
     assert removed == 0
+    (again,), _ = cleaned(cell)
+    assert again.source == cell.source
+
+
+@pytest.mark.parametrize(("inside", "stays"), [("<rect/>", True), ("<script>alert(1)</script>", False)])
+def test_svg_that_the_notebook_holds_stays_if_it_only_draws(inside, stays):
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg">{inside}</svg>'
+    cell = nbformat.v4.new_markdown_cell("![a](attachment:a.svg)", attachments={"a.svg": {"image/svg+xml": svg}})
+    (cell,), removed = cleaned(cell)
+    page = Page(markdown2html(cell.source))
+    assert len(page.targets) == stays == 1 - removed and "script" not in page.elements
+    assert [target.split(",")[0] for target in page.targets] == ["data:image/svg+xml;base64"] * stays
     (again,), _ = cleaned(cell)
     assert again.source == cell.source
 

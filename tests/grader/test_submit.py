@@ -93,12 +93,46 @@ def test_what_is_missing_is_said_in_a_sentence_each(folder, tmp_path, capsys):
 
 
 def test_a_report_that_is_still_a_draft_and_a_picture_left_behind_are_named(folder, tmp_path, capsys):
+    (folder / "report/figure.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     shown = "![a](report/figure.png) ![b](https://example.org/x.png) ![c](tmp/training%20run.svg)"
     (folder / "report.md").write_text(f"*{TO_WRITE['Engine']}*\n\n{shown}\n\n*{TO_WRITE['Problems']}*\n")
     assert submit.main(tmp_path / "heidi.zip", folder) == 0
     assert capsys.readouterr().err.splitlines() == [
         "Warning: report.md is not finished: it still has the draft's lines in italics below Engine, Problems.",
         "Warning: report.md shows tmp/training run.svg, which is not packed: put it into report/ and change the link.",
+        "Warning: report.md shows https://example.org/x.png, which the person who marks will not see: put the picture into "
+        "report/.",
+    ]
+
+
+def test_what_the_marker_will_not_see_of_a_report_is_named(folder, tmp_path, capsys):
+    svg = '<svg xmlns="http://www.w3.org/2000/svg">{}</svg>'
+    cells = [
+        {"cell_type": "markdown", "source": ["![a](drawn.svg)\n", "![b](styled.svg) ![c](attachment:x.png)"]},
+        {"cell_type": "code", "source": "1", "outputs": [{"output_type": "stream"}]},
+    ]
+    files = {
+        "draft.ipynb": json.dumps({"cells": cells}),
+        "broken.ipynb": "[]",
+        "drawn.svg": svg.format("<rect/>"),
+        "styled.svg": svg.format("<style/>"),
+        "alone.svg": svg.format(""),
+        "page.html": "<p>",
+        "times.csv": "1,2",
+        "plot.py": "x = 1",
+    }
+    for name, text in files.items():
+        (folder / "report" / name).write_text(text)
+    (folder / "report/figures.xlsx").write_bytes(b"PK\xff")
+    assert submit.main(tmp_path / "ivan.zip", folder) == 0
+    source = "The person who marks will see only the source text of"
+    assert sorted(line.removeprefix("Warning: report/") for line in capsys.readouterr().err.splitlines()) == [
+        "Warning: The person who marks may not be able to open report/figures.xlsx: use PDF, Markdown or PNG.",
+        f"Warning: {source} report/alone.svg: use PDF, Markdown or PNG.",
+        f"Warning: {source} report/page.html: use PDF, Markdown or PNG.",
+        "broken.ipynb is not a notebook, so nobody can read it.",
+        "draft.ipynb has code cells with outputs, which the person who marks will not see: put them into text cells.",
+        "draft.ipynb shows report/styled.svg, which contains <style>: the person who marks will not see it. Save it as PNG.",
     ]
 
 
