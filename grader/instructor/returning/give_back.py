@@ -9,6 +9,7 @@ from pathlib import Path
 from common.errors import UsageError
 from grader.assignment import Assignment, load_named
 from grader.confinement.sandbox import find_sandbox
+from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import SCHEME, load_scheme
 from grader.instructor.notebook import load_rubric
 from grader.instructor.returning.anonymous import Anonymiser
@@ -79,7 +80,8 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     rows = read_marks(order.marks)
     require_usable_ids(rows, order.marks)
     scheme = load_scheme(_scheme_of(rows, order), order.course, assignment)
-    columns = Columns.of(assignment, load_rubric(assignment, order.course), scheme)
+    rubric = load_rubric(assignment, order.course)
+    columns = Columns.of(assignment, rubric, scheme)
     _require_parts(rows, columns, scheme.name, order)
     found = read_class(order.results, order.roster, assignment)
     ids = [row.id for row in rows]
@@ -103,7 +105,8 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     written = write_changed(files)  # before the ladder, which may take hours
     ladder = _ladder(found, labels, order, assignment, announce) if order.ladder else None
     private = [text for row in rows for text in (row.id, *row.names)] + [*found.by_student, *found.refused]
-    summary = summarise(rows, found, labels, assignment, Anonymiser(assignment, private))
+    items = Items.of(scheme, assignment, rubric)
+    summary = summarise(rows, found, labels, assignment, items, Anonymiser(assignment, private))
     page = order.out / CLASS / "index.html"
     files[page] = render_class_page(summary, ladder).encode()
     written += write_changed({page: files[page]})
