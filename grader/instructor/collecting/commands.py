@@ -38,6 +38,7 @@ def collect_command(options: argparse.Namespace) -> int:
         options.in_time_first,
         WARMUP if options.warmup else options.lab or None,
         course_of(options),
+        options.times,
     )
     try:
         collected = collect(order, screen)
@@ -101,6 +102,9 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     )
     collecting.add_argument("--due", type=_due_date, metavar="ISO", help="due date, such as 2026-12-01T23:59+01:00")
     collecting.add_argument("--grace", type=_minutes, metavar="MIN", help="minutes after the due date that are not late")
+    collecting.add_argument(
+        "--times", type=Path, metavar="CSV", help="id,submitted_at: times that you looked up, where the platform gives none"
+    )
     collecting.add_argument(
         "--in-time-first",
         action=argparse.BooleanOptionalAction,
