@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def collect_command(options: argparse.Namespace) -> int:
         screen(f"The list is {options.out / TABLE}. Grade, in {course_of(options)}: nbgrader autograde {WARMUP}")
         return collected.exit_code
     lab = f" --lab {collected.lab}" if collected.lab else ""
-    grading = f"python -m grader grade{lab} {options.out / SUBMISSIONS}/* --profile full --out results"
+    grading = f"python -m grader grade{lab} {shlex.quote(str(options.out / SUBMISSIONS))}/* --profile full --out results"
     screen(f"The list is {options.out / TABLE}. Grade: {grading}")
     return collected.exit_code
 
