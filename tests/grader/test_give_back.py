@@ -208,7 +208,7 @@ def test_results_filed_by_another_name_are_found_with_the_roster(a_class, tmp_pa
         ("id,total\n1,2,3\n", "line 2: expected 2 cells; got 3"),
         ("id,total\n1,2\n1,3\n", "line 3: the id 1 is listed twice"),
         ("id,total\n../up,2\n", "expected a student id that can name a folder"),
-        ("id,total\nclass,2\n", "expected ids other than class and ladder; got class"),
+        ("id,total\nclass,2\n", "expected ids other than class, ladder, upload; got class"),
         ("id,total\nab,2\nAB,3\n", "expected ids that differ not only in case"),
         ('id,total\n"a,2\n', "expected the marks"),
         ("id,total\n\udcff,2\n", "expected the marks"),

@@ -86,7 +86,8 @@ def _steps(out: Path) -> Iterator[str]:
     yield f"check-rehearsal {results} {path()}"
     if find_spec("copydetect"):
         yield f"similarity {submissions} --out {path('similarity')}"
-    yield f"give-back {results} --marks {path(MARKS_FOLDER, MARKS)} --course {course} --out {path('back')}"
+    marks = path(MARKS_FOLDER, MARKS)
+    yield f"give-back {results} --marks {marks} --collection {path(COLLECTED)} --course {course} --out {path('back')}"
 
 
 def check_rehearsal_command(options: argparse.Namespace) -> int:
