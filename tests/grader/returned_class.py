@@ -65,9 +65,13 @@ def write_result(folder, assignment, name, changes=None, **fields):
     return results
 
 
-def write_marks(path, assignment, rows):
-    """A marks.csv; each row is (id, first name, last name, {column: value})."""
-    items = [item.id for item in (*assignment.checks, *assignment.marks)]
+def write_marks(path, assignment, rows, marks=()):
+    """A marks.csv; each row is (id, first name, last name, {column: value}).
+
+    Args:
+        marks: columns of the marks; by default the marks of the assignment, given as a whole.
+    """
+    items = [item.id for item in assignment.checks] + list(marks or (mark.id for mark in assignment.marks))
     header = ["id", "first_name", "last_name", *items, *PARTS, *OUTCOME]
     with open(path, "w", encoding="utf-8-sig", newline="") as file:
         lines = csv.writer(file)

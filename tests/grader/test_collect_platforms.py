@@ -154,6 +154,63 @@ def test_canvas_says_by_its_label_which_attempts_were_in_time(collect, download)
     assert tree(collect.out)["submissions/s1.zip"] == packed(names[1])
 
 
+DUE = ("--due", "2026-12-01T23:59+01:00")
+
+
+def times(tmp_path, *lines):
+    path = tmp_path / "times.csv"
+    path.write_text("\n".join(("id,submitted_at", *lines, "")), encoding="utf-8")
+    return path
+
+
+def test_a_time_that_was_looked_up_says_how_late_a_canvas_attempt_is_and_stays_with_it(collect, download, tmp_path):
+    late = {"adajralice_LATE_101_9001_gomoku.zip": packed("a"), "núñezjosé_LATE_102_9002_gomoku.zip": packed("j")}
+    path = download(late | {"zhangwei_104_9006_gomoku.zip": packed("w")})
+    table = times(tmp_path, "s1,2026-12-02T01:29", "s2,2026-12-02T00:10:00+01:00", "s4,2026-12-02T00:09+01:00")
+    assert collect(path, *DUE, "--grace", "15", "--times", table) == 0
+    rows = collect.rows()
+    assert [rows[student]["late_minutes"] for student in ("s1", "s2", "s4")] == ["90", "0", "0"]
+    assert rows["s1"]["submitted_at"] == "2026-12-02T01:29:00+01:00" and rows["s1"]["note"].startswith("its time was looked up")
+    assert "Canvas marks it" not in rows["s1"]["note"] and "that of the due date is assumed" in collect.said
+    before = tree(collect.out)
+    assert collect(path) == 0 and tree(collect.out) == before  # the collection remembers the times
+    again = download({"adajralice_LATE_101_9009_gomoku-1.zip": packed("new")}, name="again")
+    assert collect(again, "--times", table) == 1
+    assert "it is that of attempt 1, and attempt 2 counts now" in collect.said
+    assert collect.rows()["s1"]["late_minutes"] == "" and "is that of attempt 1" in collect.rows()["s1"]["note"]
+    assert collect("--times", times(tmp_path, "s1,2026-12-02T03:00:00+01:00")) == 0
+    assert collect.rows()["s1"]["late_minutes"] == "181"
+
+
+def test_a_time_that_contradicts_the_platform_or_fits_no_attempt_is_not_used(collect, download, tmp_path):
+    path = download({"adajralice_LATE_101_9001_gomoku.zip": packed("a"), "zhangwei_104_9006_gomoku.zip": packed("w")})
+    table = times(tmp_path, "s1,2026-12-01T23:58+01:00", "s2,2026-12-02T00:10+01:00", "s4,2026-12-02T01:29+01:00")
+    assert collect(path, *DUE, "--times", table) == 1
+    assert "the platform marks attempt 1 as late, and 2026-12-01T23:58:00+01:00 is not after the due date" in collect.said
+    assert "The time of s2 is not used: no attempt of this student counts." in collect.said
+    rows = collect.rows()
+    assert (rows["s1"]["late_minutes"], rows["s4"]["late_minutes"]) == ("", "90")
+    assert "the platform does not mark it as late" in rows["s4"]["note"]
+    moodle = download([(at("Zoe Muller Weiss_4_assignsubmission_file_a.zip"), packed("z"))], name="moodle")
+    assert collect(moodle, "--times", times(tmp_path, "2024007,2026-12-01T10:00+01:00")) == 1
+    assert "The time of 2024007 is not used: the platform gives one." in collect.said
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("s9,2026-12-02T00:10+01:00", "line 2: expected an id of the roster; got 's9'"),
+        ("s1,yesterday", "line 2: expected a time such as 2026-12-01T23:59+01:00 for submitted_at; got 'yesterday'"),
+        ("s1,2026-12-02T00:10\ns1,2026-12-02T00:10", "line 3: the id s1 is listed twice"),
+        ("s1", "line 2: expected 2 cells, as in the first line; got 1"),
+    ],
+)
+def test_a_wrong_table_of_times_gets_one_sentence_and_collects_nothing(collect, download, tmp_path, line, words):
+    path = download({"adajralice_LATE_101_9001_gomoku.zip": packed("a")})
+    assert collect(path, *DUE, "--times", times(tmp_path, line)) == 2
+    assert words in collect.complaint and collect.complaint.count("\n") == 1 and tree(collect.out) == {}
+
+
 def test_flat_moodle_files_with_times_are_late_beyond_the_grace(collect, download):
     def name(number, student):
         return f"{student}_{number}_assignsubmission_file_gomoku.zip"

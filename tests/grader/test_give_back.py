@@ -12,6 +12,7 @@ from course_tools import COURSE
 from returned_class import win_rate, write_marks, write_result
 
 from grader.__main__ import main
+from grader.instructor.notebook import load_rubric
 from grader.pipeline.results import COULD_NOT_GRADE, FAILED, PARTIAL
 
 # Names that no text of ours contains, so that each occurrence on a page is a leak.
@@ -207,7 +208,7 @@ def test_results_filed_by_another_name_are_found_with_the_roster(a_class, tmp_pa
         ("id,total\n1,2,3\n", "line 2: expected 2 cells; got 3"),
         ("id,total\n1,2\n1,3\n", "line 3: the id 1 is listed twice"),
         ("id,total\n../up,2\n", "expected a student id that can name a folder"),
-        ("id,total\nclass,2\n", "expected ids other than class and ladder; got class"),
+        ("id,total\nclass,2\n", "expected ids other than class, ladder, upload; got class"),
         ("id,total\nab,2\nAB,3\n", "expected ids that differ not only in case"),
         ('id,total\n"a,2\n', "expected the marks"),
         ("id,total\n\udcff,2\n", "expected the marks"),
@@ -304,3 +305,45 @@ def test_the_zero_of_a_missing_student_does_not_make_an_item_look_harder(a_class
     assert a_class() == 0
     page = Page((a_class.out / "class/index.html").read_text()).text
     assert "Report 75 % 20 points" in page
+
+
+def test_marks_by_rubric_are_on_the_class_page_like_marks_given_as_a_whole(a_class, assignment):
+    items = [f"{item.mark}.{item.id}" for item in load_rubric(assignment, a_class.course)]
+    report = [item for item in items if item.startswith("report.")]
+    review = [item for item in items if item.startswith("code_review.")]
+    whole, by_items, partly, empty = (row[:3] for row in a_class.rows)
+    none = dict.fromkeys(report, 0)
+    values = [
+        {"report": 10},  # overridden as a whole
+        none | {"report.engine": 5, "report.environment": 0} | dict.fromkeys(review, 0),
+        dict.fromkeys(report[1:], 1),  # one item is missing, so the mark is not known
+        {},
+    ]
+    rows = [(*who, value) for who, value in zip((whole, by_items, partly, empty), values, strict=True)]
+    write_marks(a_class.marks, assignment, rows, [*report, "report", *review])
+    assert a_class() == 0
+    text = Page((a_class.out / "class/index.html").read_text()).text
+    assert "Report 38 % 20 points · 0 full, 2 in part, 0 zero · 2 could not be graded or are not marked yet" in text
+    assert "Code review 0 % 10 points · 0 full, 0 in part, 1 zero · 3 could not be graded or are not marked yet" in text
+
+
+def test_the_class_page_has_the_marks_that_only_the_scheme_knows(a_class, assignment):
+    rows = [(*row[:3], row[3] | {"scheme": "capped", "project": 5}) for row in a_class.rows]
+    write_marks(a_class.marks, assignment, rows, ["report", "code_review", "project"])
+    assert a_class() == 0
+    assert "Project 33 % 15 points" in Page((a_class.out / "class/index.html").read_text()).text
+
+
+def test_totals_have_a_histogram_of_their_own_without_those_that_are_incomplete(a_class, assignment):
+    totals = [{"total": 97.5}, {"total": 40, "final": "no"}, {"total": 60}, {"total": "incomplete"}]
+    missing = ("s4799", "Nobody", "Here", {"total": 0})
+    rows = [(*row[:3], row[3] | total) for row, total in zip(a_class.rows, totals, strict=True)]
+    write_marks(a_class.marks, assignment, [*rows, missing])
+    assert a_class() == 1
+    source = (a_class.out / "class/index.html").read_text()
+    text = Page(source).text
+    assert "The median is 60 of 100 points. Without 1 whose total is incomplete. 1 of these totals is not final." in text
+    assert source.count('<svg class="histogram"') == 2 and "1 with 90 to 100 points" in source
+    write_marks(a_class.marks, assignment, [(*row[:3], {"total": "incomplete"}) for row in a_class.rows])
+    assert a_class() == 1
+    assert "<h2>Totals</h2>" not in (a_class.out / "class/index.html").read_text()

@@ -3,33 +3,33 @@
 import csv
 import io
 import re
+import shlex
 import shutil
 import zipfile
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 import yaml
 
 from common.errors import UsageError
-from grader.__main__ import main
+from grader.__main__ import main, parser
 from grader.instructor.gradebook_entries import read_roster
+from grader.instructor.marking.schemes import LateRule
 from grader.instructor.rehearsal import rehearse
 from grader.instructor.rehearsal.downloads import PLATFORMS
 from grader.instructor.rehearsal.packing import PACKINGS
-from grader.instructor.rehearsal.rehearse import (
-    DOWNLOAD,
-    EXPECTED,
+from grader.instructor.rehearsal.pupils import (
     GRADED,
-    LATE_MINUTES,
     MISSING,
+    OUTCOMES,
     REFUSED,
-    ROSTER,
-    UNKNOWN,
+    UNCLEAR,
     certain_checks,
     expected_points,
-    files_of,
     samples_of_a_class,
 )
+from grader.instructor.rehearsal.rehearse import DOWNLOAD, EXPECTED, LATE_MINUTES, ROSTER, TIMES, files_of
 from grader.pipeline.results import FAILED, PASSED, Results, Verdict
 from grader.pipeline.run_folder import REFUSAL_FILE
 from grader.pipeline.submission import read_submission
@@ -52,7 +52,7 @@ def table(path):
 
 
 def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def attempts(folder, platform):
@@ -67,11 +67,11 @@ def attempts(folder, platform):
         for entry in sorted(archive.infolist(), key=lambda entry: entry.date_time):
             name = entry.filename
             if platform == "canvas":
-                person = roster[re.fullmatch(r"\w+?_(?:LATE_)?(\d+)_\d+_gomoku(?:-\d)?\.[a-z.]+", name)[1]]
+                person = roster[re.fullmatch(r"\w+?_(?:LATE_)?(\d+)_\d+_(?:gomoku|final)(?:-\d)?\.[a-z.]+", name)[1]]
             elif platform == "moodle":
-                person = moodle[re.fullmatch(r".+_(\d+)_assignsubmission_file_/gomoku\.[a-z.]+", name)[1]]
+                person = moodle[re.fullmatch(r".+_(\d+)_assignsubmission_file_/(?:gomoku|final)\.[a-z.]+", name)[1]]
             elif platform == "plain":
-                person = re.fullmatch(r"[^_]+_(\d+)_gomoku(?: \(\d\))?\.[a-z.]+", name)[1]
+                person = re.fullmatch(r"[^_]+_(\d+)_(?:gomoku|final)(?: \(\d\))?\.[a-z.]+", name)[1]
             elif name == "submission_metadata.yml":
                 continue
             else:
@@ -94,9 +94,9 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_does_not(tmp_path, c
 
 def test_a_class_has_every_kind_of_archive_and_outcome(made):
     rows = table(made["canvas"] / EXPECTED)
-    assert {row["outcome"] for row in rows} == {GRADED, REFUSED, MISSING, UNKNOWN}
+    assert {row["outcome"] for row in rows} == set(OUTCOMES)
     assert {row["archive"] for row in rows if row["outcome"] == GRADED} == {p.name for p in PACKINGS if p.readable}
-    assert {row["attempts"] for row in rows} == {"0", "1", "2"} and {row["late"] for row in rows} == {"yes", "no"}
+    assert {row["attempts"] for row in rows} == {"0", "1", "2"} and {row["late_minutes"] for row in rows} == {"90", "0", ""}
     assert len(rows) == SIZE + 1 and len({row["sample"] for row in rows}) > SIZE / 2
 
 
@@ -105,6 +105,9 @@ def test_every_archive_is_read_as_the_table_says(made, platform, tmp_path, assig
     handed_in = attempts(made[platform], platform)
     for row in table(made[platform] / EXPECTED):
         mine = handed_in.pop(row["id"], [])
+        if row["outcome"] == UNCLEAR:
+            assert len(mine) == 2 and mine[0][1] != mine[1][1]
+            continue
         assert len(mine) == int(row["attempts"])
         if row["outcome"] == MISSING:
             continue
@@ -124,11 +127,19 @@ def test_every_archive_is_read_as_the_table_says(made, platform, tmp_path, assig
 def test_late_is_what_the_platform_says(made):
     rows = {row["id"]: row for row in table(made["canvas"] / EXPECTED)}
     for person, mine in attempts(made["canvas"], "canvas").items():
-        assert ("_LATE_" in mine[-1][0]) == (rows[person]["late"] == "yes")
+        assert ("_LATE_" in mine[-1][0]) == (rows[person]["late_minutes"] == "90")
+    late = {person for person, row in rows.items() if row["late_minutes"] == "90"}
+    assert {row["id"] for row in table(made["canvas"] / TIMES)} == late
     with zipfile.ZipFile(made["gradescope"] / DOWNLOAD) as archive:
         told = yaml.safe_load(archive.read("submission_metadata.yml"))
     late = {one[":submitters"][0][":sid"] for one in told.values() if one[":created_at"] > rehearse.DUE}
-    assert late == {person for person, row in rows.items() if row["late"] == "yes"} and LATE_MINUTES > 60
+    assert late == {p for p, row in rows.items() if row["late_minutes"] == "90"} and LATE_MINUTES > 60
+    assert not (made["gradescope"] / TIMES).exists()
+
+
+def test_a_class_of_one_can_be_drawn(tmp_path):
+    assert main(["rehearse", "1", "--out", str(tmp_path / "one")]) == 0
+    assert len(table(tmp_path / "one" / ROSTER)) == 1
 
 
 def test_the_roster_is_read_with_its_odd_names(made):
@@ -164,7 +175,8 @@ def write_results(folder, points, assignment):
         for check in assignment.checks
     )
     results = Results(
-        **dict.fromkeys(("title", "submission", "digest", "grader"), "x"),
+        **dict.fromkeys(("title", "digest", "grader"), "x"),
+        submission=folder.name,
         **dict.fromkeys(("collected", "reports", "ignored", "notes"), ()),
         assignment=assignment.id,
         profile="smoke",
@@ -194,14 +206,17 @@ def graded_class(made, tmp_path, assignment):
     return folder, rows
 
 
-def check(results, made, capsys):
-    code = main(["check-rehearsal", str(results), str(made["plain"])])
-    return code, [line for line in capsys.readouterr().out.splitlines() if not line.endswith("as expected")]
+def check(results, made, capsys, *arguments):
+    code = main(["check-rehearsal", str(results), str(made["plain"]), *map(str, arguments)])
+    lines = [line for line in capsys.readouterr().out.splitlines() if not line.startswith("There is no ")]
+    return code, [line for line in lines if "  as expected" not in line]
+
+
+AS_EXPECTED = (0, [f"{SIZE + 1} of {SIZE + 1} as expected."])
 
 
 def test_results_as_expected_pass(graded_class, made, capsys):
-    code, said = check(graded_class[0], made, capsys)
-    assert (code, said) == (0, [f"{SIZE + 1} of {SIZE + 1} as expected."])
+    assert check(graded_class[0], made, capsys) == AS_EXPECTED
 
 
 def test_every_kind_of_difference_is_named_in_its_row(graded_class, made, capsys, assignment):
@@ -231,6 +246,129 @@ def test_every_kind_of_difference_is_named_in_its_row(graded_class, made, capsys
     assert code == 1 and list(found.values()) == [f"{SIZE - 5} of {SIZE + 1} as expected."]
 
 
+# ------------------------------------------------------------------------------------- who handed in what, and the marks
+
+
+@pytest.fixture(scope="module")
+def collection(made, tmp_path_factory):
+    """The folder of a collection of the class."""
+    out, folder = tmp_path_factory.mktemp("term") / "collected", made["plain"]
+    call = ["collect", folder / DOWNLOAD, "--roster", folder / ROSTER, "--due", rehearse.DUE.isoformat(), "--out", out]
+    assert main(list(map(str, call))) == 1
+    return out
+
+
+@pytest.fixture
+def term(graded_class, made, collection, tmp_path, capsys):
+    """`term(*arguments)` runs `marks` on the class; `term.check()` compares it and returns the lines that differ."""
+    folder = made["plain"]
+
+    def run(*arguments):
+        call = ["marks", run.results, "--students", folder / ROSTER, "--collected", collection / "collected.csv"]
+        call += ["--by-hand", folder / "by_hand.csv", "--overrides", folder / "overrides.csv"]
+        return main([*map(str, (*call, "--course", folder / "course", "--out", run.marks.parent, *arguments))])
+
+    def compare():
+        capsys.readouterr()
+        return check(run.results, made, capsys, "--collected", run.collected, "--marks", run.marks)
+
+    run.results, run.rows = graded_class
+    run.marks, run.collected, run.check = tmp_path / "marks/marks.csv", collection / "collected.csv", compare
+    return run
+
+
+@pytest.mark.parametrize("scheme", ["win_rate", "capped", "pass_fail"])
+def test_every_row_of_the_marks_is_as_the_rehearsal_made_it_up(term, scheme):
+    assert term("--scheme", scheme) == 1
+    assert term.check() == AS_EXPECTED
+
+
+def test_totals_are_known_late_open_and_missing(term, capsys):
+    term()
+    rows = table(term.marks)
+    notes = {row["id"]: row["note"] for row in rows}
+    assert any(float(row["penalty"] or 0) for row in rows) and any("late_minutes 0" in row["overrides"] for row in rows)
+    assert sum(note.startswith("not marked: ") for note in notes.values()) == 2
+    assert {row["final"] for row in rows} == {"yes", "no"}  # the missing ones have 0, and smoke is not the scheme's profile
+    assert main(["check-rehearsal", str(term.results), str(term.marks.parent), "--marks", str(term.marks)]) == 2
+    assert "expected the table of a rehearsal" in capsys.readouterr().err
+
+
+def test_a_mistake_in_the_totals_is_seen(term, monkeypatch):
+    monkeypatch.setattr(LateRule, "penalty", lambda *_: Fraction(0))
+    term()
+    code, said = term.check()
+    assert code == 1 and "for penalty; got 0; marks.csv: expected" in said[0] and "for total" in said[0]
+
+
+def test_marks_that_were_not_entered_are_seen(term, tmp_path):
+    (tmp_path / "nothing.csv").write_text("id,item,points,comment\n")
+    term("--by-hand", tmp_path / "nothing.csv")
+    code, said = term.check()
+    assert code == 1 and any("for report; got nothing" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "column", "value", "words"),
+    [
+        ("collected", GRADED, "late_minutes", "7", "for late_minutes; got 7"),
+        ("collected", GRADED, "attempts", "5", "for attempts; got 5"),
+        ("collected", GRADED, "counted", "9-other.zip", "expected the attempt that counts at"),
+        ("collected", MISSING, "outcome", "unknown", "expected missing for outcome; got unknown"),
+        ("collected", UNCLEAR, "note", "", "expected a note on why it is unclear"),
+        ("collected", UNCLEAR, "counted", "1-gomoku.zip", "expected no attempt that counts; got 1-gomoku.zip"),
+        ("marks", GRADED, "network.load", "0.25", "for network.load; got 0.25"),
+        ("marks", GRADED, "total", "", "for total; got nothing"),
+        ("marks", MISSING, "final", "no", "expected yes for final; got no"),
+        ("marks", REFUSED, "total", "0", "expected nothing for total; got 0"),
+    ],
+)
+def test_a_changed_cell_is_named_in_its_row(term, tmp_path, name, outcome, column, value, words):
+    term()
+    marked = {row["id"] for row in table(term.marks) if row["total"] != "incomplete"}
+    student = next(row["id"] for row in term.rows if row["outcome"] == outcome and (outcome != GRADED or row["id"] in marked))
+    path = getattr(term, name)
+    rows = table(path)
+    next(row for row in rows if row["id"] == student)[column] = value
+    changed = path if name == "marks" else path.with_name("changed.csv")
+    with open(changed, "w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    setattr(term, name, changed)
+    code, said = term.check()
+    assert code == 1 and [line.split()[0] for line in said[:-1]] == [student] and words in said[0]
+
+
+def test_an_earlier_attempt_that_counts_is_seen(term):
+    term()
+    row = next(row for row in term.rows if row["outcome"] == GRADED and row["attempts"] == "2")
+    folder = term.collected.parent / "attempts" / row["id"]
+    counted = next(r["counted"] for r in table(term.collected) if r["id"] == row["id"])
+    (last,) = [path for path in folder.iterdir() if path.name == counted]
+    (first,) = [path for path in folder.iterdir() if path != last]
+    content = last.read_bytes()
+    last.write_bytes(first.read_bytes())
+    try:
+        code, said = term.check()
+    finally:
+        last.write_bytes(content)
+    assert code == 1 and "expected another attempt to count" in said[0]
+
+
+def test_the_printed_commands_are_valid_and_quote_their_paths(tmp_path, capsys):
+    place = tmp_path / "my class"
+    assert main(["rehearse", "8", "--out", str(place)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    calls = [shlex.split(line.strip()) for line in said if line.startswith("  python -m grader ")]
+    names = [call[3] for call in calls]
+    assert names[:2] == ["collect", "grade"] and names[-1] == "give-back" and "marks" in names
+    for call in calls:
+        parser().parse_args(call[3:])  # ends with 2 if the call is wrong
+        assert not [word for word in call if "my" in word and str(place) not in word]
+    assert "--times" in calls[0] and "--profile full, so the totals of this rehearsal are not final" in said[-1]
+
+
 # ------------------------------------------------------------------------------------------------- what goes wrong
 
 
@@ -255,8 +393,8 @@ def test_a_wrong_call_gets_one_sentence(made, tmp_path, capsys, call, words):
         (tmp_path / name).write_text(text)
     shutil.copytree(made["plain"], tmp_path / "bad")
     lines = (tmp_path / "bad" / EXPECTED).read_text().splitlines()
-    at = next(i for i, line in enumerate(lines) if ",graded,1," in line)
-    lines[at] = lines[at].replace(",graded,1,", ",graded,many,")
+    at = next(i for i, line in enumerate(lines) if re.search(r",graded,\w{64},1,", line))
+    lines[at] = re.sub(r"(,graded,\w{64}),1,", r"\1,many,", lines[at])
     (tmp_path / "bad" / EXPECTED).write_text("\n".join(lines))
     places = {name: tmp_path / name for name in ("full", "bad", "other")} | {"made": made["plain"]}
     try:

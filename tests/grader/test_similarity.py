@@ -160,6 +160,18 @@ def test_shares_do_not_depend_on_the_process(monkeypatch, engines_of_three):
     assert Prints(one, ENGINE).common(Prints(copy, ENGINE)) == first
 
 
+def test_a_lab_is_compared_by_its_own_files(tmp_path, compare):
+    lab = ROOT / "labs/nogo"
+    one, other = (shutil.copytree(lab / "reference", tmp_path / "in" / name) for name in ("one", "other"))
+    variant_of_lab = lab / "submissions/variants/list-of-lists"
+    shutil.copytree(variant_of_lab, other, dirs_exist_ok=True)
+    code, _, rows = compare(one, other, "--lab", "nogo")
+    assert code == 1 and [(row["first"], row["second"], row["part"]) for row in rows] == [("one", "other", "Python")]
+    assert (tmp_path / "out/jplag/submissions/one/NoGo").is_dir()
+    compare(one, other)  # the main assignment does not collect these files
+    assert not (tmp_path / "out/jplag/submissions/one/NoGo").exists()
+
+
 # ------------------------------------------------------------------------------------------------------ positions
 
 

@@ -32,7 +32,7 @@ class Attempt:
         digest: sha256 of the kept file.
         person: who handed it in, by the download.
         by_name: whether only a name says that this is the owner.
-        key, when, late, problem, notes: see `Upload`.
+        key, when, late, problem, notes, given: see `Upload`.
         source: name of the download.
     """
 
@@ -49,6 +49,7 @@ class Attempt:
     problem: str
     notes: tuple[str, ...]
     source: str
+    given: str = ""
 
     @property
     def path(self) -> str:

@@ -30,6 +30,7 @@ from grader.instructor.collecting.notebooks import SUBMITTED, WARMUP, lay_out
 from grader.instructor.collecting.outcomes import Row, rows_of, table
 from grader.instructor.collecting.people import Pattern, Roster
 from grader.instructor.collecting.record import RECORD, Record, read_record
+from grader.instructor.collecting.times import read_times, take_times
 from grader.instructor.course import COURSE
 from grader.instructor.gradebook_entries import read_roster
 from grader.pipeline.listeners import Announce
@@ -53,6 +54,7 @@ class CollectOrder:
             says, or not.
         lab: the lab that is collected, or WARMUP; None for that of the earlier collection, or the main assignment.
         course: the folder of the course, whose nbgrader grades the warm-up.
+        times: table of times that a person looked up, where the platform gives none; None for those of the earlier collection.
     """
 
     archives: tuple[Path, ...]
@@ -65,6 +67,7 @@ class CollectOrder:
     in_time_first: bool | None = None
     lab: str | None = None
     course: Path = COURSE
+    times: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ class Collected:
 
     Attributes:
         rows: one for each student and each stranger.
-        left_out: sentences about entries of downloads that belong to nobody and are not kept.
+        left_out: sentences about entries of downloads that belong to nobody and are not kept, and about times that were not
+            used.
         lab: the lab that was collected; empty for the main assignment.
     """
 
@@ -114,6 +118,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
         uploads, remarks = with_true_times([upload for download in downloads for upload in download.uploads], due)
         for remark in remarks:
             announce(remark)
+        times = read_times(order.times, roster, due, announce) if order.times else {}
         keeper = Keeper(order.out, record, due, announce)
         keeper.choose(order.counts)
         if not (order.out / RECORD).exists():
@@ -122,6 +127,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
             keeper.find_owners(roster)
             keeper.take(joined(claims_of(uploads, roster), expected, due))
             keeper.drop_old_choices()
+        not_used = list(take_times(times, rows_of(record, roster, due), record, due))
         rows = rows_of(record, roster, due)
         former = list(record.counted)
         keeper.put_submissions({row.id: row.counted for row in rows if row.counted})
@@ -132,7 +138,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
         _write(order.out / RECORD, record.to_text().encode())
         keeper.remove_obsolete()
     left_out = [f"{d.name}: {path} is not collected: {reason}." for d in downloads for path, reason in d.left_out]
-    return Collected(rows, left_out, record.lab)
+    return Collected(rows, [*left_out, *not_used], record.lab)
 
 
 def _lab(order: CollectOrder, record: Record | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def collect_command(options: argparse.Namespace) -> int:
         options.in_time_first,
         WARMUP if options.warmup else options.lab or None,
         course_of(options),
+        options.times,
     )
     try:
         collected = collect(order, screen)
@@ -50,7 +52,7 @@ def collect_command(options: argparse.Namespace) -> int:
         screen(f"The list is {options.out / TABLE}. Grade, in {course_of(options)}: nbgrader autograde {WARMUP}")
         return collected.exit_code
     lab = f" --lab {collected.lab}" if collected.lab else ""
-    grading = f"python -m grader grade{lab} {options.out / SUBMISSIONS}/* --profile full --out results"
+    grading = f"python -m grader grade{lab} {shlex.quote(str(options.out / SUBMISSIONS))}/* --profile full --out results"
     screen(f"The list is {options.out / TABLE}. Grade: {grading}")
     return collected.exit_code
 
@@ -101,6 +103,9 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     )
     collecting.add_argument("--due", type=_due_date, metavar="ISO", help="due date, such as 2026-12-01T23:59+01:00")
     collecting.add_argument("--grace", type=_minutes, metavar="MIN", help="minutes after the due date that are not late")
+    collecting.add_argument(
+        "--times", type=Path, metavar="CSV", help="id,submitted_at: times that you looked up, where the platform gives none"
+    )
     collecting.add_argument(
         "--in-time-first",
         action=argparse.BooleanOptionalAction,

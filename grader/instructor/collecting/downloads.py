@@ -45,6 +45,7 @@ class Upload:
         people: who handed it in.
         name: the name under which it is kept, with a suffix.
         files: relative path -> file.
+        given: the whole name of the file in the download, if the platform takes it back by this name; otherwise empty.
         key: what tells attempts of a person apart on platforms that name them; otherwise empty.
         when: the time at which it was handed in, if known; without a time zone if the download has none.
         late: whether the platform marks it as late; None if the platform does not say.
@@ -61,6 +62,7 @@ class Upload:
     late: bool | None = None
     problem: str = ""
     notes: tuple[str, ...] = ()
+    given: str = ""
 
     @property
     def is_packed(self) -> bool:
@@ -155,7 +157,8 @@ class Reader:
         person = self.person_of_file(name)
         if person.platform == CANVAS and (found := CANVAS_NAME.fullmatch(name)):
             # Canvas writes the time of the download into its archive.
-            return Upload(batch, (person,), found["file"], {found["file"]: member}, found["file"], late=bool(found["late"]))
+            file, late = found["file"], bool(found["late"])
+            return Upload(batch, (person,), file, {file: member}, file, late=late, given=name)
         if person.platform == MOODLE and (found := MOODLE_NAME.fullmatch(name)):
             name = found["file"] or name
         return Upload(batch, (person,), name, {name: member}, when=member.modified)

@@ -105,6 +105,7 @@ class Keeper:
                 problem=problem or upload.problem,
                 notes=notes,
                 source=upload.batch or upload.name,
+                given=upload.given,
             )
             read.append((attempt, waiting, upload))
         order = canvas_order([upload.key for _, _, upload in read])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from common.harmless_text import csv_cell
 from grader.instructor.collecting.attempts import COLLECTED, MISSING, UNCLEAR, UNKNOWN, Attempt, Decision, Due, decide
@@ -81,12 +81,13 @@ def _of_student(student: Student, record: Record, perhaps: Sequence[Attempt], du
     outcome = COLLECTED if counted else UNCLEAR if decision.reason else MISSING
     notes, when, late = [decision.reason], "", None
     if counted:
-        late = due.late_minutes(counted)
-        when = due.local(counted.when).isoformat() if counted.when else ""
+        timed = replace(counted, when=record.time_of(counted))
+        late = due.late_minutes(timed)
+        when = due.local(timed.when).isoformat() if timed.when else ""
         several = len(attempts) > 1 or chosen is not None
         by_choice = ", chosen by --counts" if chosen is not None else ""
         notes = [f"attempt {counted.number} of {len(attempts)} counts{by_choice}" if several else "", *counted.notes]
-        notes.append(LATE_BY_CANVAS if counted.late else "")
+        notes += _on_its_time(timed, counted, record, due)
         if due.in_time_first and chosen is None and not due.is_late(counted):
             passed_over = [str(attempt.number) for attempt in attempts if due.is_late(attempt)]
             notes.append(f"late and not counted: attempt {' and '.join(passed_over)}" if passed_over else "")
@@ -94,6 +95,18 @@ def _of_student(student: Student, record: Record, perhaps: Sequence[Attempt], du
     first, last = names.get("first_name", ""), names.get("last_name", "")
     said = tuple(note for note in notes if note)
     return Row(student.id, first, last, outcome, len(attempts), counted, when, late, said)
+
+
+def _on_its_time(timed: Attempt, counted: Attempt, record: Record, due: Due) -> Iterator[str]:
+    """Yield what has to be known about the time of the attempt that counts; `timed` has the one that was looked up."""
+    if timed.when is None and counted.late:
+        yield LATE_BY_CANVAS
+    if timed.when is None and counted.owner in record.times:
+        yield f"the time that was looked up is that of attempt {record.times[counted.owner][1]}"
+    if timed.when is not None and counted.when is None:
+        yield "its time was looked up by a person"
+        if counted.late is False and due.late_minutes(timed):
+            yield "the platform does not mark it as late"
 
 
 def _of_former(owner: str, record: Record) -> Row:

@@ -27,6 +27,7 @@ class Record:
         grace_minutes: the grace that belongs to it.
         with_roster: whether a roster said who the students are.
         in_time_first: whether a late attempt counts only if all of a student's are late.
+        times: student -> (time that a person looked up, as an ISO text, and the number of the attempt that it belongs to).
         lab: the lab that is collected, or `warmup`; empty for the main assignment.
     """
 
@@ -38,10 +39,16 @@ class Record:
     with_roster: bool = True
     in_time_first: bool = False
     lab: str = ""
+    times: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def of(self, owner: str, known: bool) -> list[Attempt]:
         """Return the attempts of a student or of an unknown person."""
         return [attempt for attempt in self.attempts if attempt.owner == owner and attempt.known == known]
+
+    def time_of(self, attempt: Attempt) -> datetime | None:
+        """Return when an attempt was handed in: by the platform, or else as a person looked it up."""
+        time, number = self.times.get(attempt.owner, ("", 0))
+        return datetime.fromisoformat(time) if attempt.when is None and number == attempt.number else attempt.when
 
     def next_number(self, owner: str, known: bool) -> int:
         """Return the number of this owner's next attempt."""
@@ -59,6 +66,7 @@ class Record:
             "lab": self.lab,
             "counted": dict(sorted(self.counted.items())),
             "chosen": {student: list(chosen) for student, chosen in sorted(self.chosen.items())},
+            "times": {student: list(time) for student, time in sorted(self.times.items())},
             "attempts": [_to_json(attempt) for attempt in order],
         }
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
@@ -95,6 +103,7 @@ def read_record(folder: Path) -> Record | None:
             bool(data["with_roster"]),
             bool(data.get("in_time_first", False)),
             str(data.get("lab", "")),
+            {str(student): (str(time), int(number)) for student, (time, number) in data.get("times", {}).items()},
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from grader.assignment import Assignment
+from grader.assignment import Assignment, Check
 from grader.instructor.marking.schemes import Scheme
 from grader.instructor.notebook import RubricItem
 
@@ -28,6 +28,11 @@ class Items:
     rubric: dict[str, tuple[str, ...]]
     most: dict[str, Fraction]
     parts: dict[str, Fraction]
+
+    @property
+    def marks(self) -> tuple[Check, ...]:
+        """What people give points for: the marks of the assignment and the scheme's items by hand."""
+        return tuple(unit for unit in self.scheme.units if unit.id not in self.checks)
 
     @classmethod
     def of(cls, scheme: Scheme, assignment: Assignment, rubric: tuple[RubricItem, ...]) -> Items:

@@ -162,7 +162,7 @@ def _take_program_points(standing: Standing, sources: Sources, items: Items) -> 
 def _take_marks(standing: Standing, sources: Sources, items: Items) -> None:
     for check in items.checks:
         _take_check(standing, check, sources)
-    for unit in (unit.id for unit in items.scheme.units if unit.id not in items.checks):
+    for unit in (mark.id for mark in items.marks):
         details = [name for name in items.rubric.get(unit, ()) if _merged(standing, name, sources)]
         whole = _merged(standing, unit, sources)
         if whole and details:

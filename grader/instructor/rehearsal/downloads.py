@@ -9,7 +9,7 @@ from datetime import datetime
 
 from grader.instructor.rehearsal.people import Person
 
-ORIGINAL = "gomoku"  # the name that students give their archive
+ORIGINAL, RIVAL = "gomoku", "final"  # the names that students give their archives
 FIRST_SUBMISSION = 500_001
 
 
@@ -18,7 +18,7 @@ class Attempt:
     """One archive that a student handed in.
 
     Attributes:
-        number: 0 for the first attempt of the student, 1 for the second.
+        number: 0 for the first attempt of the student with this name, 1 for the second.
     """
 
     person: Person
@@ -27,6 +27,7 @@ class Attempt:
     content: bytes
     time: datetime
     late: bool
+    name: str = ORIGINAL
 
 
 @dataclass(frozen=True)
@@ -39,29 +40,30 @@ class Entry:
 
 
 def canvas(attempts: Sequence[Attempt]) -> list[Entry]:
-    """Return one file for each attempt, `lastfirst_[LATE_]USER_SUBMISSION_gomoku[-1].zip`."""
+    """Return one file for each attempt, `lastfirst_[LATE_]USER_FILE_gomoku[-1].zip`."""
     found = []
     for number, attempt in enumerate(attempts):
         person = attempt.person
         name = "".join(c for c in (person.last_name + person.first_name).lower() if c.isalnum())
         late = "LATE_" if attempt.late else ""
         again = f"-{attempt.number}" if attempt.number else ""
-        path = f"{name}_{late}{person.canvas_id}_{FIRST_SUBMISSION + number}_{ORIGINAL}{again}{attempt.suffix}"
+        path = f"{name}_{late}{person.canvas_id}_{FIRST_SUBMISSION + number}_{attempt.name}{again}{attempt.suffix}"
         found.append(Entry(path, attempt.content, attempt.time))
     return found
 
 
 def moodle(attempts: Sequence[Attempt]) -> list[Entry]:
-    """Return one folder for each student, with the last attempt: Moodle's download has no earlier ones."""
-    last = {attempt.person.id: attempt for attempt in attempts}
+    """Return one folder for each student, with the archives of the last time: Moodle's download has no earlier ones."""
+    last = {attempt.person.id: attempt.time for attempt in attempts}
     return [
         Entry(
             f"{attempt.person.full_name.replace('/', '_')}_{attempt.person.moodle_id}_assignsubmission_file_/"
-            f"{ORIGINAL}{attempt.suffix}",
+            f"{attempt.name}{attempt.suffix}",
             attempt.content,
             attempt.time,
         )
-        for attempt in last.values()
+        for attempt in attempts
+        if attempt.time == last[attempt.person.id]
     ]
 
 
@@ -70,7 +72,7 @@ def gradescope(attempts: Sequence[Attempt]) -> list[Entry]:
     found, lines = [], []
     for number, attempt in enumerate(attempts):
         folder = f"submission_{FIRST_SUBMISSION + number}"
-        found.append(Entry(f"{folder}/{ORIGINAL}{attempt.suffix}", attempt.content, attempt.time))
+        found.append(Entry(f"{folder}/{attempt.name}{attempt.suffix}", attempt.content, attempt.time))
         person = attempt.person
         # A string of JSON is also one of YAML.
         lines += [
@@ -91,7 +93,7 @@ def plain(attempts: Sequence[Attempt]) -> list[Entry]:
     for attempt in attempts:
         name = attempt.person.full_name.replace("/", " ").replace("_", " ")
         again = f" ({attempt.number})" if attempt.number else ""
-        found.append(Entry(f"{name}_{attempt.person.id}_{ORIGINAL}{again}{attempt.suffix}", attempt.content, attempt.time))
+        found.append(Entry(f"{name}_{attempt.person.id}_{attempt.name}{again}{attempt.suffix}", attempt.content, attempt.time))
     return found
 
 

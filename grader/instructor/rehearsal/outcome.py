@@ -9,7 +9,8 @@ from pathlib import Path
 
 from common.errors import UsageError
 from grader.instructor.gradebook_entries import refusal_of
-from grader.instructor.rehearsal.rehearse import EXPECTED, FIELDS, GRADED, MISSING, REFUSED, UNKNOWN
+from grader.instructor.rehearsal.pupils import GRADED, MISSING, OUTCOMES, REFUSED, UNCLEAR, UNKNOWN
+from grader.instructor.rehearsal.rehearse import EXPECTED, FIELDS
 from grader.pipeline.results import COULD_NOT_GRADE, RESULTS, Results, Verdict, read_results
 
 TOLERANCE = 0.005  # points
@@ -17,12 +18,22 @@ TOLERANCE = 0.005  # points
 
 @dataclass(frozen=True)
 class Row:
-    """A row of expected.csv; `points` is check -> expected points as text, without those that are open."""
+    """A row of expected.csv.
+
+    Attributes:
+        attempts: how many are kept.
+        late_minutes: None if nothing counts.
+        counted: sha256 of the archive that counts; empty if nothing counts.
+        points: check -> expected points as text, without those that are open.
+    """
 
     id: str
     sample: str
     archive: str
     outcome: str
+    attempts: int
+    late_minutes: int | None
+    counted: str
     points: Mapping[str, str]
 
 
@@ -47,22 +58,26 @@ def read_expected(folder: Path) -> list[Row]:
 
 def _row(row: Mapping[str, str | None], checks: list[str], where: str) -> Row:
     cells = {name: row[name] or "" for name in (*FIELDS, *checks)}
-    if cells["outcome"] not in (GRADED, REFUSED, MISSING, UNKNOWN):
+    if cells["outcome"] not in OUTCOMES:
         raise UsageError(f"{where}: expected an outcome such as {GRADED!r}; got {cells['outcome']!r}")
+    for name in ("attempts", "late_minutes"):
+        if not cells[name].isdecimal() and not (name == "late_minutes" and not cells[name]):
+            raise UsageError(f"{where}: expected a whole number for {name}; got {cells[name]!r}")
     points = {check: cells[check] for check in checks if cells[check]}
     for check, value in points.items():
         try:
             float(value.removeprefix("<"))
         except ValueError as error:
             raise UsageError(f"{where}: expected points such as 2 or <2 for {check}; got {value!r}") from error
-    return Row(cells["id"], cells["sample"], cells["archive"], cells["outcome"], points)
+    attempts, late = int(cells["attempts"]), int(cells["late_minutes"]) if cells["late_minutes"] else None
+    return Row(cells["id"], cells["sample"], cells["archive"], cells["outcome"], attempts, late, cells["counted"], points)
 
 
 def differences(row: Row, results: Path) -> Iterator[str]:
     """Yield how the results of a student differ from what is expected."""
     folder = results / row.id
     refusal, handed_in = refusal_of(folder), (folder / RESULTS).exists()
-    if row.outcome in (MISSING, UNKNOWN):
+    if row.outcome in (MISSING, UNCLEAR, UNKNOWN):
         if refusal or handed_in:
             yield f"expected no result; {folder} holds one"
     elif row.outcome == REFUSED:

@@ -70,7 +70,7 @@ def render_class_page(summary: ClassSummary, ladder: LadderTable | None) -> str:
         .get_template("class.html.j2")
         .render(
             summary=summary,
-            histogram=histogram(summary.points),
+            histogram=histogram,
             width=WIDTH,
             height=HEIGHT,
             left=LEFT,

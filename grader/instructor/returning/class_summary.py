@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from grader.assignment import Assignment, Check
+from grader.instructor.marking.items import Items
 from grader.instructor.returning.anonymous import Anonymiser, pattern_of
 from grader.instructor.returning.class_results import ClassResults
 from grader.instructor.returning.marks_table import MarksRow, as_number
@@ -23,12 +24,12 @@ MOST_MISTAKES = 12
 
 @dataclass(frozen=True)
 class Distribution:
-    """The program points of the submissions that were graded completely.
+    """The points of the submissions for which they are known.
 
     Attributes:
         counts: number of submissions in each of BINS equal ranges from 0 to `most`; a range includes its lower end.
         median: None if there are no such submissions.
-        left_out: number of submissions in which a check waits for a person.
+        left_out: number of submissions without such points, because something waits for a person.
     """
 
     counts: tuple[int, ...]
@@ -91,6 +92,9 @@ class ClassSummary:
     Attributes:
         outcomes: (words, number of students).
         profiles: profile -> number of results graded with it.
+        points: the program points of the submissions that were graded completely.
+        totals: the totals of the submissions that have one.
+        open_totals: number of these totals that are not final.
         rare_mistakes: number of messages that fewer than LEAST_SUBMISSIONS submissions got.
         has_match: whether the assignment has a match against an opponent.
     """
@@ -100,6 +104,8 @@ class ClassSummary:
     outcomes: tuple[tuple[str, int], ...]
     profiles: Mapping[str, int]
     points: Distribution
+    totals: Distribution
+    open_totals: int
     items: tuple[ItemDifficulty, ...]
     mistakes: tuple[Mistake, ...]
     rare_mistakes: int
@@ -108,16 +114,25 @@ class ClassSummary:
 
 
 def summarise(
-    rows: Sequence[MarksRow], found: ClassResults, labels: Mapping[str, str], assignment: Assignment, anonymiser: Anonymiser
+    rows: Sequence[MarksRow],
+    found: ClassResults,
+    labels: Mapping[str, str],
+    assignment: Assignment,
+    items: Items,
+    anonymiser: Anonymiser,
 ) -> ClassSummary:
     """Return the summary of a class.
 
     Args:
-        rows: the marks; only students with a line count.
+        rows: the marks; only students with a line count. The 0 of those who handed in nothing says nothing about an item.
+        items: what has points under the scheme that totalled the marks.
         labels: id -> pseudonym, from `engine_labels`.
     """
     ids = [row.id for row in rows]
-    results = [found.by_student[i].results for i in ids if i in found.by_student]
+    graded = [row for row in rows if row.id in found.by_student]
+    results = [found.by_student[row.id].results for row in graded]
+    program = [one.points for one in results if not one.could_not_grade]
+    totals = [total for row in graded if (total := as_number(row.remarks["total"])) is not None]
     waiting = sum(bool(one.could_not_grade) for one in results)
     refused = sum(i in found.refused for i in ids)
     mistakes, rare = _mistakes(results, anonymiser)
@@ -132,8 +147,10 @@ def summarise(
             ("no result", len(rows) - len(results) - refused),
         ),
         profiles=dict(sorted(Counter(one.profile for one in results).items())),
-        points=_distribution(results, sum(check.points for check in assignment.checks)),
-        items=_difficulties(results, [row for row in rows if row.id in found.by_student], assignment),
+        points=_distribution(program, len(results), sum(check.points for check in assignment.checks)),
+        totals=_distribution(totals, len(results), float(items.scheme.cap)),
+        open_totals=len(totals) - sum(row.is_final for row in graded),
+        items=_difficulties(results, graded, assignment, items),
         mistakes=mistakes,
         rare_mistakes=rare,
         leaderboard=tuple(scores),
@@ -172,31 +189,29 @@ def match_score(results: Results, label: str) -> MatchScore | None:
     return None
 
 
-def _distribution(results: Sequence[Results], most: float) -> Distribution:
-    whole = [one.points for one in results if not one.could_not_grade]
+def _distribution(known: Sequence[float], submissions: int, most: float) -> Distribution:
     counts = [0] * BINS
-    for points in whole:
+    for points in known:
         counts[min(BINS - 1, int(points / most * BINS))] += 1
-    return Distribution(tuple(counts), most, median(whole) if whole else None, len(results) - len(whole))
+    return Distribution(tuple(counts), most, median(known) if known else None, submissions - len(known))
 
 
-def _difficulties(results: Sequence[Results], rows: Sequence[MarksRow], assignment: Assignment) -> tuple[ItemDifficulty, ...]:
-    """Return all items, the hardest first; those for which nobody has points yet come last.
-
-    Args:
-        rows: the marks of the students who handed something in; the 0 of the others says nothing about an item.
-    """
-    items = []
+def _difficulties(
+    results: Sequence[Results], rows: Sequence[MarksRow], assignment: Assignment, items: Items
+) -> tuple[ItemDifficulty, ...]:
+    """Return all checks and marks, the hardest first; those for which nobody has points yet come last."""
+    found = []
     for check in assignment.checks:
         verdicts = [verdict for one in results for verdict in one.program if verdict.id == check.id]
         shares = [verdict.points / verdict.max_points for verdict in verdicts if verdict.status != COULD_NOT_GRADE]
-        items.append(_difficulty(check, shares, len(verdicts)))
-    for mark in assignment.marks:
-        cells = [value for row in rows for column, value in row.items if column == mark.id]
-        shares = [points / mark.points for cell in cells if (points := as_number(cell)) is not None]
-        if cells:
-            items.append(_difficulty(mark, shares, len(cells)))
-    return tuple(sorted(items, key=lambda item: (item.share is None, item.share, item.id)))
+        found.append(_difficulty(check, shares, len(verdicts)))
+    for mark in items.marks:
+        details = items.rubric.get(mark.id, ())
+        asked = [row for row in rows if row.has(mark.id, details)]
+        shares = [points / mark.points for row in asked if (points := row.points_of(mark.id, details)) is not None]
+        if asked:
+            found.append(_difficulty(mark, shares, len(asked)))
+    return tuple(sorted(found, key=lambda item: (item.share is None, item.share, item.id)))
 
 
 def _difficulty(item: Check, shares: Sequence[float], asked: int) -> ItemDifficulty:

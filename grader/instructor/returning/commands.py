@@ -23,6 +23,7 @@ def give_back_command(options: argparse.Namespace) -> int:
         lab=options.lab,
         scheme=options.scheme,
         roster=options.students,
+        collection=options.collection,
         with_zips=options.zip,
         ladder=options.ladder,
         allow_weak_sandbox=options.allow_weak_sandbox,
@@ -63,6 +64,12 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     )
     returning.add_argument(
         "--students", type=Path, metavar="CSV", help="roster, if submissions are not named by the students' ids"
+    )
+    returning.add_argument(
+        "--collection",
+        type=Path,
+        metavar="FOLDER",
+        help="folder that collect wrote: also make archives that give the folders to a whole class on Moodle or Canvas",
     )
     returning.add_argument("--zip", action="store_true", help="also pack each student's folder as a .zip")
     returning.add_argument(

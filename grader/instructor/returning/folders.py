@@ -27,8 +27,8 @@ from grader.pipeline.results import REPORT
 
 TEMPLATES = Path(__file__).with_name("templates")
 MARKS, FEEDBACK = "marks.html", "feedback.html"
-CLASS, LADDER = "class", "ladder"
-RESERVED = {CLASS, LADDER}
+CLASS, LADDER, UPLOAD = "class", "ladder", "upload"
+RESERVED = {CLASS, LADDER, UPLOAD}
 """Names in the output folder that no student's id may have."""
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of the entries of a .zip, so that the same content makes the same file
 ZIP_MODE = stat.S_IFREG | 0o644
@@ -84,7 +84,7 @@ def require_usable_ids(rows: Sequence[MarksRow], path: Path) -> None:
     for row in rows:
         folded = row.id.casefold()
         if folded in RESERVED:
-            raise UsageError(f"{path}: expected ids other than {' and '.join(sorted(RESERVED))}; got {row.id}")
+            raise UsageError(f"{path}: expected ids other than {', '.join(sorted(RESERVED))}; got {row.id}")
         if folded in seen:
             raise UsageError(f"{path}: expected ids that differ not only in case; got {seen[folded]} and {row.id}")
         seen[folded] = row.id
@@ -170,12 +170,12 @@ def write_changed(files: Mapping[Path, bytes]) -> int:
     return written
 
 
-def as_zip(folder: str, files: Mapping[str, bytes]) -> bytes:
-    """Return a .zip that holds the files in one folder; the same files give the same bytes."""
+def as_zip(files: Mapping[str, bytes]) -> bytes:
+    """Return a .zip of these files, path -> content; the same files give the same bytes."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(files):
-            entry = zipfile.ZipInfo(f"{folder}/{name}", FIXED_TIME)
+            entry = zipfile.ZipInfo(name, FIXED_TIME)
             entry.external_attr = ZIP_MODE << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, files[name])

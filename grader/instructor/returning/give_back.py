@@ -9,6 +9,8 @@ from pathlib import Path
 from common.errors import UsageError
 from grader.assignment import Assignment, load_named
 from grader.confinement.sandbox import find_sandbox
+from grader.instructor.collecting.record import Record, read_record
+from grader.instructor.marking.items import Items
 from grader.instructor.marking.schemes import SCHEME, load_scheme
 from grader.instructor.notebook import load_rubric
 from grader.instructor.returning.anonymous import Anonymiser
@@ -18,6 +20,7 @@ from grader.instructor.returning.class_summary import engine_labels, summarise
 from grader.instructor.returning.folders import (
     CLASS,
     LADDER,
+    UPLOAD,
     Columns,
     StudentFolder,
     as_zip,
@@ -29,6 +32,7 @@ from grader.instructor.returning.folders import (
 )
 from grader.instructor.returning.ladder import LadderOrder, LadderTable, play_ladder
 from grader.instructor.returning.marks_table import MarksRow, read_marks
+from grader.instructor.returning.uploads import upload_archives
 from grader.pipeline.grading import require_strong
 from grader.pipeline.listeners import Announce
 from grader.pipeline.results import SUBMISSION
@@ -50,6 +54,7 @@ class GiveBackOrder:
         with_zips: whether each folder is also packed as a .zip.
         ladder: number of games for each pair of engines; None for no round robin.
         lab: the lab whose results these are; empty for the main assignment.
+        collection: the folder that `collect` wrote; None to make no archive for a learning platform.
     """
 
     results: tuple[Path, ...]
@@ -62,6 +67,7 @@ class GiveBackOrder:
     ladder: int | None = None
     allow_weak_sandbox: bool = False
     lab: str = ""
+    collection: Path | None = None
 
 
 def main(order: GiveBackOrder, announce: Announce) -> int:
@@ -79,7 +85,8 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     rows = read_marks(order.marks)
     require_usable_ids(rows, order.marks)
     scheme = load_scheme(_scheme_of(rows, order), order.course, assignment)
-    columns = Columns.of(assignment, load_rubric(assignment, order.course), scheme)
+    rubric = load_rubric(assignment, order.course)
+    columns = Columns.of(assignment, rubric, scheme)
     _require_parts(rows, columns, scheme.name, order)
     found = read_class(order.results, order.roster, assignment)
     ids = [row.id for row in rows]
@@ -87,7 +94,9 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     labels = engine_labels(found, ids)
     for sentence in found.problems:
         complain(f"{sentence}; it is left out")
+    record = _record_of(order.collection, order.lab) if order.collection else None
     files: dict[Path, bytes] = {}
+    contents: dict[str, dict[str, bytes]] = {}
     for row in rows:
         student = StudentFolder(
             row=row,
@@ -97,13 +106,21 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
             label=labels.get(row.id, ""),
         )
         content = folder_content(student, assignment, columns)
+        contents[row.id] = content
         files |= {order.out / row.id / name: data for name, data in content.items()}
         if order.with_zips:
-            files[order.out / f"{row.id}.zip"] = as_zip(row.id, content)
+            files[order.out / f"{row.id}.zip"] = as_zip({f"{row.id}/{name}": data for name, data in content.items()})
+    for archive in upload_archives(contents, record) if record else ():
+        place = order.out / UPLOAD / archive.name
+        announce(f"To upload to {archive.platform}, for {archive.students} of {len(rows)} students: {place}")
+        files[place] = archive.content
+        for sentence in archive.left_out:
+            announce(sentence)
     written = write_changed(files)  # before the ladder, which may take hours
     ladder = _ladder(found, labels, order, assignment, announce) if order.ladder else None
     private = [text for row in rows for text in (row.id, *row.names)] + [*found.by_student, *found.refused]
-    summary = summarise(rows, found, labels, assignment, Anonymiser(assignment, private))
+    items = Items.of(scheme, assignment, rubric)
+    summary = summarise(rows, found, labels, assignment, items, Anonymiser(assignment, private))
     page = order.out / CLASS / "index.html"
     files[page] = render_class_page(summary, ladder).encode()
     written += write_changed({page: files[page]})
@@ -114,6 +131,19 @@ def main(order: GiveBackOrder, announce: Announce) -> int:
     for name in no_longer_made(order.out, files):
         complain(f"{order.out / name} is from an earlier run and no longer produced; it is left in place")
     return max(_report_gaps(rows, found, announce), 2 if found.problems else 0)
+
+
+def _record_of(collection: Path, lab: str) -> Record:
+    """Return the record of a collection; raise a UsageError if there is none, or it is of another lab."""
+    record = read_record(collection)
+    if record is None:
+        raise UsageError(f"expected the folder that python -m grader collect wrote after --collection; got {collection}")
+    if record.lab != lab:
+        raise UsageError(
+            f"expected a collection of {lab or 'the main assignment'} after --collection; {collection} holds submissions of "
+            f"{record.lab or 'the main assignment'}"
+        )
+    return record
 
 
 def _require_other_folders(order: GiveBackOrder, ids: Sequence[str], found: ClassResults) -> None:

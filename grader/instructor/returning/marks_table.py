@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,19 @@ class MarksRow:
     def is_final(self) -> bool:
         """Whether nothing has to be done before the total counts."""
         return as_number(self.remarks["total"]) is not None and self.remarks[FINAL] != NO
+
+    def has(self, mark: str, details: Sequence[str]) -> bool:
+        """Return whether the table has a column for a mark, as a whole or for one of its items."""
+        return any(column in (mark, *details) for column, _ in self.items)
+
+    def points_of(self, mark: str, details: Sequence[str]) -> float | None:
+        """Return the points of a mark, given as a whole or by all its items; None if some are missing."""
+        cells = dict(self.items)
+        if (whole := as_number(cells.get(mark, ""))) is not None:
+            return whole
+        points = [as_number(cells.get(item, "")) for item in details]
+        given = [one for one in points if one is not None]
+        return sum(given) if given and len(given) == len(points) else None
 
 
 def as_number(text: str) -> float | None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import UsageError
-from grader.arguments import at_least_one
-from grader.assignment import ROOT, load_assignment
+from grader.arguments import add_lab, at_least_one
+from grader.assignment import load_named
 from grader.instructor.similarity.comparison import library
 from grader.instructor.similarity.pages import INDEX, TABLE, require_place, write_jplag, write_pages
 from grader.instructor.similarity.study import compare_all
@@ -32,7 +32,7 @@ def share(text: str) -> float:
 def similarity_command(options: argparse.Namespace) -> int:
     """Compare the submissions; return 1 if a person has to look at a pair or at what cannot be compared, else 0."""
     library()
-    assignment, screen = load_assignment(ROOT / "assignment.toml"), Screen()
+    assignment, screen = load_named(options.lab), Screen()
     least = assignment.likeness.pair if options.least is None else options.least
     handed_out = read_handed_out(options.handed_out, assignment)
     reading = read_works(options.submissions, options.earlier, assignment, screen)
@@ -68,6 +68,7 @@ def add_commands(commands: Any) -> None:
     """Add this command to the subparsers of `python -m grader`."""
     similarity = commands.add_parser("similarity", help="compare the submissions of a class with each other")
     similarity.add_argument("submissions", nargs="+", type=Path, metavar="SUBMISSION", help="folder or archive")
+    add_lab(similarity)
     similarity.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for the pages and tables")
     similarity.add_argument(
         "--earlier",

@@ -142,7 +142,7 @@ def read_handed_out(folders: Sequence[Path], assignment: Assignment, root: Path 
     Raises:
         UsageError: a folder cannot be read, or holds no source.
     """
-    found = {f"kit/{path}": (root / path).read_bytes() for path in kit_sources(root, assignment)}
+    found = {f"kit/{path}": (root / assignment.place(path)).read_bytes() for path in kit_sources(root, assignment)}
     labels = {"kit"}
     for folder in folders:
         label = _unique(folder.resolve().name, labels)

@@ -1,0 +1,66 @@
+"""Times that a person looked up, for attempts of which the platform gives none: the table of `collect --times`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from common.errors import UsageError
+from grader.instructor.collecting.attempts import Due
+from grader.instructor.collecting.outcomes import Row
+from grader.instructor.collecting.people import Roster
+from grader.instructor.collecting.record import Record
+from grader.instructor.marking.tables import read_rows
+from grader.pipeline.listeners import Announce
+
+ID, TIME = "id", "submitted_at"
+
+
+def read_times(path: Path, roster: Roster, due: Due, announce: Announce) -> dict[str, datetime]:
+    """Read the table: student -> time, with a time zone.
+
+    Raises:
+        UsageError: the table cannot be read, or a line names somebody who is not on the roster, repeats another, or has no
+            time.
+    """
+    times: dict[str, datetime] = {}
+    ids = None if roster.students is None else {student.id for student in roster.students}
+    without_zone = 0
+    for line in read_rows(path, "times of submissions", (ID, TIME)):
+        student, text = line.cells[ID], line.cells[TIME]
+        if ids is not None and student not in ids:
+            raise UsageError(f"{line.where}: expected an id of the roster; got {student!r}")
+        if student in times:
+            raise UsageError(f"{line.where}: the id {student} is listed twice")
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            raise UsageError(f"{line.where}: expected a time such as 2026-12-01T23:59+01:00 for {TIME}; got {text!r}") from None
+        without_zone += time.tzinfo is None
+        times[student] = due.local(time)
+    if without_zone:
+        whose = "the due date" if due.zone else "this machine"
+        announce(f"{path.name}: {without_zone} of its times have no time zone; that of {whose} is assumed.")
+    return times
+
+
+def take_times(times: Mapping[str, datetime], rows: Sequence[Row], record: Record, due: Due) -> Iterator[str]:
+    """Keep each time in the record, with the number of the attempt that counts now; say of each other one why not."""
+    by_id = {row.id: row for row in rows}
+    for student, time in times.items():
+        counted = by_id[student].counted if student in by_id else None
+        known, number = record.times.get(student, ("", 0))
+        if counted is None:
+            yield f"The time of {student} is not used: no attempt of this student counts."
+        elif counted.when is not None:
+            yield f"The time of {student} is not used: the platform gives one."
+        elif counted.late and due.at is not None and time <= due.at:
+            yield (
+                f"The time of {student} is not used: the platform marks attempt {counted.number} as late, and "
+                f"{time.isoformat()} is not after the due date, {due.at.isoformat()}."
+            )
+        elif known == time.isoformat() and number != counted.number:
+            yield f"The time of {student} is not used: it is that of attempt {number}, and attempt {counted.number} counts now."
+        else:
+            record.times[student] = (time.isoformat(), counted.number)
