@@ -62,7 +62,8 @@ def render_report(results: Results, *, made: str = "", with_seed: bool = True) -
         with_seed: whether the page names the seed of the hidden positions and games.
     """
     environment, assignment = template_environment(TEMPLATES, VIEWER), load_named(results.assignment)
-    pictures = {verdict.id: pictures_of(verdict) for verdict in results.verdicts}
+    plays = assignment.is_in_kit("human_play.py")
+    pictures = {verdict.id: pictures_of(verdict, with_commands=plays) for verdict in results.verdicts}
     long = {check for ids in assignment.long_checks.values() for check in ids}
     has_games = any(each.games for each in pictures.values())
     return environment.get_template("report.html.j2").render(

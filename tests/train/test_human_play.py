@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from game_records import game_record
 
 from arena.match.records import FORMAT
 from grader.judge.support.drawn_weights import random_weights
+from grader.pipeline.go_on import go_on
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = [f"{h},{w}" for h in range(3) for w in range(3)]
@@ -61,6 +63,16 @@ def test_a_position_may_contain_a_swap_and_a_player_goes_on_from_it_at_once(call
     assert (code, err) == (0, "") and " 0  O  X [O] . " in out
     code, out, err = call(*MCTS, "--board", "3x3x3", "--position", "4", stdin="q\n")
     assert (code, err) == (0, "") and "MCTS 50 plays " in out
+
+
+@pytest.mark.parametrize(
+    ("part", "size", "moves"),
+    [("mcts_pure", (5, 4, 4), (0, 9, 1)), ("mcts_alphazero", (3, 3, 3), (4, 0)), ("network", (5, 5, 4), ())],
+)
+def test_the_commands_of_a_report_play_on_with_the_player_to_move(call, part, size, moves):
+    _, *arguments = shlex.split(go_on(part, size, moves)[0])
+    code, out, err = call(*arguments, "--terminal", "--playouts", 20, "--language", "en", stdin="q\n")
+    assert (code, err) == (0, "") and len(re.findall(" plays ", out)) == 1
 
 
 def test_a_recorded_game_is_opened_by_its_number(call, tmp_path):
