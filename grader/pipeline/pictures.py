@@ -12,7 +12,7 @@ from typing import Any
 
 from arena.match.referee import GameRecord
 from arena.view.drawn_boards import BLACK, WHITE, DrawnBoard, Mark, Stone, numbered_stones, point_of
-from arena.view.games import LOST, ShownGame, shown_game
+from arena.view.games import LOST, Loss, ShownGame, shown_game
 from grader.pipeline.go_on import TIC_TAC_TOE, go_on, has_ended
 from grader.pipeline.results import MALFORMED, PASSED, Verdict
 
@@ -63,6 +63,8 @@ def pictures_of(verdict: Verdict, *, with_commands: bool = False) -> Pictures:
     """
     evidence, part = verdict.evidence, verdict.id.partition(".")[0] if with_commands else ""
     games = _read(evidence, "match", _match_games) or ()
+    losses = _read(evidence, "losses", _losses) or {}
+    games = tuple(replace(game, loss=losses.get(game.title)) for game in games)
     boards = _read(evidence, "boards", partial(_boards, part=part)) or ()
     boards += _read(evidence, "examples", partial(_losing_lines, part=part)) or ()
     if verdict.status != PASSED:
@@ -85,6 +87,16 @@ def _match_games(match: Any) -> tuple[ShownGame, ...]:
     limit_s = float(match["limits"]["move_s"])
     records = [GameRecord.from_json(game) for game in match["games"]]
     return tuple(shown_game(record, agent=0, limit_s=limit_s) for record in records)
+
+
+def _losses(losses: Any) -> dict[str, Loss]:
+    """Return the title of a game -> where it was lost."""
+    return {
+        f"Game {number}": Loss(
+            int(loss["ply"]), str(loss["sentence"]), (int(at[0]), int(at[1])) if (at := loss["better"]) else None
+        )
+        for number, loss in losses.items()
+    }
 
 
 def _protocol_games(games: Any) -> tuple[ShownGame, ...]:

@@ -115,6 +115,16 @@ def test_boards_lines_games_and_curves_are_drawn_from_the_evidence(poor):
     assert sum(len(pictures.boards) for pictures in drawn.values()) == 6
 
 
+def test_the_game_viewer_says_where_a_game_was_lost(poor):
+    verdict = next(verdict for verdict in poor.verdicts if verdict.id == "minimax.win_rate")
+    loss = {"ply": 2, "sentence": "The engine baseline sees it.", "better": [3, 4]}
+    games = pictures_of(
+        replace(verdict, evidence={**verdict.evidence, "losses": {"1": loss, "3": {**loss, "better": None}}})
+    ).games
+    assert [game.loss and game.loss.better for game in games] == [None, (3, 4), None, None, None] and games[3].loss.ply == 2
+    assert all(game.loss is None for game in pictures_of(replace(verdict, evidence={**verdict.evidence, "losses": [1]})).games)
+
+
 def test_positions_come_with_the_commands_that_go_on_from_there(poor):
     drawn = {verdict.id: pictures_of(verdict, with_commands=True) for verdict in poor.verdicts}
     assert [board.commands for board in drawn["mcts_pure.tactics"].boards] == [
