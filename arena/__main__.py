@@ -72,6 +72,10 @@ def replay(path: Path, number: int) -> int:
     recorded = games[number]
     if setup.game is None:
         print(game_as_text(recorded), flush=True)
+    else:
+        from arena.view.as_text import board_game_as_text  # needs rules that the kit of a lab does not hold
+
+        print(board_game_as_text(recorded), flush=True)
     for _ in range(REPEATS + 1):
         played = play_game(setup.task(number))
         difference = first_difference(recorded, played)

@@ -101,6 +101,19 @@ def test_a_section_is_a_link_if_the_assignment_knows_the_address(assignment):
     assert anchor("6 Report and code review") == "6-report-and-code-review"
 
 
+def test_in_a_kit_sections_link_to_the_handout_in_the_kit(assignment, tmp_path):
+    handout = tmp_path / "kit 1" / assignment.handout
+    handout.parent.mkdir(parents=True)
+    handout.write_text("## 5 Part 2\n\n### 5.4 AlphaZero MCTS\n")
+    kit, results = tmp_path / "kit 1", tmp_path / "results"
+    assert read_sections(assignment, kit)["5.4"].link == ""
+    assert read_sections(assignment, kit, results)["5.4"].link == "../kit%201/docs/handout.md#54-alphazero-mcts"
+    handout.with_suffix(".html").touch()
+    assert read_sections(assignment, kit, kit / "results" / "me")["5.4"].link == "../../docs/handout.html#54-alphazero-mcts"
+    (kit / assignment.reference).mkdir(parents=True)
+    assert read_sections(assignment, kit, results)["5.4"].link == "", "reports of the course are handed back"
+
+
 def test_boards_lines_games_and_curves_are_drawn_from_the_evidence(poor):
     drawn = {verdict.id: pictures_of(verdict) for verdict in poor.verdicts}
     (board,) = drawn["mcts_pure.tactics"].boards
