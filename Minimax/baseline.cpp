@@ -373,7 +373,7 @@ std::pair<int, int> action(std::pair<int, int> loc) {
             const auto [x, y] = point_of(cell);
             std::cerr << "depth " << DEPTH << " nodes " << engine.nodes << " nps "
                       << std::lround(engine.nodes / std::max(1e-6, seconds.count())) << " score " << reported(choice.score)
-                      << " pv " << x << " " << y << std::endl;
+                      << " pv " << x << "," << y << std::endl;
         }
     }
     board.set(cell, own);
