@@ -11,11 +11,13 @@ import re
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 from arena.engine.gtp_player import GtpPlayer
 from arena.engine.specs import engine_at, parse_agent, parse_player, parse_python_player
 from common.errors import UsageError
-from common.program_ends import Parser
+from common.harmless_text import on_screen
+from common.program_ends import Parser, run_program
 from common.unwritten import first_unwritten
 from common.weights import WeightsError, load_network, read_sizes, read_weights
 from Minimax.search_wrapper import EngineError, EnginePlayer
@@ -25,14 +27,19 @@ DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model"
 SIDES = "human, alphazero:FILE, mcts:playouts=N, minimax:PROGRAM or gomocup:PROGRAM"
 GAMES = ("gomoku", "nogo", "go")
 ENGINE_BOARD = (15, 15, 5)
+SWAP, SWAP_STONES = "swap", 3  # as a player answers and --position writes it, and with how many stones on the board
 INTERRUPTED = 130
 
 
 def parse_board(text):
-    """Read `WxHxN` (columns, rows, stones in a row) as three integers."""
-    match = re.fullmatch(r"(\d+)x(\d+)x(\d+)", text)
-    if not match or not all(1 <= int(part) <= 30 for part in match.groups()):
+    """Read `WxHxN` (columns, rows, stones in a row) as three integers; a board must be one that SGF can save."""
+    from Board.play.game_file import LARGEST
+
+    match = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", text, re.ASCII)
+    if not match:
         raise UsageError(f"expected --board as WIDTHxHEIGHTxN such as 3x3x3 or 11x11x5; got {text!r}")
+    if any(len(part) > 2 or int(part) > LARGEST for part in match.groups()[:2]):
+        raise UsageError(f"expected --board of at most {LARGEST}x{LARGEST}, the largest that can be saved; {text} is too large")
     width, height, n_in_row = (int(part) for part in match.groups())
     if n_in_row > min(width, height):
         raise UsageError(f"expected a board of at least {n_in_row} by {n_in_row} for {n_in_row} in a row; got {text}")
@@ -40,18 +47,90 @@ def parse_board(text):
 
 
 def parse_moves(text, game):
-    """Read the moves of a game from the empty board, such as `4 0 8`; brackets and commas may stand between them."""
-    board = game.new_position()
+    """Read the moves of a game from the empty board, such as `4 0 8`; brackets and commas may stand between them.
+
+    In Gomoku, the fourth one may be `swap`.
+    """
     last = game.pass_action or game.width * game.height - 1
     words = re.sub(r"[\[\],]", " ", text).split()
     try:
-        for word in words or [text]:
-            board.do_move(int(word))
+        actions = [word if word == SWAP else int(word) for word in words or [text]]
+        expect_legal(actions, game)
     except ValueError:
+        swap = ", or swap as the fourth" if game.in_place_of_a_stone == SWAP else ""
         raise UsageError(
-            f'expected --position as moves from 0 to {last} on empty points, such as "4 0 8"; got {text!r}'
+            f'expected --position as moves from 0 to {last} on empty points, such as "4 0 8"{swap}; got {text!r}'
         ) from None
-    return tuple(map(int, words))
+    return actions
+
+
+def expect_legal(actions, game):
+    """Raise ValueError unless a game can begin with these actions."""
+    board = game.new_position()
+    for ply, action in enumerate(actions):
+        if action != SWAP:
+            board.do_move(action)
+        elif game.in_place_of_a_stone == SWAP and ply == SWAP_STONES:
+            board.swap_colours()
+        else:
+            raise ValueError("a swap is the fourth move of a game of Gomoku")
+
+
+def read_recorded(path, number, game):
+    """Return a game from the records of a match, such as `python Minimax/evaluate.py --records` writes.
+
+    Args:
+        number: the number of the game; None for the first one.
+        game: the game that is played here.
+
+    Raises:
+        UsageError: there is no such game, or it is another one than `game`.
+    """
+    from arena.match.records import read_records
+    from arena.rules import SWAP as SWAPPED
+    from Board.play.for_people import Gomoku
+    from Board.play.game_file import game_file
+
+    _, games = read_records(path)
+    number = min(games, default=0) if number is None else number
+    if number not in games:
+        raise UsageError(f"expected the number of one of the {len(games)} games in {path}; got {number}")
+    record = games[number]
+    name = record.game.name if record.game else "gomoku"
+    if name != game.name:
+        raise UsageError(f"expected --game {name} for the games in {path}; got {game.name}")
+    played = game
+    actions: list[Any] = []
+    if record.game:
+        from games.for_people import game_for_people
+
+        played = game_for_people(name, record.size, record.game.komi)
+        actions.extend(record.game.action(move) for move in record.moves)
+    else:
+        played = Gomoku(record.size, record.size, min(record.size, ENGINE_BOARD[2]))
+        actions.extend(SWAP if move == SWAPPED else move[1] * record.size + move[0] for move in record.moves)
+    try:
+        expect_legal(actions, played)
+    except (TypeError, ValueError):
+        raise UsageError(f"expected a game by the rules; game {number} in {path} has an illegal move") from None
+    black, white = (on_screen(record.names[agent]) for agent in (record.black, 1 - record.black))
+    return game_file(played, actions, black, white, "")
+
+
+def read_begun(options, game):
+    """Return the game that --open or --position begins with."""
+    from Board.play.game_file import game_file, read_game
+
+    if options.position is not None:
+        return game_file(game, parse_moves(options.position, game), "", "", "")
+    path, *numbers = options.open
+    if len(numbers) > 1 or not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
+        raise UsageError(f"expected --open FILE, or FILE and the number of a game; got {' '.join(options.open)}")
+    if path.endswith(".jsonl"):
+        return read_recorded(Path(path), int(numbers[0]) if numbers else None, game)
+    if numbers:
+        raise UsageError(f"expected the number of a game only with records of a match (.jsonl); {path} is opened as SGF")
+    return read_game(Path(path), game)
 
 
 def board_of_weights(model):
@@ -192,7 +271,6 @@ def run_player(game, side):
 def make_session(options, language):
     """Return the games that the options ask for."""
     from Board.play.for_people import Gomoku
-    from Board.play.game_file import game_file, read_game
     from Board.play.people import Participant, Refused, Rules
     from Board.play.session import Session
     from Board.play.words import say
@@ -220,14 +298,11 @@ def make_session(options, language):
         black = 1
     session = Session(game.new_position(), (people[0], people[1]), black, rules, game=game)
     if options.open is not None or options.position is not None:
-        if options.open is not None:
-            begun = read_game(Path(options.open), game)
-        else:
-            begun = game_file(game, parse_moves(options.position, game), "", "", "")
         try:
-            session.load(begun)
+            session.load(read_begun(options, game))
         except Refused as refused:
             raise UsageError(say(language, refused.key, **refused.values)) from None
+        session.paused = options.position is None and session.paused  # a game is looked at first, a position played on
     return session
 
 
@@ -281,8 +356,12 @@ def parse(arguments=None):
     parser.add_argument("--playouts", type=int, metavar="N", help="playouts for each move (default 400; mcts 1000)")
     parser.add_argument("--start", choices=("human", "ai"), default="human", help="the player who moves first (default human)")
     begun = parser.add_mutually_exclusive_group()
-    begun.add_argument("--open", metavar="FILE", help="begin with this game (SGF)")
-    begun.add_argument("--position", metavar="MOVES", help='begin after these moves, as reports number them: "4 0 8"')
+    begun.add_argument(
+        "--open", nargs="+", metavar=("FILE", "N"), help="begin with this game: SGF, or records (.jsonl) and a game's number"
+    )
+    begun.add_argument(
+        "--position", "--moves", metavar="MOVES", help='begin after these moves, as reports number them: "4 0 8", swap'
+    )
     parser.add_argument("--terminal", action="store_true", help="play in the terminal")
     parser.add_argument("--language", choices=LANGUAGES, help="of window and terminal (default: as the locale says)")
     parser.add_argument("--font", metavar="FILE", help="a font for the window")
@@ -340,4 +419,4 @@ def leave(code):
 
 
 if __name__ == "__main__":
-    leave(main())
+    leave(run_program("human_play.py", main))

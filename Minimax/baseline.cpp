@@ -13,6 +13,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <random>
 
@@ -322,6 +323,12 @@ int Engine::even_stone() {
 
 Engine engine;
 
+/// A score as GOMOKU_REPORT wants it: beyond 900000 for a win that the search sees, and otherwise on a logarithmic scale.
+long reported(std::int64_t score) {
+    const double size = score >= WIN || score <= -WIN ? 1e6 : 100 * std::log10(1.0 + static_cast<double>(std::abs(score)));
+    return std::lround(score < 0 ? -size : size);
+}
+
 int own_colour() { return ai_side == 0 ? BLACK : WHITE; }
 
 }  // namespace
@@ -347,6 +354,7 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     } else if (board.stones() > 0) {
         board.swap_colours();  // by white: the stone that was white is this engine's now, and it moves again
     }
+    const auto start = std::chrono::steady_clock::now();
     engine.nodes = 0;
     int cell = 0;
     if (board.stones() == 0) {
@@ -360,6 +368,13 @@ std::pair<int, int> action(std::pair<int, int> loc) {
             return no_stone;
         }
         cell = choice.cell;
+        if (std::getenv("GOMOKU_REPORT") != nullptr) {
+            const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+            const auto [x, y] = point_of(cell);
+            std::cerr << "depth " << DEPTH << " nodes " << engine.nodes << " nps "
+                      << std::lround(engine.nodes / std::max(1e-6, seconds.count())) << " score " << reported(choice.score)
+                      << " pv " << x << "," << y << std::endl;
+        }
     }
     board.set(cell, own);
     if (std::getenv("GOMOKU_DEBUG") != nullptr) {

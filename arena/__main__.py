@@ -72,6 +72,10 @@ def replay(path: Path, number: int) -> int:
     recorded = games[number]
     if setup.game is None:
         print(game_as_text(recorded), flush=True)
+    else:
+        from arena.view.as_text import board_game_as_text  # needs rules that the kit of a lab does not hold
+
+        print(board_game_as_text(recorded), flush=True)
     for _ in range(REPEATS + 1):
         played = play_game(setup.task(number))
         difference = first_difference(recorded, played)
@@ -127,13 +131,21 @@ def time_this_machine(baseline: str, record: bool) -> int:
     return 0
 
 
+def tell(words: str) -> None:
+    """Print a line about how far a long step is."""
+    print(on_screen(words), file=sys.stderr)
+
+
 def view(options: argparse.Namespace) -> int:
-    """Write the page of a file's games; a strong engine says where the first game shown was lost, if it is there."""
+    """Write the page of a file's games; the strongest engine that is there says where they were lost."""
     from arena.view.page import write_page  # replay and calibrate need no templates
 
     out = options.out or Path(f"{options.file.stem}.html")
-    asked = options.engine or (REFERENCE if Path(REFERENCE).is_file() else None)
-    game = write_page(options.file, options.number, options.agent, engine_at(asked) if asked else None, out)
+    asked = options.engine or next((path for path in (REFERENCE, BASELINE) if Path(path).is_file()), None)
+    engine = engine_at(asked) if asked else None
+    if engine is None:
+        print(f"Where games were lost is not shown; build the engine {BASELINE}, or name one by --engine.", file=sys.stderr)
+    game = write_page(options.file, options.number, options.agent, engine, out, tell)
     print(on_screen(f"{game.title}: {game.ending}"))
     if game.loss is not None:
         print(on_screen(game.loss.sentence))
@@ -156,7 +168,7 @@ def main(arguments: list[str] | None = None) -> int:
     viewing.add_argument("file", type=Path, help="a file written by --records of evaluate.py or play, or an .sgf")
     viewing.add_argument("number", type=int, nargs="?", help="the game to open with (default: the first lost one)")
     viewing.add_argument("--agent", type=int, choices=(0, 1), default=0, help="whose lost games to look for (default 0)")
-    viewing.add_argument("--engine", help=f"the engine that says where the game was lost (default {REFERENCE}, if it is there)")
+    viewing.add_argument("--engine", help=f"the engine that says where games were lost (default {REFERENCE} or {BASELINE})")
     viewing.add_argument("--out", type=Path, metavar="FILE.html", help="the page (default: the file's name with .html)")
     replaying = commands.add_parser("replay", help="show a recorded game, replay it and say where it differs")
     replaying.add_argument("file", type=Path, help="a file written by evaluate.py --records")

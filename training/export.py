@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from common.files import replacing
+from common.program_ends import run_program
 from common.weights import read_sizes
 from training.supervised.dataset import GamesError, read_games
 from training.supervised.learning import CallError, deepened, load_checkpoint, model_of
@@ -117,4 +118,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("training.export", main))

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from common.errors import UsageError
+from common.program_ends import run_program
 from training.export import save_weights, write_manifest
 from training.supervised.learning import deepened, model_of
 
@@ -106,4 +107,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("training.export_run", main))

@@ -31,6 +31,7 @@ from torch import nn
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics
 from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
+from common.program_ends import run_program
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from games.catalog import GAMES, rules_of
 from games.gomoku.rules import GomokuRules
@@ -426,4 +427,4 @@ def match_json(options: argparse.Namespace, result: PlayedMatch) -> dict[str, An
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("training.matches", main))

@@ -10,6 +10,8 @@ is ended like this takes the whole process with it ("terminate called without an
 
 from __future__ import annotations
 
+import math
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -24,6 +26,8 @@ from Board.rules import NO_MOVE, Player
 from common.search_tree import SeenNode, most_visited_line, read_tree
 
 LINE_LENGTH = 9
+SCORE = re.compile(r"\bscore (-?\d{1,9})\b")  # as the engines of the course report it
+SCORE_SCALE = 600  # as in supervised training, which turns scores of engines into values by the same formula
 SEARCH = "search"  # the name of the threads in which players think
 
 
@@ -69,7 +73,8 @@ class Analysis:
     Attributes:
         children: the moves, most visited first; each mean value is for the side to move in the position.
         line: the most visited moves, one after the other.
-        black_value: the mean value of the most visited move in [-1, 1], for black; None if no move has been visited.
+        black_value: in [-1, 1], for black: the mean value of the most visited move, or tanh(score / SCORE_SCALE) of the score
+            that an engine reports for the side to move; None if no move has been visited, or no score is reported.
         playouts: the number of visits of the position; 0 for an engine.
         words: what an engine reports about its search, in its own words; empty for a tree.
     """
@@ -109,7 +114,13 @@ def heard(player: Any, board: Any) -> Analysis | None:
     except (TypeError, ValueError):  # a student's player, whose method means something else
         return None
     line = tuple(takewhile(lambda move: move != NO_MOVE, moves))[:LINE_LENGTH]
-    return Analysis((), line, None, 0, words) if words and isinstance(words, str) else None
+    if not words or not isinstance(words, str):
+        return None
+    score = SCORE.search(words)
+    value = math.tanh(int(score[1]) / SCORE_SCALE) if score else None
+    if value is not None and board.get_current_player() != board.players[0]:
+        value = -value
+    return Analysis((), line, value, 0, words)
 
 
 class Search:

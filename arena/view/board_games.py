@@ -57,6 +57,12 @@ def count_of(position: GoPosition) -> str:
     return f"Black has {black} points, white {white}{komi}: {result}."
 
 
+def play_command(game: BoardGame) -> str:
+    """Return the command that plays this game."""
+    komi = "" if game.komi is None else f" --komi {game.komi:g}"
+    return f"python human_play.py --game {game.name} --board {game.size}x{game.size}{komi}"
+
+
 def shown_board_game(game: GameRecord, *, agent: int | None = None, limit_s: float = 0.0) -> ShownGame:
     """Return a recorded game of NoGo or Go for the viewer; see `arena.view.games.shown_game`."""
     assert game.game is not None
@@ -75,6 +81,7 @@ def shown_board_game(game: GameRecord, *, agent: int | None = None, limit_s: flo
         ending=_ending(game, position),
         areas=areas_of(position),
         has_letters=True,
+        play_on=play_command(game.game),
     )
 
 
@@ -119,4 +126,5 @@ def shown_board_sgf(game: SgfGame, number: int) -> ShownGame:
         ending=" ".join(filter(None, said)),
         areas=areas_of(position),
         has_letters=True,
+        play_on="" if game.setup else play_command(game.board_game),
     )

@@ -52,6 +52,7 @@ class DrawnBoard:
     Attributes:
         line: the stones that won, as points.
         has_letters: whether columns have letters and rows count from 1, as in Go.
+        commands: programs that go on from this position.
     """
 
     width: int
@@ -62,6 +63,7 @@ class DrawnBoard:
     caption: str = ""
     label: str = ""
     has_letters: bool = False
+    commands: tuple[str, ...] = ()
 
     @property
     def columns(self) -> list[str]:

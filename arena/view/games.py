@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from arena.match.referee import GameRecord
 from arena.match.sgf import SgfGame
-from arena.rules import FIVE, SWAP, Action, Termination
+from arena.rules import FIVE, SIZE, SWAP, Action, Termination
 from arena.view.drawn_boards import BLACK, WHITE, DrawnBoard, Mark, Stone, winning_line
 
 COLOURS = ("black", "white")
@@ -78,6 +78,7 @@ class ShownGame:
         loss: where the game was lost, if an engine was asked.
         areas: the empty points that count for a side at the end, with its colour.
         has_letters: whether points are named as in Go, such as d4, and not by x and y from 0.
+        play_on: the command that plays this game, without the moves to begin with; empty if it begins with other stones.
     """
 
     title: str
@@ -95,6 +96,7 @@ class ShownGame:
     loss: Loss | None = None
     areas: tuple[tuple[str, Action], ...] = ()
     has_letters: bool = False
+    play_on: str = ""
 
     @property
     def board(self) -> DrawnBoard:
@@ -163,7 +165,15 @@ def shown_game(game: GameRecord, *, agent: int | None = None, limit_s: float = 0
         outcome="" if agent is None else outcome_of(game, agent),
         ending=ending_of(game),
         line=winning_line(stones, game.moves[-1]) if five else (),
+        play_on=play_command(game.size, game.size),
     )
+
+
+def play_command(width: int, height: int) -> str:
+    """Return the command that plays Gomoku on this board, against the baseline on that of the course."""
+    if (width, height) == (SIZE, SIZE):
+        return "python human_play.py --player minimax"
+    return f"python human_play.py --player mcts --board {width}x{height}x{min(FIVE, width, height)}"
 
 
 def times_of(game: GameRecord) -> tuple[tuple[float, ...], str]:
@@ -200,6 +210,7 @@ def shown_sgf(game: SgfGame, number: int) -> ShownGame:
         setup=tuple(Stone(colour, *point) for colour, point in game.setup),
         ending=" ".join(filter(None, (result_in_words(game.result), game.comment and f"The file says: {game.comment}."))),
         line=winning_line(stones, last, needed) if last else (),
+        play_on="" if game.setup else play_command(game.width, game.height),
     )
 
 

@@ -1,13 +1,17 @@
 """Where a game was lost: the last move before which a strong engine sees no forced loss, found backwards from the end.
 
-The reference engine says with GOMOKU_REPORT what its search found, on standard error: a score for the side to move, proven
-beyond 900000. It is asked about positions only, so it may be any engine that writes such lines.
+With GOMOKU_REPORT, the reference engine and the baseline say on standard error what their search found: a score for the side
+to move, which is a forced win beyond 900000. They are asked about positions only, so it may be any engine that takes positions
+and writes such lines. What the baseline sees is less certain, since its search looks at few moves.
 """
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from arena.engine.cores import one_core
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
@@ -18,6 +22,7 @@ from arena.view.games import Loss, ShownGame
 PROVEN = 900_000
 MOVE_S = 1.0
 MOST_QUESTIONS = 24
+GAME_S = 20.0
 SEED = 1
 REPORT = re.compile(r"^depth \d+ nodes \d+ nps \d+ score (-?\d+) pv", re.MULTILINE)
 
@@ -55,14 +60,35 @@ def opinion(engine: EngineSpec, own: list[Action], other: list[Action]) -> Opini
     return Opinion(move, int(scores[-1])) if scores else None
 
 
+def can_be_examined(game: ShownGame) -> bool:
+    """Return whether a game ended with five in a row on the course's board, so that an engine can say where it was lost."""
+    return bool(game.line and game.steps and not game.setup) and (game.width, game.height) == (SIZE, SIZE)
+
+
+def find_losses(games: list[ShownGame], places: Iterable[int], engine: EngineSpec, progress: Callable[[str], None]) -> None:
+    """Say in the games at these places where they were lost; Ctrl-C leaves the remaining ones as they are.
+
+    Args:
+        progress: is told before each game how far this is.
+    """
+    examined = [place for place in places if can_be_examined(games[place])]
+    for number, place in enumerate(examined, 1):
+        progress(f"{Path(engine.path).name} looks where {games[place].title} was lost ({number} of {len(examined)})")
+        try:
+            games[place] = replace(games[place], loss=find_loss(games[place], engine))
+        except KeyboardInterrupt:
+            progress("Stopped; the page says where the games before this one were lost.")
+            return
+
+
 def find_loss(game: ShownGame, engine: EngineSpec) -> Loss | None:
     """Return where the loser of a finished game lost it, or None if the engine cannot say.
 
-    Only games that ended with five in a row on the course's board are looked at, from their last move backwards, with a second
-    for each position.
+    The positions are looked at from the last one backwards, with a second for each, and at most GAME_S seconds for the game.
     """
-    if not game.line or (game.width, game.height) != (SIZE, SIZE) or game.setup or not game.steps:
+    if not can_be_examined(game):
         return None
+    began = time.monotonic()
     winner = game.steps[-1].colour
     plies = [ply for ply, step in enumerate(game.steps, 1) if step.colour not in ("s", winner)]
     lost_at: int | None = None
@@ -75,23 +101,25 @@ def find_loss(game: ShownGame, engine: EngineSpec) -> Loss | None:
             if after is None or after.score <= PROVEN:
                 break
             lost_at = ply
+            if time.monotonic() - began > GAME_S:
+                break
         if lost_at is None:
             return None
         own, other = _stones(game, lost_at - 1)
         before = opinion(engine, own, other) if other and 0 <= len(other) - len(own) <= 1 else None
-    return _loss(game, lost_at, before, winner)
+    return _loss(game, lost_at, before, winner, Path(engine.path).name)
 
 
-def _loss(game: ShownGame, ply: int, before: Opinion | None, winner: str) -> Loss:
+def _loss(game: ShownGame, ply: int, before: Opinion | None, winner: str, engine: str) -> Loss:
     loser, victor = ("White", "Black") if winner == BLACK else ("Black", "White")
     x, y = game.steps[ply - 1].point
-    sentence = f"The reference engine sees a forced win for {victor.lower()} after ply {ply}, {loser.lower()}'s {x} {y}"
+    sentence = f"The engine {engine} sees a forced win for {victor.lower()} after ply {ply}, {loser.lower()}'s {x} {y}"
     if before is None:
         return Loss(ply, f"{sentence}.")
     if before.score < -PROVEN:
         return Loss(ply, f"{sentence}; it found no defence before that move either.")
     if before.move == (x, y):
-        return Loss(ply, f"{sentence}; in one second it would have played the same.")
+        return Loss(ply, f"{sentence}; it would have played the same.")
     return Loss(ply, f"{sentence}. It would have played {before.move[0]} {before.move[1]}.", before.move)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from arena.match.game_record import GameRecord
 from arena.match.records import read_records
 from arena.match.sgf import SgfGame, read_sgf
 from arena.view.games import LOST, ShownGame, shown_game, shown_sgf
-from arena.view.losses import find_loss
+from arena.view.losses import find_losses
 from common.errors import UsageError
 from common.files import write_whole
 from common.pages import policy_for, template_environment
@@ -82,13 +81,16 @@ def render_page(games: Sequence[ShownGame], first: int, title: str) -> str:
     return environment.get_template("page.html.j2").render(**values, generator=GENERATOR)
 
 
-def write_page(path: Path, number: int | None, agent: int, engine: EngineSpec | None, out: Path) -> ShownGame:
+def write_page(
+    path: Path, number: int | None, agent: int, engine: EngineSpec | None, out: Path, progress: Callable[[str], None]
+) -> ShownGame:
     """Write the page of a file's games and return the game that it opens with.
 
     Args:
         number: see `choose_game`.
-        engine: says where that game was lost; None to leave this out.
+        engine: says where that game and all lost games were lost; None to leave this out.
         out: the page; an earlier page of this program is replaced.
+        progress: is told how far the engine is.
 
     Raises:
         UsageError: the file holds no such game, or `out` is something else than such a page or cannot be written.
@@ -96,7 +98,8 @@ def write_page(path: Path, number: int | None, agent: int, engine: EngineSpec | 
     games = games_of_file(path, agent)
     first = choose_game(games, number, path)
     if engine is not None:
-        games[first] = replace(games[first], loss=find_loss(games[first], engine))
+        lost = [place for place, game in enumerate(games) if game.outcome == LOST and place != first]
+        find_losses(games, [first, *lost], engine, progress)
     page = render_page(games, first, path.name)
     try:
         if out.exists() and GENERATOR not in out.read_text(encoding="utf-8", errors="replace")[:1000]:

@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,7 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None], seconds: 
     evidence = ruling.evidence
     if isinstance(error, StudentFault):
         status, points, message = FAILED, 0.0, str(error)
+        evidence = {**_boards(error), **evidence}
     elif error is not None:
         status, points = COULD_NOT_GRADE, 0.0
         reason = str(error) if isinstance(error, CouldNotGrade) else f"{type(error).__name__}: {error}"
@@ -109,6 +111,15 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None], seconds: 
         seconds=round(seconds, 2),
         evidence=evidence,
     )
+
+
+def _boards(fault: BaseException | None) -> dict[str, Any]:
+    """Return as evidence the positions of a fault, or of the fault that it quotes."""
+    while fault is not None:
+        if isinstance(fault, StudentFault) and fault.boards:
+            return {"boards": fault.boards}
+        fault = fault.__cause__
+    return {}
 
 
 @pytest.hookimpl(tryfirst=True)

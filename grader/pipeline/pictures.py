@@ -6,12 +6,14 @@ Evidence is plain values that a check recorded. Evidence of another form, such a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from arena.match.referee import GameRecord
 from arena.view.drawn_boards import BLACK, WHITE, DrawnBoard, Mark, Stone, numbered_stones, point_of
-from arena.view.games import LOST, ShownGame, shown_game
+from arena.view.games import LOST, Loss, ShownGame, shown_game
+from grader.pipeline.go_on import TIC_TAC_TOE, go_on, has_ended
 from grader.pipeline.results import MALFORMED, PASSED, Verdict
 
 MOST_BOARDS = 6
@@ -53,11 +55,18 @@ class Pictures:
     curve: Curve | None = None
 
 
-def pictures_of(verdict: Verdict) -> Pictures:
-    """Return what can be drawn from a verdict's evidence."""
-    evidence = verdict.evidence
+def pictures_of(verdict: Verdict, *, with_commands: bool = False) -> Pictures:
+    """Return what can be drawn from a verdict's evidence.
+
+    Args:
+        with_commands: whether each position comes with the commands that go on from there, which only some kits can carry out.
+    """
+    evidence, part = verdict.evidence, verdict.id.partition(".")[0] if with_commands else ""
     games = _read(evidence, "match", _match_games) or ()
-    boards = (_read(evidence, "boards", _boards) or ()) + (_read(evidence, "examples", _losing_lines) or ())
+    losses = _read(evidence, "losses", _losses) or {}
+    games = tuple(replace(game, loss=losses.get(game.title)) for game in games)
+    boards = _read(evidence, "boards", partial(_boards, part=part)) or ()
+    boards += _read(evidence, "examples", partial(_losing_lines, part=part)) or ()
     if verdict.status != PASSED:
         games = games or _read(evidence, "games", _protocol_games) or ()
         boards += _read(evidence, "stones", _first_stones) or ()
@@ -78,6 +87,16 @@ def _match_games(match: Any) -> tuple[ShownGame, ...]:
     limit_s = float(match["limits"]["move_s"])
     records = [GameRecord.from_json(game) for game in match["games"]]
     return tuple(shown_game(record, agent=0, limit_s=limit_s) for record in records)
+
+
+def _losses(losses: Any) -> dict[str, Loss]:
+    """Return the title of a game -> where it was lost."""
+    return {
+        f"Game {number}": Loss(
+            int(loss["ply"]), str(loss["sentence"]), (int(at[0]), int(at[1])) if (at := loss["better"]) else None
+        )
+        for number, loss in losses.items()
+    }
 
 
 def _protocol_games(games: Any) -> tuple[ShownGame, ...]:
@@ -102,11 +121,16 @@ def _seats(records: list[GameRecord]) -> list[int]:
     return seats
 
 
-def _boards(boards: Any) -> tuple[DrawnBoard, ...]:
-    return tuple(_board(board) for board in boards)
+def _boards(boards: Any, part: str) -> tuple[DrawnBoard, ...]:
+    """Return the boards; positions that are drawn twice, to compare them, have their commands once."""
+    drawn = [_board(board, part) for board in boards]
+    return tuple(
+        replace(each, commands=()) if any(each.commands == other.commands for other in drawn[place + 1 :]) else each
+        for place, each in enumerate(drawn)
+    )
 
 
-def _board(board: Any) -> DrawnBoard:
+def _board(board: Any, part: str) -> DrawnBoard:
     width, height = int(board["width"]), int(board["height"])
     if not (1 <= width <= LARGEST_BOARD and 1 <= height <= LARGEST_BOARD):
         raise ValueError(f"a board of {width}x{height}")
@@ -116,11 +140,14 @@ def _board(board: Any) -> DrawnBoard:
     most = max((share for _, share in shares), default=1.0) or 1.0
     marks = [Mark("heat", *point_of(move, width), share / most, f"{100 * share:.0f}") for move, share in shares]
     marks += [Mark(kind, *point_of(int(move), width)) for kind in ("expected", "played") for move in board[kind]]
-    mover = "white" if len(moves) % 2 else "black"
-    words = f"{board['caption']}; {mover} is to move, {int(board['n_in_row'])} in a row win."
+    size = (width, height, int(board["n_in_row"]))
+    turn = "the game is over" if has_ended(size, moves) else f"{'white' if len(moves) % 2 else 'black'} is to move"
+    words = f"{board['caption']}; {turn}, {size[2]} in a row win."
     if shares:
         words += " Shares in percent."
-    return DrawnBoard(width, height, stones, tuple(marks), caption=words, label=f"{words} {_in_words(board, width, shares)}")
+    label = f"{words} {_in_words(board, width, shares)}"
+    commands = go_on(part, size, moves)
+    return DrawnBoard(width, height, stones, tuple(marks), caption=words, label=label, commands=commands)
 
 
 def _in_words(board: Any, width: int, shares: list[tuple[int, float]]) -> str:
@@ -134,7 +161,7 @@ def _in_words(board: Any, width: int, shares: list[tuple[int, float]]) -> str:
     return f"On the board {', '.join(parts)}."
 
 
-def _losing_lines(lines: Any) -> tuple[DrawnBoard, ...]:
+def _losing_lines(lines: Any, part: str) -> tuple[DrawnBoard, ...]:
     """Return lost games of tic-tac-toe, each as its last position with the numbers of the moves."""
     found = []
     for line in filter(None, lines):
@@ -144,7 +171,9 @@ def _losing_lines(lines: Any) -> tuple[DrawnBoard, ...]:
         caption = f"A losing line: moves {', '.join(map(str, moves))}. Your player was {seat}."
         if len(drawn) < len(moves):
             caption = f"A losing line: moves {', '.join(map(str, moves))}; the last one is illegal."
-        found.append(DrawnBoard(3, 3, numbered_stones(drawn, 3), caption=caption, label=caption))
+        before = moves[:-1] if len(drawn) < len(moves) else moves[:-2]  # the position of the player's last move
+        commands = go_on(part, TIC_TAC_TOE, before)
+        found.append(DrawnBoard(3, 3, numbered_stones(drawn, 3), caption=caption, label=caption, commands=commands))
     return tuple(found)
 
 

@@ -54,15 +54,17 @@ def report_templates() -> list[Path]:
     return sorted(path for folder in (TEMPLATES, VIEWER) for path in folder.glob("*.j2"))
 
 
-def render_report(results: Results, *, made: str = "", with_seed: bool = True) -> str:
+def render_report(results: Results, *, made: str = "", with_seed: bool = True, folder: Path | None = None) -> str:
     """Return the page as text. Everything that comes from a submission is escaped by the template engine.
 
     Args:
         made: the date on the page; empty for the current time.
         with_seed: whether the page names the seed of the hidden positions and games.
+        folder: where the page stays, if it does.
     """
     environment, assignment = template_environment(TEMPLATES, VIEWER), load_named(results.assignment)
-    pictures = {verdict.id: pictures_of(verdict) for verdict in results.verdicts}
+    plays = assignment.is_in_kit("human_play.py")
+    pictures = {verdict.id: pictures_of(verdict, with_commands=plays) for verdict in results.verdicts}
     long = {check for ids in assignment.long_checks.values() for check in ids}
     has_games = any(each.games for each in pictures.values())
     return environment.get_template("report.html.j2").render(
@@ -74,7 +76,7 @@ def render_report(results: Results, *, made: str = "", with_seed: bool = True) -
         near=nearest_first(results.program, long),
         checks=failures_first(results, long),
         missing_points=missing_points,
-        sections=read_sections(assignment),
+        sections=read_sections(assignment, folder=folder),
         purposes={item.id: item.purpose for item in (*assignment.checks, *assignment.marks)},
         has_games=has_games,
         policy=pages.policy_for(script() if has_games else ""),
@@ -85,4 +87,4 @@ def render_report(results: Results, *, made: str = "", with_seed: bool = True) -
 
 def write_report(results: Results, path: Path) -> None:
     """Write the page, whole or not at all."""
-    write_whole(path, render_report(results))
+    write_whole(path, render_report(results, folder=path.parent))

@@ -180,13 +180,32 @@ def test_a_missing_game_and_a_page_that_is_none_of_ours_are_refused(records, tmp
     assert "<option selected" in (tmp_path / "page.html").read_text()
 
 
-def test_the_reference_says_where_a_game_was_lost(engines):
-    # Black plays elsewhere while white builds an open four.
-    moves = ((7, 7), (4, 10), (0, 0), (5, 10), (0, 2), (6, 10), (14, 0), (7, 10), (14, 14), (8, 10))
-    loss = find_loss(shown_game(lost_after_swap(moves=moves, swapped=False)), engine_at(str(engines / "reference")))
-    assert loss is not None and loss.ply in (3, 5, 7) and loss.better not in (None, moves[loss.ply - 1])
-    assert f"forced win for white after ply {loss.ply}, black's" in loss.sentence
-    assert find_loss(shown_game(lost_after_swap(moves=moves, swapped=False)), engine_at(str(engines / "sample"))) is None
+# Black plays elsewhere while white builds an open four.
+NO_DEFENCE = ((7, 7), (4, 10), (0, 0), (5, 10), (0, 2), (6, 10), (14, 0), (7, 10), (14, 14), (8, 10))
+
+
+@pytest.mark.parametrize("name", ["reference", "baseline"])
+def test_an_engine_says_where_a_game_was_lost(engines, name):
+    game = shown_game(lost_after_swap(moves=NO_DEFENCE, swapped=False))
+    loss = find_loss(game, engine_at(str(engines / name)))
+    assert loss is not None and loss.ply in (3, 5, 7) and loss.better not in (None, NO_DEFENCE[loss.ply - 1])
+    assert f"The engine {name} sees a forced win for white after ply {loss.ply}, black's" in loss.sentence
+    assert find_loss(game, engine_at(str(engines / "sample"))) is None
+
+
+def test_every_lost_game_of_a_file_is_examined(engines, tmp_path, capsys, monkeypatch):
+    setup = MatchSetup(tuple(engine_at(str(engines / "sample")) for _ in range(2)), 3, 1)
+    kept, page = Records(tmp_path / "match.jsonl", setup), tmp_path / "page.html"
+    for game in (game_record(0), *(lost_after_swap(number, moves=NO_DEFENCE, swapped=False) for number in (1, 2))):
+        kept.append(game)
+    call = ["view", str(kept.path), "--out", str(page)]
+    assert arena.main([*call, "--engine", str(engines / "baseline")]) == 0
+    said = capsys.readouterr()
+    assert "baseline looks where Game 2 was lost (2 of 2)" in said.err and "The engine baseline sees" in said.out
+    assert page.read_text().count('data-loss="The engine baseline sees a forced win') == 2
+    monkeypatch.chdir(tmp_path)
+    assert arena.main(call) == 0
+    assert "build the engine build/engines/baseline" in capsys.readouterr().err and "sees a forced win" not in page.read_text()
 
 
 def test_a_gap_between_recorded_and_known_engines_is_said(records, tmp_path):

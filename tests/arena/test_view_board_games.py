@@ -14,6 +14,7 @@ from arena.match.records import Records
 from arena.match.setup import MatchSetup
 from arena.match.sgf import game_to_sgf, read_sgf
 from arena.rules import Termination
+from arena.view.as_text import board_game_as_text
 from arena.view.board_games import shown_board_game, shown_board_sgf
 from arena.view.games import ending_of
 
@@ -30,6 +31,22 @@ def board_record(game, names, termination=Termination.SCORE, winner=0, **changes
     return replace(
         record, **{"black": 0, "moves": moves, "names": ("alice", "bob"), "size": game.size, "game": game, **changes}
     )
+
+
+def test_a_recorded_game_is_shown_as_text_with_what_was_taken():
+    text = board_game_as_text(board_record(GO, TAKEN))
+    lines = text.splitlines()
+    assert lines[0] == "Game 0: alice is black (X), bob is white (O)."
+    assert lines[5] == "   4 black C1      0.50 s  takes 2 stones" and lines[11] == "  10 black pass    0.50 s"
+    assert lines[13:19] == [
+        "  5  .  .  .  O  . ",
+        "  4  .  .  . [O] O ",
+        "  3  .  .  .  X  . ",
+        "  2  X  X  X  .  . ",
+        "  1  .  .  X  .  . ",
+        "     A  B  C  D  E ",
+    ]
+    assert lines[19].startswith("Black (alice) won after two passes.")
 
 
 def test_captured_stones_leave_the_board_and_the_end_is_counted():

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import types
+from math import tanh
 
 import pytest
 from session_tools import Endless, Scripted, new_session
@@ -275,8 +276,9 @@ def test_what_an_engine_says_is_written_and_its_line_is_drawn(open_window):
     assert scene(window).line == (((0, 2), 1), ((2, 1), 0)), "a line ends before the first point off the board"
     assert scene(window).caption.startswith("Bob says: depth 7 score -20 pv 2,0 1,2") and "\x1b" not in scene(window).caption
     assert scene(window).detail.endswith("depth 7 score -20")
+    assert scene(window).value == pytest.approx(tanh(20 / 600)), "Bob is white and behind"
     box = window.layout.curve
-    assert len({tuple(window.screen.get_at((x, box.y + 18))) for x in range(box.x + 12, box.right - 12)}) > 3, "it is written"
+    assert len({tuple(window.screen.get_at((x, box.y + 12))) for x in range(box.x + 12, box.right - 12)}) > 3, "above the curve"
     gate.set()
     frames_until(window, lambda: window.session.live == 2)
     assert not scene(window).line and scene(window).caption.startswith("Bob says: ")

@@ -107,13 +107,13 @@ def test_a_failure_that_has_nothing_to_do_with_values_is_told_at_once(fault):
 def test_what_was_expected_and_seen_is_recorded_for_the_position_that_differs_most():
     ruling = Ruling()
     wrong = searches(rules(C_PUCT)["no square root"])
-    with pytest.raises(StudentFault, match="After moves"):
+    with pytest.raises(StudentFault, match="After moves") as fault:
         expect_agreement(wrong, ruling=ruling)
     worst = max(wrong, key=SearchComparison.smallest_difference)
     most = max(worst.seen, key=lambda move: (worst.seen[move], -move))
     assert ruling.seen.startswith(f"This search visits move {most} {worst.seen[most]:.0f} times")
     assert ruling.expected.startswith("In this position, a correct search visits move ")
-    expected, seen = json.loads(json.dumps(ruling.evidence["boards"]))
+    expected, seen = json.loads(json.dumps(fault.value.boards))
     assert expected["moves"] == seen["moves"] == list(worst.position.moves)
     total = sum(worst.seen.values())
     assert dict(map(tuple, seen["shares"])) == {move: round(n / total, 3) for move, n in worst.seen.items() if n}

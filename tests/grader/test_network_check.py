@@ -5,14 +5,21 @@ import pytest
 
 from grader.errors import StudentFault
 from grader.judge.checks.test_network import LEAST_LOG, _expect_close
+from grader.judge.support.board_position import BoardPosition
 
 LOG_PROBS = np.log(np.array([[0.9, 0.1 - 2e-4, 2e-4, 1e-9, 1e-30], [0.5, 0.25, 0.15, 0.1, 1e-12]]))
 
 
+POSITIONS = [BoardPosition(5, 1, 1), BoardPosition(5, 1, 1, (2,))]
+drawn = []
+
+
 def judged(seen):
+    drawn.clear()
     try:
-        _expect_close(seen, LOG_PROBS, "log probabilities", least=LEAST_LOG)
+        _expect_close(seen, LOG_PROBS, "log probabilities", POSITIONS, least=LEAST_LOG)
     except StudentFault as fault:
+        drawn.extend(fault.boards)
         return str(fault)
     return ""
 
@@ -41,3 +48,13 @@ def test_the_logarithm_of_a_probability_that_vanishes_is_right():
 )
 def test_other_outputs_are_refused_and_named(seen, words):
     assert words in judged(seen)
+    assert len(drawn) == (2 if "reference" in words or "order" in words or "logarithms" in words else 0)
+
+
+def test_outputs_that_differ_are_drawn_on_the_position_that_differs_most():
+    seen = LOG_PROBS.copy()
+    seen[1, [0, 1]] = seen[1, [1, 0]]
+    assert "wrong order" in judged(seen)
+    expected, got = drawn
+    assert expected["moves"] == got["moves"] == [2] and expected["caption"].startswith("Expected: the probability")
+    assert dict(expected["shares"])[0] == 0.5 and dict(got["shares"])[0] == 0.25

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from random import Random
+from types import SimpleNamespace
 
 import browser
 import pytest
@@ -14,10 +15,12 @@ from game_records import game_record
 from arena.rules import Termination
 from grader.assignment import load_assignment
 from grader.errors import StudentFault
+from grader.judge.conftest import _decide
 from grader.judge.support import searches
 from grader.judge.support.board_position import BoardPosition, board_at
 from grader.judge.support.ruling import Ruling
 from grader.pipeline.gains import failures_first, nearest_first, points_in_words, subtotals
+from grader.pipeline.go_on import go_on
 from grader.pipeline.pictures import pictures_of
 from grader.pipeline.report import in_sentences, render_report
 from grader.pipeline.sections import anchor, read_sections
@@ -98,6 +101,19 @@ def test_a_section_is_a_link_if_the_assignment_knows_the_address(assignment):
     assert anchor("6 Report and code review") == "6-report-and-code-review"
 
 
+def test_in_a_kit_sections_link_to_the_handout_in_the_kit(assignment, tmp_path):
+    handout = tmp_path / "kit 1" / assignment.handout
+    handout.parent.mkdir(parents=True)
+    handout.write_text("## 5 Part 2\n\n### 5.4 AlphaZero MCTS\n")
+    kit, results = tmp_path / "kit 1", tmp_path / "results"
+    assert read_sections(assignment, kit)["5.4"].link == ""
+    assert read_sections(assignment, kit, results)["5.4"].link == "../kit%201/docs/handout.md#54-alphazero-mcts"
+    handout.with_suffix(".html").touch()
+    assert read_sections(assignment, kit, kit / "results" / "me")["5.4"].link == "../../docs/handout.html#54-alphazero-mcts"
+    (kit / assignment.reference).mkdir(parents=True)
+    assert read_sections(assignment, kit, results)["5.4"].link == "", "reports of the course are handed back"
+
+
 def test_boards_lines_games_and_curves_are_drawn_from_the_evidence(poor):
     drawn = {verdict.id: pictures_of(verdict) for verdict in poor.verdicts}
     (board,) = drawn["mcts_pure.tactics"].boards
@@ -110,6 +126,56 @@ def test_boards_lines_games_and_curves_are_drawn_from_the_evidence(poor):
     games = drawn["minimax.win_rate"]
     assert [game.outcome for game in games.games] == ["won", "lost", "won", "lost", "lost"] and games.first == 1
     assert sum(len(pictures.boards) for pictures in drawn.values()) == 6
+
+
+def test_the_game_viewer_says_where_a_game_was_lost(poor):
+    verdict = next(verdict for verdict in poor.verdicts if verdict.id == "minimax.win_rate")
+    loss = {"ply": 2, "sentence": "The engine baseline sees it.", "better": [3, 4]}
+    games = pictures_of(
+        replace(verdict, evidence={**verdict.evidence, "losses": {"1": loss, "3": {**loss, "better": None}}})
+    ).games
+    assert [game.loss and game.loss.better for game in games] == [None, (3, 4), None, None, None] and games[3].loss.ply == 2
+    assert all(game.loss is None for game in pictures_of(replace(verdict, evidence={**verdict.evidence, "losses": [1]})).games)
+
+
+def test_positions_come_with_the_commands_that_go_on_from_there(poor):
+    drawn = {verdict.id: pictures_of(verdict, with_commands=True) for verdict in poor.verdicts}
+    assert [board.commands for board in drawn["mcts_pure.tactics"].boards] == [
+        (
+            'python human_play.py --player mcts --position "4 0 2 6" --start ai',
+            'python -m training.look --pure --position "4 0 2 6"',
+        )
+    ]
+    expected, seen = drawn["mcts_pure.agreement"].boards
+    assert expected.commands == () and len(seen.commands) == 2, "once for both"
+    lost, illegal = drawn["training.own_search"].boards
+    model = "--model model/best_policy.model"
+    assert lost.commands[0] == f'python human_play.py {model} --position "4 0 2 6" --start ai'
+    assert illegal.commands[1] == f'python -m training.look {model} --position "0"'
+    page = render_report(poor)
+    assert page.count('<code class="command">python -m training.look') == 4
+    assert '"command">python' not in render_report(replace(poor, assignment="nogo"))
+
+
+def test_commands_leave_out_a_move_that_ended_the_game_and_name_other_boards():
+    assert go_on("mcts_pure", (5, 4, 4), (0, 9, 1, 8, 2, 7, 3)) == (
+        'python human_play.py --player mcts --board 5x4x4 --position "0 9 1 8 2 7" --start ai',
+        'python -m training.look --pure --board 5x4x4 --position "0 9 1 8 2 7"',
+    )
+    assert go_on("network", (5, 5, 4), (3,)) == ('python human_play.py --player mcts --board 5x5x4 --position "3"',)
+    assert go_on("mcts_alphazero", (3, 3, 3), ()) == ("python human_play.py --start ai", "python -m training.look")
+
+
+def test_the_positions_of_a_fault_are_evidence_also_if_another_fault_quotes_it():
+    fault = StudentFault("It failed there.", [POSITION.pictured("Seen")])
+    quoting = StudentFault("In self-play it failed.")
+    quoting.__cause__ = fault
+    check = load_assignment().checks[0]
+    call = SimpleNamespace(excinfo=SimpleNamespace(value=quoting))
+    verdict = _decide(check, Ruling(), call, 1.0)
+    assert verdict.status == "failed" and verdict.evidence == {"boards": fault.boards}
+    call.excinfo.value = StudentFault("Elsewhere.")
+    assert _decide(check, Ruling(evidence={"seed": 1}), call, 1.0).evidence == {"seed": 1}
 
 
 def test_in_the_games_of_the_protocol_only_the_engines_own_fault_is_a_loss(poor):
@@ -141,12 +207,11 @@ def test_what_a_search_missed_is_recorded_as_boards(monkeypatch, finds_wins, cap
         return wins[0] if wins and finds_wins else board.availables[0]
 
     monkeypatch.setattr(searches, "searched_move", move_of)
-    ruling = Ruling()
-    with pytest.raises(StudentFault, match=r"wins at once|does not lose"):
-        searches.expect_tactics(None, ruling, Random(1), {})
-    boards = ruling.evidence["boards"]
+    with pytest.raises(StudentFault, match=r"wins at once|does not lose") as fault:
+        searches.expect_tactics(None, Ruling(), Random(1), {})
+    boards = fault.value.boards
     assert boards and all(board["caption"] == caption and not {*board["expected"]} & {*board["played"]} for board in boards)
-    assert json.loads(json.dumps(ruling.evidence)) == ruling.evidence
+    assert json.loads(json.dumps(boards)) == boards
 
 
 def test_sentences_do_not_run_together():

@@ -5,8 +5,8 @@ import pytest
 
 from grader.confinement.worker import MAX_TREE_NODES
 from grader.errors import StudentFault
-from grader.judge.support.board_position import BoardPosition
-from grader.judge.support.trees import Tree, expect_legal_children, expect_visits_add_up, most_visited
+from grader.judge.support.board_position import BoardPosition, drawn_at
+from grader.judge.support.trees import Tree, expect_legal_children, expect_values_add_up, expect_visits_add_up, most_visited
 
 POSITION = BoardPosition(3, 3, 3)
 
@@ -56,6 +56,30 @@ def test_the_longest_chain_of_nodes_is_walked_and_told_in_few_words():
     assert len(str(fault.value)) < 5000
     with pytest.raises(StudentFault, match=r"after moves \[0, 0\] is reached by an illegal move"):
         expect_legal_children(tree, POSITION)
+
+
+def test_a_fault_is_drawn_on_the_position_of_its_node():
+    tree = Tree.from_reply(reply([-1, 0], move=np.array([-1, 2]), visits=np.array([5, 4])))
+    with pytest.raises(StudentFault, match="differ at") as fault:
+        expect_legal_children(tree, BoardPosition(2, 2, 2, (3, 1)))
+    (board,) = fault.value.boards
+    assert board["moves"] == [3, 1] and (board["expected"], board["played"]) == ([0], [])
+    with pytest.raises(StudentFault) as fault, drawn_at(POSITION, "Here", {4: 0.75, 9: 1.0, 2: float("nan")}):
+        expect_visits_add_up(tree, 9)
+    assert fault.value.boards == [POSITION.pictured("Here", shares={4: 0.75})]
+
+
+def test_a_wrong_value_is_drawn_at_its_node_with_both_values():
+    """One line of two moves, each visited once more than the next; the evaluator gives every position 0.5."""
+    values = {"move": np.array([-1, 4, 0]), "visits": np.array([3.0, 2.0, 1.0]), "prior": np.zeros(3)}
+    right = Tree.from_reply(reply([-1, 0, 1], **values, value=np.array([0.0, 0.0, -0.5])))
+    assert expect_values_add_up(right, POSITION, lambda board: 0.5) == ""
+    wrong = Tree.from_reply(reply([-1, 0, 1], **values, value=np.array([0.0, 0.9, -0.5])))
+    with pytest.raises(StudentFault, match="do not add up") as fault:
+        expect_values_add_up(wrong, POSITION, lambda board: 0.5)
+    (board,) = fault.value.boards
+    assert board["moves"] == [4]
+    assert board["caption"] == "Expected: Q +0.000. Seen: Q +0.900 after 2 visits of this position"
 
 
 def test_small_numbers_of_a_reply_do_not_overflow():

@@ -1,19 +1,25 @@
 """human_play.py in the terminal: whole games with piped moves against each AI, invalid lines, wrong calls."""
 
+import json
 import os
 import random
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from game_records import game_record
 
+from arena.match.records import FORMAT
 from grader.judge.support.drawn_weights import random_weights
+from grader.pipeline.go_on import go_on
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = [f"{h},{w}" for h in range(3) for w in range(3)]
@@ -51,7 +57,49 @@ def test_a_game_goes_on_from_a_position_as_reports_give_it(call):
     assert out.splitlines()[-1] == "Game end. You win"  # 6 completes 2 4 6
 
 
-@pytest.mark.parametrize("moves", ["4 4", "9", "-1", "4 x", "", "4 0.5"])
+def test_a_position_may_contain_a_swap_and_a_player_goes_on_from_it_at_once(call):
+    people = ("human_play.py", "--terminal", "--black", "human", "--white", "human", "--board", "5x5x5")
+    code, out, err = call(*people, "--moves", "0 1 2 swap", stdin="q\n")
+    assert (code, err) == (0, "") and " 0  O  X [O] . " in out
+    code, out, err = call(*MCTS, "--board", "3x3x3", "--position", "4", stdin="q\n")
+    assert (code, err) == (0, "") and "MCTS 50 plays " in out
+
+
+@pytest.mark.parametrize(
+    ("part", "size", "moves"),
+    [("mcts_pure", (5, 4, 4), (0, 9, 1)), ("mcts_alphazero", (3, 3, 3), (4, 0)), ("network", (5, 5, 4), ())],
+)
+def test_the_commands_of_a_report_play_on_with_the_player_to_move(call, part, size, moves):
+    _, *arguments = shlex.split(go_on(part, size, moves)[0])
+    code, out, err = call(*arguments, "--terminal", "--playouts", 20, "--language", "en", stdin="q\n")
+    assert (code, err) == (0, "") and len(re.findall(" plays ", out)) == 1
+
+
+def test_a_recorded_game_is_opened_by_its_number(call, tmp_path):
+    moves = ((7, 7), (8, 8), (7, 8), (-1, -1), (6, 6))
+    games = [game_record(0), replace(game_record(3), moves=moves, names=("first", "second"))]
+    games += [replace(game_record(4), moves=((7, 7), (7, 7)))]
+    file = tmp_path / "match.jsonl"
+    heading = {"format": FORMAT, "match": {}, "digests": []}
+    file.write_text("".join(json.dumps(line) + "\n" for line in (heading, *(game.to_json() for game in games))))
+    people = ("human_play.py", "--terminal", "--black", "human", "--white", "human")
+    code, out, err = call(*people, "--board", "15x15x5", "--open", file, 3, stdin="q\n")
+    assert (code, err) == (0, "")
+    row = next(line for line in out.splitlines() if line.startswith("  7 "))
+    assert row.split() == ["7", *7 * ".", "O", *7 * "."] and "[X]" in out
+    for arguments, words in (
+        (("--open", file, 9), "expected the number of one of the 3 games"),
+        (("--open", file, 4), "expected a game by the rules; game 4"),
+        (("--open", file, "x"), "expected --open FILE, or FILE and the number of a game"),
+        (("--open", "a.sgf", 1), "expected the number of a game only with records"),
+        (("--game", "nogo", "--open", file), "expected --game gomoku for the games in"),
+    ):
+        board = ("--board", "9x9") if "--game" in arguments else ("--board", "15x15x5")
+        code, _, err = call(*people, *board, *arguments)
+        assert code == 2 and words in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("moves", ["4 4", "9", "-1", "4 x", "", "4 0.5", "swap", "4 0 swap"])
 def test_a_position_that_cannot_be_gets_one_sentence(call, moves):
     code, _, err = call(*MCTS, "--board", "3x3x3", f"--position={moves}")
     assert code == 2 and err.startswith("human_play.py: expected --position as moves from 0 to 8") and err.count("\n") == 1
@@ -210,12 +258,14 @@ def test_wrong_weights_are_refused_in_a_sentence(refusal, tmp_path, make, argume
     assert words in refusal("human_play.py", "--terminal", "--model", path, *arguments)
 
 
-@pytest.mark.parametrize("board", ["3", "3x3", "3x3x3x3", "axbxc", "0x3x1", "31x31x5", "3x3x4", "-3x3x3"])
+@pytest.mark.parametrize("board", ["3", "3x3", "3x3x3x3", "axbxc", "0x3x1", "27x27x5", "100x100x5", "3x3x4", "-3x3x3"])
 @pytest.mark.parametrize("player", ["alpha_zero", "mcts"])
 def test_a_wrong_board_is_refused_in_a_sentence(refusal, player, board):
     sentence = f"expected --board as WIDTHxHEIGHTxN such as 3x3x3 or 11x11x5; got '{board}'"
     if board == "3x3x4":
         sentence = "expected a board of at least 4 by 4 for 4 in a row; got 3x3x4"
+    if board in ("27x27x5", "100x100x5"):
+        sentence = f"expected --board of at most 26x26, the largest that can be saved; {board} is too large"
     assert refusal("human_play.py", "--terminal", "--player", player, f"--board={board}") == f"human_play.py: {sentence}"
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import browser
 import numpy as np
@@ -211,9 +212,27 @@ def test_a_network_is_looked_into(solution, tmp_path, monkeypatch, capsys):
     solution("reference")
     (tmp_path / "model").symlink_to(ROOT / "model")
     monkeypatch.chdir(tmp_path)
-    assert main(["--moves", "4 0", "--playouts", "50"]) == 0
-    assert "AlphaZero with 3_3_3.model: 50 playouts on 3x3" in capsys.readouterr().out
+    assert main(["--position", "[4, 0]", "--playouts", "50"]) == 0
+    assert "AlphaZero with 3_3_3.model: 50 playouts on 3x3, 3 in a row, after the moves 4, 0" in capsys.readouterr().out
     assert (tmp_path / "search.html").is_file()
+
+
+def test_the_tree_is_drawn_to_the_depth_that_is_asked_for(solution, tmp_path, monkeypatch, capsys):
+    solution("reference")
+    monkeypatch.chdir(tmp_path)
+    depths = {}
+    for depth in (1, 3):
+        assert main(["--pure", "--playouts", "200", "--depth", str(depth), "--svg", "tree.svg"]) == 0
+        assert "The tree: tree.svg" in capsys.readouterr().out
+        drawing = ElementTree.parse("tree.svg").getroot()
+        boxes = drawing.findall(".//{*}g[@class]/{*}rect")
+        depths[depth] = len({box.get("y") for box in boxes})
+        texts = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+        assert "root" in texts and any(text and text.startswith("N 200") for text in texts)
+    assert depths == {1: 2, 3: 4}, "the root and the levels below it"
+    (tmp_path / "notes.svg").write_text("mine")
+    assert main(["--pure", "--playouts", "20", "--svg", "notes.svg"]) == 2
+    assert "notes.svg stays as it is" in capsys.readouterr().err and (tmp_path / "notes.svg").read_text() == "mine"
 
 
 def test_a_search_is_looked_into_by_the_command(tmp_path):
@@ -223,6 +242,9 @@ def test_a_search_is_looked_into_by_the_command(tmp_path):
     command = [sys.executable, "-m", "training.look", "--pure", "--moves", "4 0", "--playouts", "50"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as piped:
+        piped.stdout.close()  # as `| head -1` does
+        assert piped.stderr.read() == b"" and piped.wait() == 141
     assert "50 playouts on 3x3" in done.stdout and (tmp_path / "search.html").is_file()
 
 

@@ -1,6 +1,9 @@
 """Matches: fair pairs, games by the rules, the same however many run at once; agents that play as their names say."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
 from training.search.rollouts import RandomRollouts
 
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = (5, 4, 4)
 
 
@@ -205,6 +209,13 @@ def test_the_command_plays_a_match_and_writes_its_games(make_network, tmp_path, 
     with pytest.raises(SystemExit) as ended:
         matches.main([*call, "--board", "3x3x3x3"])
     assert ended.value.code == 2
+
+
+def test_a_match_whose_output_nobody_reads_ends_quietly():
+    call = [sys.executable, "-m", "training.matches", "mcts:playouts=2", "mcts:playouts=2", "--board", "3x3x3", "--games", "2"]
+    with subprocess.Popen(call, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        program.stdout.close()  # as `| head -1` does
+        assert b"Error" not in program.stderr.read() and program.wait() == 141
 
 
 def test_ctrl_c_ends_a_match_without_a_result(monkeypatch, capsys):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from common.errors import UsageError
+from common.program_ends import run_program
 from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search
 from training.alphago.reinforce import Reinforce
@@ -84,4 +85,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("training.alphago", main))

@@ -20,19 +20,19 @@ from Board.game_board import Board
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
+from common.program_ends import Parser, run_program
 from common.search_tree import SeenNode
 from common.unwritten import first_unwritten
 from common.weights import WeightsError, load_network, read_sizes, read_weights
 from training.exact import remembered
 from training.look.recorded_search import NewPlayer, Playout, first_playouts, is_for_the_player_to_move, searched_tree, turned
-from training.look.search_page import Subject, render_search
+from training.look.search_page import GENERATOR, Subject, render_search, render_tree
 from training.look.search_text import heat_map, table_of_moves, tree_lines
 from training.look.worked_example import C_PUCT, LABELS, example_playouts
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT_MODEL = ROOT / "model" / "3_3_3.model"
 LARGEST = 26
-GENERATOR = "training.look"
 
 
 def read_board(text: str, moves: str) -> Board:
@@ -47,9 +47,9 @@ def read_board(text: str, moves: str) -> Board:
         raise UsageError(f"expected --board as WIDTHxHEIGHTxN such as 3x3x3, at most {LARGEST}x{LARGEST}; got {text!r}")
     board = Board(width=sizes[0], height=sizes[1], n_in_row=sizes[2])
     board.init_board()
-    for word in moves.replace(",", " ").split():
+    for word in re.sub(r"[\[\],]", " ", moves).split():
         if not (word.isascii() and word.isdigit() and len(word) < 5 and int(word) in board.availables):
-            raise UsageError(f"expected --moves as numbers of empty points, h * width + w, such as '4 0 8'; got {word!r}")
+            raise UsageError(f"expected --position as numbers of empty points, h * width + w, such as '4 0 8'; got {word!r}")
         board.do_move(int(word))
     if board.game_end()[0]:
         raise UsageError(f"expected a position in which the game goes on; after {moves} it is over")
@@ -99,7 +99,7 @@ def look(options: argparse.Namespace) -> tuple[SeenNode, list[Playout], Subject]
         subject = Subject("Four playouts: the example of section 5.4", read_board("3x3x3", ""), C_PUCT, LABELS.__getitem__)
         return playouts[-1].after, playouts, subject
     searcher = make_searcher(options)
-    board = read_board(options.board or searcher.board, options.moves)
+    board = read_board(options.board or searcher.board, options.position)
     kind = "Pure MCTS" if options.pure else f"AlphaZero with {options.model.name}"
     after = f", after the moves {', '.join(map(str, board.states))}" if board.states else ""
     size = f"{board.width}x{board.height}, {board.n_in_row} in a row"
@@ -114,18 +114,21 @@ def look(options: argparse.Namespace) -> tuple[SeenNode, list[Playout], Subject]
 
 def command_line() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    made = argparse.ArgumentParser(prog="python -m training.look", description="Show a search of AlphaZero/ on a page.")
+    made = Parser(prog="python -m training.look", description="Show a search of AlphaZero/ on a page.")
     made.add_argument("--example", action="store_true", help="show the worked example of handout section 5.4")
     made.add_argument("--pure", action="store_true", help="pure MCTS (default: AlphaZero with --model)")
     made.add_argument("--model", type=Path, default=DEFAULT_MODEL, metavar="FILE", help="weights (default model/3_3_3.model)")
     made.add_argument("--board", metavar="WxHxN", help="columns x rows x stones in a row (default: as in the weights)")
-    made.add_argument("--moves", default="", metavar="'4 0 8'", help="the moves before the search (default: none)")
+    made.add_argument(
+        "--position", "--moves", default="", metavar="MOVES", help="search after these moves, such as '4 0 8' (default: none)"
+    )
     made.add_argument("--playouts", type=int, default=400, metavar="N", help="playouts of the search (default 400)")
     made.add_argument("--c-puct", type=float, default=5.0, metavar="C", help="weight of the bonus (default 5)")
     made.add_argument("--first", type=int, default=8, metavar="K", help="how many playouts to show step by step (default 8)")
     made.add_argument("--depth", type=int, default=2, metavar="D", help="how deep the tree is shown (default 2)")
     made.add_argument("--seed", type=int, default=1, help="seed of the random moves (default 1)")
     made.add_argument("--out", type=Path, default=Path("search.html"), metavar="FILE.html", help="the page to write")
+    made.add_argument("--svg", type=Path, metavar="FILE.svg", help="draw the tree to --depth as a picture, too")
     return made
 
 
@@ -153,12 +156,9 @@ def main(arguments: list[str] | None = None) -> int:
         ):
             print()
             print("\n".join(lines))
-        try:
-            if options.out.exists() and GENERATOR not in options.out.read_text(encoding="utf-8", errors="replace")[:1000]:
-                raise UsageError(f"expected a new file or an earlier page for --out; {options.out} stays as it is")
-            write_whole(options.out, page)
-        except OSError as error:
-            raise UsageError(f"the page {options.out} cannot be written: {error.strerror}") from error
+        write_own("--out", options.out, page)
+        if options.svg is not None:
+            write_own("--svg", options.svg, render_tree(tree, subject, options.depth))
     except NotImplementedError as error:
         print(f"look: {first_unwritten(error)}. --example needs none of your code.", file=sys.stderr)
         return 2
@@ -169,8 +169,24 @@ def main(arguments: list[str] | None = None) -> int:
         print("look: stopped; no page was written.", file=sys.stderr)
         return 130
     print(on_screen(f"\nStep by step: {options.out}"))
+    if options.svg is not None:
+        print(on_screen(f"The tree: {options.svg}"))
     return 0
 
 
+def write_own(option: str, path: Path, text: str) -> None:
+    """Write a file, or replace an earlier one of this program.
+
+    Raises:
+        UsageError: the file is something else, or it cannot be written.
+    """
+    try:
+        if path.exists() and GENERATOR not in path.read_text(encoding="utf-8", errors="replace")[:1000]:
+            raise UsageError(f"expected a new file or an earlier one of this program for {option}; {path} stays as it is")
+        write_whole(path, text)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("look", main))

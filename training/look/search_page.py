@@ -17,6 +17,8 @@ from training.look.tree_drawing import Label, TreeDrawing, draw_tree
 TEMPLATES = Path(__file__).with_name("templates")
 SHOWN_CANDIDATES = 5
 SHOWN_PRIORS = 6
+DRAWN_CHILDREN = 4  # of a node of the whole tree
+GENERATOR = "training.look"
 SIDES = ("black", "white")
 
 
@@ -178,8 +180,16 @@ def render_search(tree: SeenNode, playouts: Sequence[Playout], subject: Subject,
         total=max(1, sum(child.visits for child in tree.children)),
         boards=number_boards(tree, subject),
         frames=[make_frame(playout, subject) for playout in playouts],
-        drawing=draw_tree(tree, subject.name, min(depth, 2), tree, most=4),
+        drawing=draw_tree(tree, subject.name, min(depth, 2), tree, most=DRAWN_CHILDREN),
         depth=depth,
         best=[subject.name(move) for move in tree.principal_line()],
         policy=policy_for(search_script()),
+        generator=GENERATOR,
     )
+
+
+def render_tree(tree: SeenNode, subject: Subject, depth: int) -> str:
+    """Return the tree as a picture of its own (SVG), down to `depth` moves below the root."""
+    drawing = draw_tree(tree, subject.name, depth, tree, most=DRAWN_CHILDREN)
+    template = template_environment(TEMPLATES).get_template("tree.svg.j2")
+    return template.render(drawing=drawing, title=subject.title, generator=GENERATOR)

@@ -2,7 +2,8 @@
 
 import sys
 
+from common.program_ends import run_program
 from training.selfplay.long_run import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("training.selfplay", main))

@@ -2,7 +2,8 @@
 
 import sys
 
+from common.program_ends import run_program
 from training.supervised.learning import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program("training.supervised", main))

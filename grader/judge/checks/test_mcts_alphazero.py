@@ -5,6 +5,7 @@ The checks of noise and temperature are in `test_self_play.py`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -151,9 +152,13 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
         _expect_legal_roots(
             steps, trees, EMPTY_3X3, "In self-play the search continues below a move other than the one played."
         )
-        for step, tree, following in zip(steps, trees, trees[1:], strict=False):
+        for ply, (step, tree, following) in enumerate(zip(steps, trees, trees[1:], strict=False), 1):
             carried = tree.root_visits.get(step["move"], 0.0)
             if carried > 5 and following.visits[0] < n_playout + carried / 2:
+                position = EMPTY_3X3.after([before["move"] for before in steps[:ply]])
+                ruling.evidence["boards"] = [
+                    position.pictured(f"Expected: {carried:g} visits and more are kept. Seen: {following.visits[0]:g} in all")
+                ]
                 ruling.deduct(
                     "tree_dropped_in_self_play",
                     "update_with_move works, but in self-play the tree is thrown away between moves: the "
@@ -185,8 +190,11 @@ def _expect_legal_roots(
     """
     board = board_at(position)
     for step, tree in zip(steps, trees, strict=True):
-        if set(tree.root_visits) != set(board.availables) or step["move"] not in board.availables:
-            raise StudentFault(message)
+        seen, legal = set(tree.root_visits), set(board.availables)
+        if seen != legal or step["move"] not in legal:
+            caption = "Expected: a child also at each ringed point, and none at crossed ones"
+            now = replace(position, moves=tuple(board.states))
+            raise StudentFault(message, [now.pictured(caption, legal - seen, (seen | {step["move"]}) - legal)])
         for move in (step["move"], min(set(board.availables) - {step["move"]}, default=-1))[: 1 + answered]:
             if not board.game_end()[0]:
                 board.do_move(move)

@@ -24,6 +24,7 @@ from grader.judge.support.searches import (
     SearchCase,
     call,
     chooses_at_random,
+    expect_most_visited,
     expect_reuse,
     expect_sound_tree,
     expect_tactics,
@@ -34,11 +35,11 @@ from grader.judge.support.trees import (
     Tree,
     expect_legal_children,
     expect_values_add_up,
-    most_visited,
     undecided_share,
 )
 
 KIND = "mcts_pure"
+MOST_VISITED = "get_action should return the most visited move of the root."
 ROLLOUTS = "Check who is to move where a rollout begins, and who sees its result."
 # At least 100 of the 150 playouts each roll out from a different node. By Hoeffding's inequality for the two shares, their
 # difference exceeds 0.4 for a correct solution in fewer than 1 in 10^6 runs.
@@ -69,22 +70,18 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         reply = _search(worker, position, seed, n_playout, C_PUCT)
         tree = Tree.from_reply(reply["tree"])
         remark = expect_sound_tree(tree, SearchCase(position, seed, n_playout), lambda board: None, ROLLOUTS)
-        _expect_most_visited(reply["move"], tree)
+        expect_most_visited(reply["move"], tree, position, MOST_VISITED)
     _expect_rollouts_to_the_end(worker, rng)
     for _ in range(SHORT_SEARCHES):
-        reply = _search(worker, random_position(rng, 6, 6, 4, 4), rng.randrange(2**31), 60, C_PUCT)
-        _expect_most_visited(reply["move"], Tree.from_reply(reply["tree"]))
+        position = random_position(rng, 6, 6, 4, 4)
+        reply = _search(worker, position, rng.randrange(2**31), 60, C_PUCT)
+        expect_most_visited(reply["move"], Tree.from_reply(reply["tree"]), position, MOST_VISITED)
     ruling.seen = f"Four trees, all nodes. {remark}"
 
 
 def _search(worker: Worker, position: BoardPosition, seed: int, n_playout: int, c_puct: float) -> dict[str, Any]:
     evaluator = {"kind": "hash", "seed": seed}
     return call(worker, "search", kind=KIND, position=position, n_playout=n_playout, c_puct=c_puct, evaluator=evaluator)
-
-
-def _expect_most_visited(move: int, tree: Tree) -> None:
-    if move not in most_visited(tree.root_visits):
-        raise StudentFault("get_action should return the most visited move of the root.")
 
 
 def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +21,8 @@ from arena.match.referee import REPEATS, GameRecord
 from arena.match.setup import MatchSetup
 from arena.rules import OPEN, Action, Termination, centre
 from arena.statistics.stopping import Decided
+from arena.view.games import shown_game
+from arena.view.losses import can_be_examined, find_losses
 from common.scoring import formula_named
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
@@ -35,6 +37,7 @@ OPENING_PAUSE_S = 0.55  # from one start to the next, so that twelve starts fall
 # It takes this many starts, over 21 seconds of the clock, to say that the first stone never varies: an engine that plays its
 # most frequent first stone in half of its games is accused in fewer than 1 in 10^6 runs (2^-20).
 SAME_STARTS = 28
+EXAMINED_GAMES = 3  # lost games of the match for which the report says where they were lost
 
 
 @dataclass(frozen=True)
@@ -230,6 +233,16 @@ def test_win_rate(run: Run, engine: EngineSpec, baseline: EngineSpec, limits: Li
         ruling.share = given / points
         ruling.message += f" The formula gives {given:g} of {points:g} points."
     ruling.message += f" {_plausible_points(run, result, points)}"
+    if given < points:
+        ruling.evidence["losses"] = _where_lost(run, result, baseline)
+
+
+def _where_lost(run: Run, result: MatchResult, baseline: EngineSpec) -> dict[str, Any]:
+    """Return the number of a lost game -> where the baseline sees that it was lost, for the first few lost games."""
+    lost = [game for game in result.decided if game.winner == 1]
+    games = [game for each in lost if can_be_examined(game := shown_game(each))][:EXAMINED_GAMES]
+    find_losses(games, range(len(games)), baseline, run.progress)
+    return {game.title.removeprefix("Game "): asdict(game.loss) for game in games if game.loss is not None}
 
 
 def _points_of_all_games(run: Run, result: MatchResult, points: float, seen: str) -> float:

@@ -6,7 +6,8 @@ policy_value_fn_random, which are handed out, are checked on square boards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from common.weights import expected_layout
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
-from grader.judge.support.board_position import BoardPosition, board_at
+from grader.judge.support.board_position import BoardPosition, board_at, drawn_at
 from grader.judge.support.drawn_positions import random_position, random_states
 from grader.judge.support.drawn_weights import random_weights
 from grader.judge.support.first_difference import LAYERS, first_difference
@@ -157,39 +158,59 @@ def _expect_same_outputs(worker: Worker, case: OutputsCase, answers: Answers) ->
     """Return the largest difference; raise StudentFault if it is too large."""
     states, log_probs, value = case.states, answers["log_probs"], answers["value"]
     where = f"on {case.width}x{case.height} (width x height)"
+    close = partial(_expect_close, positions=case.positions)
     seen_policy, seen_value = worker.call("net_forward", states=states)
     worst = max(
-        _expect_close(seen_policy, log_probs, f"forward's policy {where}", least=LEAST_LOG),
-        _expect_close(seen_value, value, f"forward's value {where}"),
+        close(seen_policy, log_probs, f"forward's policy {where}", least=LEAST_LOG),
+        close(seen_value, value, f"forward's value {where}"),
     )
     seen_policy, seen_value = worker.call("net_policy_value", states=states)
     worst = max(
         worst,
-        _expect_close(seen_policy, np.exp(log_probs), f"policy_value's probabilities {where}"),
-        _expect_close(seen_value, value, f"policy_value's value {where}"),
+        close(seen_policy, np.exp(log_probs), f"policy_value's probabilities {where}"),
+        close(seen_value, value, f"policy_value's value {where}"),
     )
     # In eval mode the output for a state must not depend on the other states.
     alone, _ = worker.call("net_policy_value", states=states[:1])
-    return max(worst, _expect_close(alone, np.exp(log_probs[:1]), f"policy_value of a single state {where}"))
+    return max(worst, close(alone, np.exp(log_probs[:1]), f"policy_value of a single state {where}"))
 
 
-def _expect_close(seen: Any, expected: np.ndarray, what: str, least: float = -np.inf) -> float:
-    """Return the largest difference; raise StudentFault if it is too large. Numbers below `least` count as `least`."""
+def _expect_close(
+    seen: Any, expected: np.ndarray, what: str, positions: Sequence[BoardPosition], least: float = -np.inf
+) -> float:
+    """Return the largest difference; raise StudentFault if it is too large.
+
+    Args:
+        seen, expected: [N, W*H] of a policy, or [N, 1] of values.
+        positions: of the N rows.
+        least: smaller numbers count as this one.
+    """
     seen = np.asarray(seen)
     if seen.shape != expected.shape:
         raise StudentFault(f"{what} has shape {list(seen.shape)}; expected {list(expected.shape)}.")
     compared, right = np.maximum(seen, least), np.maximum(expected, least)
     if not np.all(np.isfinite(compared)):
         raise StudentFault(f"{what} has values that are not finite.")
-    worst = float(np.abs(compared - right).max())
+    differences = np.abs(compared - right)
+    worst = float(differences.max())
     if worst > OUTPUT_TOLERANCE:
+        row = int(differences.max(axis=1).argmax())
+        boards = _drawn_outputs(positions[row], expected[row], seen[row])
         flat, reference = (np.sort(rows.reshape(len(rows), -1), axis=1) for rows in (compared, right))
         if np.abs(flat - reference).max() <= OUTPUT_TOLERANCE:
-            raise StudentFault(f"{what} has the right numbers in the wrong order: check rows, columns and the permute.")
-        raise StudentFault(
-            f"{what} differs from the reference by up to {worst:.2g} for the same weights.{_slip(seen, expected)}"
-        )
+            raise StudentFault(f"{what} has the right numbers in the wrong order: check rows, columns and the permute.", boards)
+        message = f"{what} differs from the reference by up to {worst:.2g} for the same weights.{_slip(seen, expected)}"
+        raise StudentFault(message, boards)
     return worst
+
+
+def _drawn_outputs(position: BoardPosition, expected: np.ndarray, seen: np.ndarray) -> list[dict[str, Any]]:
+    """Return a position with the outputs for it: a value, or the probabilities or their logarithms by move."""
+    if len(expected) == 1:
+        return [position.pictured(f"Expected: the value {expected[0]:+.4f}. Seen: {seen[0]:+.4f}")]
+    if (expected <= 0).all():
+        expected, seen = np.exp(expected), np.exp(np.minimum(seen, 0))
+    return position.compared("the probability of each move", dict(enumerate(expected)), dict(enumerate(seen)))
 
 
 def _slip(seen: np.ndarray, expected: np.ndarray) -> str:
@@ -231,17 +252,24 @@ def test_legal_moves(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle
         # Compare with the outputs of the student's own network; network.outputs decides whether those are correct.
         (probs,), (value,) = _outputs_one_by_one(worker, [np.asarray(board_at(position).current_state(), dtype=np.float32)], 25)
         pairs, seen_value = worker.call("net_policy_value_fn", position=position.to_json())
-        ruling.expect(
-            len(pairs) == len({move for move, _ in pairs}) and _legal(pairs, position),
-            f"policy_value_fn after moves {list(position.moves)} should give exactly the legal moves.",
-        )
-        ruling.expect(
-            _same_priors(pairs, probs), "For the legal moves, policy_value_fn and policy_value return different probabilities."
-        )
-        ruling.expect(
-            abs(seen_value - value) <= OUTPUT_TOLERANCE,
-            f"policy_value_fn returns the value {seen_value:.4f}; policy_value returns {value:.4f}.",
-        )
+        moves, legal = {move for move, _ in pairs}, set(board_at(position).availables)
+        if len(pairs) != len(moves) or not _legal(pairs, position):
+            caption = "Expected: also each ringed move, no crossed one, and none twice"
+            raise StudentFault(
+                f"policy_value_fn after moves {list(position.moves)} should give exactly the legal moves.",
+                [position.pictured(caption, legal - moves, moves - legal)],
+            )
+        if not _same_priors(pairs, probs):
+            right = {move: probs[move] for move in legal}
+            raise StudentFault(
+                "For the legal moves, policy_value_fn and policy_value return different probabilities.",
+                position.compared("the probability of each legal move", right, dict(pairs)),
+            )
+        with drawn_at(position, f"Expected: the value {value:+.4f}. Seen: {seen_value:+.4f}"):
+            ruling.expect(
+                abs(seen_value - value) <= OUTPUT_TOLERANCE,
+                f"policy_value_fn returns the value {seen_value:.4f}; policy_value returns {value:.4f}.",
+            )
     _expect_symmetries(worker, ruling, rng, oracle)
     ruling.seen = f"Three positions with all legal moves, and one {SYMMETRY_DRAWS} times under random symmetries."
 
@@ -279,12 +307,16 @@ def _expect_symmetries(worker: Worker, ruling: Ruling, rng: Random, oracle: Orac
     probs, values = _outputs_one_by_one(worker, case.turned, SYMMETRY_SIDE**2)
     accepted = case.undo(probs)
     for pairs, value in worker.call("net_random_symmetries", position=case.position.to_json(), draws=SYMMETRY_DRAWS):
-        ruling.expect(
-            _legal(pairs, case.position) and any(_same_priors(pairs, each) for each in accepted),
-            "policy_value_fn_random returns probabilities that the network does not give for any rotated or mirrored board: "
-            "the symmetry is not undone on the moves. The moves' rows count from the bottom, the states' from the top, and "
-            "the last transformation must be undone first.",
-        )
+        if not (_legal(pairs, case.position) and any(_same_priors(pairs, each) for each in accepted)):
+            right = {move: float(accepted[0][move]) for move in board_at(case.position).availables}
+            raise StudentFault(
+                "policy_value_fn_random returns probabilities that the network does not give for any rotated or mirrored "
+                "board: the symmetry is not undone on the moves. The moves' rows count from the bottom, the states' from the "
+                "top, and the last transformation must be undone first.",
+                case.position.compared(
+                    "the probability of each move; other symmetries may differ a little", right, dict(pairs)
+                ),
+            )
         ruling.expect(
             np.abs(values - value).min() <= OUTPUT_TOLERANCE,
             f"policy_value_fn_random returns the value {value:.4f}, which the network does not give for any rotated or "

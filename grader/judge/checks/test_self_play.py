@@ -7,7 +7,7 @@ played in many games. The visits are read from the tree, which the other checks 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from random import Random
 from typing import Any
@@ -19,7 +19,7 @@ from Board.game_board import Board
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.agreement import AGREEMENT_TOLERANCE
-from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at
+from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at, drawn_at
 from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.draws import (
     fitting_alpha,
@@ -28,7 +28,7 @@ from grader.judge.support.draws import (
     unevenness,
 )
 from grader.judge.support.ruling import Ruling
-from grader.judge.support.searches import call, hash_evaluation, player_under
+from grader.judge.support.searches import call, expect_most_visited, hash_evaluation, player_under
 from grader.judge.support.trees import Tree, most_visited, visit_difference
 
 SAME_PRIORS = 1e-4  # priors are copied; the probability that noise changes all of twenty priors by less is below 1e-30
@@ -73,17 +73,27 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
         reply = call(worker, "search", position=position, n_playout=20, is_selfplay=is_selfplay, **player)
         return _root_priors(Tree.from_reply(reply["tree"]), board)
 
-    ruling.expect(_are_same(root_priors(0), clean), "In play (is_selfplay=0) there should be no noise in the priors.")
+    def compared(priors: np.ndarray) -> list[dict[str, Any]]:
+        return position.compared("the root's priors", _by_move(board, clean), _by_move(board, priors))
+
+    in_play = root_priors(0)
+    if not _are_same(in_play, clean):
+        raise StudentFault("In play (is_selfplay=0) there should be no noise in the priors.", compared(in_play))
     seen = [root_priors(1) for _ in range(NOISE_DRAWS)]
     if all(_are_same(priors, clean) for priors in seen):
-        _expect_noise_elsewhere(worker, ruling, rng, position, player)
+        with drawn_at(position, "Seen: the root's priors in self-play, the same as without noise", _by_move(board, seen[0])):
+            _expect_noise_elsewhere(worker, ruling, rng, position, player)
         return
     draws = [(priors - (1 - NOISE_SHARE) * clean) / NOISE_SHARE for priors in seen]
-    for noise in draws:
+    for priors, noise in zip(seen, draws, strict=True):
         if noise.min() < -1e-3 or abs(noise.sum() - 1) > 1e-2:
-            raise StudentFault("The root's priors in self-play are not a mixture of 0.75 p and 0.25 times a distribution.")
+            raise StudentFault(
+                "The root's priors in self-play are not a mixture of 0.75 p and 0.25 times a distribution.",
+                compared(priors),
+            )
     spread = max(float(np.abs(a - b).max()) for a, b in pairwise(draws))
-    ruling.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh each time.")
+    with drawn_at(position, "Seen: the noise of one search", _by_move(board, draws[0])):
+        ruling.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh each time.")
     _expect_concentration(ruling, draws)
     _expect_noise_on_kept_roots(worker, ruling, position, seed)
 
@@ -99,6 +109,10 @@ def _root_priors(tree: Tree, board: Board) -> np.ndarray:
     if set(priors) != set(legal):
         raise StudentFault("The root's children should be exactly the legal moves.")
     return np.array([priors[move] for move in legal])
+
+
+def _by_move(board: Board, priors: np.ndarray) -> dict[int, float]:
+    return dict(zip(board.availables, priors.tolist(), strict=True))
 
 
 def _are_same(priors: np.ndarray, clean: np.ndarray) -> bool:
@@ -134,6 +148,9 @@ def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: BoardP
             if set(tree.root_priors) != set(board.availables):
                 return
             if _are_same(_root_priors(tree, board), _clean_priors(board, seed)):
+                caption = "Seen: the root's priors at this move, the same as without noise"
+                now = replace(position, moves=tuple(board.states))
+                ruling.evidence["boards"] = [now.pictured(caption, shares=_by_move(board, _root_priors(tree, board)))]
                 ruling.deduct(
                     "fresh_root_only",
                     f"At move {number} of self-play there is no noise in the root's priors: noise is added to a new root, but "
@@ -251,6 +268,7 @@ class Draw:
     """One move of self-play on 3x3.
 
     Attributes:
+        position: where it was made.
         visits: the visits of the root's children, by move.
         shares: [9], each move's share of the visits.
         probs: [9], the probabilities that get_action returned.
@@ -258,6 +276,7 @@ class Draw:
     """
 
     move: int
+    position: BoardPosition
     visits: dict[int, float]
     shares: np.ndarray
     probs: np.ndarray
@@ -273,7 +292,12 @@ class Draw:
         clean = _are_same(_root_priors(tree, board), _clean_priors(board, seed))
         if step["move"] not in visits:
             raise StudentFault(f"get_action returned move {step['move']}, which is not a child of the root.")
-        return cls(step["move"], visits, shares, np.asarray(step["probs"]), clean)
+        position = replace(EMPTY_3X3, moves=tuple(board.states))
+        return cls(step["move"], position, visits, shares, np.asarray(step["probs"]), clean)
+
+    def compared(self) -> list[dict[str, Any]]:
+        """Return the shares of the visits and the probabilities, for a report."""
+        return self.position.compared("probs", dict(enumerate(self.shares)), dict(enumerate(self.probs)))
 
     @property
     def is_most_visited(self) -> bool:
@@ -293,11 +317,13 @@ def _expect_probs(draws: list[Draw], ply: int) -> None:
         if np.abs(draw.probs - draw.shares).max() <= SAME_SHARES:
             continue
         if ply < FIRST_N_MOVES:
-            raise StudentFault(f"At move {ply + 1} of self-play (temperature 1) probs are not the shares of the visits.")
+            message = f"At move {ply + 1} of self-play (temperature 1) probs are not the shares of the visits."
+            raise StudentFault(message, draw.compared())
         if not _on_most_visited(draw.probs, draw.visits):
             raise StudentFault(
                 f"At move {ply + 1} of self-play (after {FIRST_N_MOVES} moves) probs are neither the shares of the visits nor, "
-                "as at temperature 1e-3, 1 on the most visited move."
+                "as at temperature 1e-3, 1 on the most visited move.",
+                draw.compared(),
             )
 
 
@@ -336,13 +362,18 @@ def _expect_most_visited_in_play(worker: Worker, ruling: Ruling, rng: Random) ->
             if "NaN" not in str(fault):
                 raise
             raise StudentFault(f"{fault} The exponential of a large number overflows: log(visits) / 1e-3 is large.") from None
-        _expect_distribution(reply["probs"], 20, position.moves)
-        visits, probs = Tree.from_reply(reply["tree"]).root_visits, np.asarray(reply["probs"])
-        if reply["move"] not in most_visited(visits):
-            raise StudentFault("In play (temperature 1e-3) the move should be the most visited one; another one was played.")
+        tree = Tree.from_reply(reply["tree"])
+        visits, probs = tree.root_visits, reply["probs"]
+        with drawn_at(position, "The search began here"):
+            _expect_distribution(probs, 20, position.moves)
+        message = "In play (temperature 1e-3) the move should be the most visited one; another one was played."
+        expect_most_visited(reply["move"], tree, position, message)
         shares = np.array([visits.get(move, 0.0) for move in range(20)]) / max(1.0, sum(visits.values()))
         if not _on_most_visited(probs, visits) and np.abs(probs - shares).max() > SAME_SHARES:
-            raise StudentFault("In play (temperature 1e-3) probs should be 1 on the most visited move.")
+            raise StudentFault(
+                "In play (temperature 1e-3) probs should be 1 on the most visited move.",
+                position.compared("probs", dict.fromkeys(most_visited(visits), 1.0), dict(enumerate(probs))),
+            )
 
 
 def _expect_distribution(probs: Any, points: int, taken: Sequence[int]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.errors import CouldNotGrade, StudentFault
-from grader.judge.support.board_position import BoardPosition
+from grader.judge.support.board_position import BoardPosition, shares_of
 from grader.judge.support.oracle import Answers
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.trees import visit_difference
@@ -148,16 +148,11 @@ def _disagreement(searches: Sequence[SearchComparison], ruling: Ruling | None) -
     if ruling is not None:
         ruling.expected = f"In this position, a correct search visits {_in_words(right)}."
         ruling.seen = f"This search visits {_in_words(one.seen)}."
-        drawn = (("Expected: the share of the visits that each move gets", right), ("Seen: your search's shares", one.seen))
-        ruling.evidence["boards"] = [
-            position.pictured(caption, shares={int(move): visits / total for move, visits in shares.items() if visits})
-            for caption, shares in drawn
-            if (total := sum(shares.values()))
-        ]
     return StudentFault(
         f"After moves {list(position.moves)} on {position.size} ({position.n_in_row} in a row, "
         f"{one.n_playout} playouts, c_puct {one.c_puct:g}) {worst:.0%} of the visits went to other moves than with "
-        f"Q + c_puct * P * sqrt(N_parent) / (1 + n).{_likely_slip(searches)}"
+        f"Q + c_puct * P * sqrt(N_parent) / (1 + n).{_likely_slip(searches)}",
+        position.compared("the share of the visits that each move gets", shares_of(right), shares_of(one.seen)),
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any, Protocol
 
 from Board.game_board import Board
@@ -35,16 +37,37 @@ class BoardPosition:
         return {"width": self.width, "height": self.height, "n_in_row": self.n_in_row, "moves": list(self.moves)}
 
     def pictured(
-        self, caption: str, expected: Sequence[int] = (), played: Sequence[int] = (), shares: Mapping[int, float] | None = None
+        self,
+        caption: str,
+        expected: Collection[int] = (),
+        played: Collection[int] = (),
+        shares: Mapping[int, float] | None = None,
     ) -> dict[str, Any]:
         """Return the position with what a report draws on it, as evidence under the name `boards`.
+
+        What a submission gives may be anything; moves off the board and shares that are not finite are left out.
 
         Args:
             expected, played: the right moves, and the moves of the submission.
             shares: move -> share in [0, 1], such as that of the visits.
         """
-        picture = {"caption": caption, "expected": sorted(expected), "played": sorted(played)}
-        return {**self.to_json(), **picture, "shares": [[move, round(share, 3)] for move, share in (shares or {}).items()]}
+        points = range(self.width * self.height)
+        marks = {name: sorted(set(moves) & set(points)) for name, moves in (("expected", expected), ("played", played))}
+        finite = ((int(move), float(share)) for move, share in (shares or {}).items() if isfinite(share) and move in points)
+        return {
+            **self.to_json(),
+            "caption": caption,
+            **marks,
+            "shares": [[move, round(min(1.0, max(0.0, share)), 3)] for move, share in finite],
+        }
+
+    def compared(self, what: str, expected: Mapping[int, float], seen: Mapping[int, float]) -> list[dict[str, Any]]:
+        """Return the position twice, with the shares that were expected and those of the submission; see `pictured`."""
+        return [self.pictured(f"{name}: {what}", shares=shares) for name, shares in (("Expected", expected), ("Seen", seen))]
+
+    def after(self, further: Sequence[int]) -> BoardPosition:
+        """Return the position after further moves."""
+        return replace(self, moves=(*self.moves, *map(int, further)))
 
     def board(self) -> Board:
         """Return the framework's Board in this position."""
@@ -57,6 +80,23 @@ class BoardPosition:
 
 
 EMPTY_3X3 = BoardPosition(3, 3, 3)
+
+
+@contextmanager
+def drawn_at(position: Start, caption: str, shares: Mapping[int, float] | None = None) -> Iterator[None]:
+    """Have this position drawn if a StudentFault within names none; positions of a lab are of other games and not drawn."""
+    try:
+        yield
+    except StudentFault as fault:
+        if not fault.boards and isinstance(position, BoardPosition):
+            fault.boards.append(position.pictured(caption, shares=shares))
+        raise
+
+
+def shares_of(counts: Mapping[int, float]) -> dict[int, float]:
+    """Return what part of their sum each of the counts is."""
+    total = sum(counts.values())
+    return {move: count / total for move, count in counts.items() if count} if total else {}
 
 
 def board_at(position: BoardPosition, further: Sequence[int] = ()) -> Board:

@@ -15,7 +15,7 @@ from grader.confinement.plain import hash_priors_and_value
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.agreement import HUGE_C_PUCT, WIDE_BOARDS, WIDE_PLAYOUTS, SearchComparison
-from grader.judge.support.board_position import BoardPosition, board_at
+from grader.judge.support.board_position import BoardPosition, board_at, drawn_at, shares_of
 from grader.judge.support.drawn_positions import (
     block_position,
     certain_position,
@@ -46,15 +46,16 @@ def call(worker: Worker, operation: str, *, position: BoardPosition, evaluator: 
     one of the two is correct, so both are tried.
     """
     arguments["position"] = position.to_json()
-    try:
-        return worker.call(operation, evaluator=evaluator, **arguments)
-    except StudentFault as fault:
-        if not str(fault).startswith(("TypeError", "IndexError", "AttributeError")):
-            raise
+    with drawn_at(position, "The search began here"):
         try:
-            return worker.call(operation, evaluator={**evaluator, "value_as_array": True}, **arguments)
-        except StudentFault:
-            raise fault from None
+            return worker.call(operation, evaluator=evaluator, **arguments)
+        except StudentFault as fault:
+            if not str(fault).startswith(("TypeError", "IndexError", "AttributeError")):
+                raise
+            try:
+                return worker.call(operation, evaluator={**evaluator, "value_as_array": True}, **arguments)
+            except StudentFault:
+                raise fault from None
 
 
 def hash_evaluation(board: Board, seed: int) -> tuple[np.ndarray, float]:
@@ -154,9 +155,11 @@ def expect_priors(tree: Tree, position: BoardPosition, seed: int) -> None:
         for child in children:
             move, prior = int(tree.move[child]), float(tree.prior[child])
             if abs(prior - expected.get(move, prior)) > 1e-4:
+                seen = dict(zip(tree.move[children].tolist(), tree.prior[children].tolist(), strict=True))
                 raise StudentFault(
                     f"The node after moves {tree.path(int(child))} below the root has prior {prior:.4f}; the policy function "
-                    f"returned {expected[move]:.4f}."
+                    f"returned {expected[move]:.4f}.",
+                    position.after(tree.path(node)).compared("the priors of the children", expected, seen),
                 )
 
 
@@ -165,12 +168,26 @@ def expect_sound_tree(tree: Tree, case: SearchCase, own_value: Callable[[Board],
 
     `own_value`, `hint` and the result are those of `expect_values_add_up`.
     """
-    expect_visits_add_up(tree, case.n_playout)
-    expect_legal_children(tree, case.position)
+    expect_visits(tree, case.position, case.n_playout)
     expect_priors(tree, case.position, case.seed)
     remark = expect_values_add_up(tree, case.position, own_value, hint=hint)
     expect_finished_games_to_end(tree, case.position)
     return remark
+
+
+def expect_visits(tree: Tree, position: BoardPosition, n_playout: int) -> None:
+    """Raise StudentFault unless all visits are accounted for and the children of every node are the legal moves."""
+    with drawn_at(position, "Seen: the share of the visits that each child of the root has", shares_of(tree.child_visits)):
+        expect_visits_add_up(tree, n_playout)
+    expect_legal_children(tree, position)
+
+
+def expect_most_visited(move: int, tree: Tree, position: BoardPosition, message: str) -> None:
+    """Raise StudentFault unless a player's move is a most visited one of its tree."""
+    visits = tree.root_visits
+    if move not in most_visited(visits):
+        caption = "Expected: the most visited move"
+        raise StudentFault(message, [position.pictured(caption, most_visited(visits), [move], shares_of(visits))])
 
 
 def searches_of(
@@ -209,21 +226,20 @@ def expect_tactics(worker: Worker, ruling: Ruling, rng: Random, player: dict[str
     moves += [searched_move(worker, p, 800, player) for p, _ in large]
     for move, (position, wins) in zip(moves, small + large, strict=True):
         if move not in wins:
-            ruling.evidence["boards"] = [position.pictured("A win in one move", wins, [move])]
-        ruling.expect(
-            move in wins,
-            f"After moves {list(position.moves)} on {position.size} the player played {move}; "
-            f"{' or '.join(map(str, wins))} wins at once.",
-        )
+            raise StudentFault(
+                f"After moves {list(position.moves)} on {position.size} the player played {move}; "
+                f"{' or '.join(map(str, wins))} wins at once.",
+                [position.pictured("A win in one move", wins, [move])],
+            )
     answers = [searched_move(worker, p, 1000, player) for p, _ in blocks]
     missed = [(p, m, b) for m, (p, b) in zip(answers, blocks, strict=True) if m != b]
     ruling.seen = f"{len(moves)} wins of {len(moves)}, {len(blocks) - len(missed)} blocks of {len(blocks)}."
     if len(missed) > 1:
         position, move, block = missed[0]
-        ruling.evidence["boards"] = [p.pictured("The only move that does not lose", [b], [m]) for p, m, b in missed[:3]]
         raise StudentFault(
             f"{len(missed)} of {len(blocks)} blocks were missed, for example after moves {list(position.moves)} on 3x3: "
-            f"the player played {move}; only {block} does not lose."
+            f"the player played {move}; only {block} does not lose.",
+            [p.pictured("The only move that does not lose", [b], [m]) for p, m, b in missed[:3]],
         )
 
 
@@ -231,12 +247,9 @@ def searched_move(worker: Worker, position: BoardPosition, n_playout: int, playe
     """Return the move of a new player; it must come from the tree that was searched, since a solver is not a search."""
     reply = call(worker, "search", position=position, n_playout=n_playout, **player)
     tree = Tree.from_reply(reply["tree"])
-    expect_visits_add_up(tree, n_playout)
-    expect_legal_children(tree, position)
-    if reply["move"] not in most_visited(tree.root_visits):
-        raise StudentFault(
-            f"After moves {list(position.moves)} the player played {reply['move']}, not the most visited move of its tree."
-        )
+    expect_visits(tree, position, n_playout)
+    message = f"After moves {list(position.moves)} the player played {reply['move']}, not the most visited move of its tree."
+    expect_most_visited(reply["move"], tree, position, message)
     return reply["move"]
 
 
@@ -246,6 +259,12 @@ def expect_reuse(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, 
     position, n_playout = random_position(rng, 3, 3, 3, 2), 200
     ruling.evidence["reuse"] = {**position.to_json(), "n_playout": n_playout}
     seen = call(worker, "advance", position=position, n_playout=n_playout, **player)
+    with drawn_at(position, "The search began here"):
+        _expect_kept(ruling, position, n_playout, seen)
+
+
+def _expect_kept(ruling: Ruling, position: BoardPosition, n_playout: int, seen: dict[str, Any]) -> None:
+    """Raise StudentFault unless update_with_move, called after a search, made the right nodes the root."""
     searched, kept = Tree.from_reply(seen["searched"]), Tree.from_reply(seen["kept"]["tree"])
     for name, how in (("reset", "update_with_move(-1)"), ("unknown", "update_with_move of a move without a child")):
         new = Tree.from_reply(seen[name]["tree"])
@@ -257,8 +276,12 @@ def expect_reuse(worker: Worker, ruling: Ruling, rng: Random, player: dict[str, 
     )
     ruling.expect(seen["move"] in visits, f"update_with_move was given {seen['move']}, which is not a child of the root.")
     before = searched.below(next(int(i) for i in searched.children(0) if searched.move[i] == seen["move"]))
-    same = np.array_equal(before.visits, kept.visits) and np.array_equal(before.move[1:], kept.move[1:])
-    ruling.expect(same, "update_with_move(move) throws the searched subtree away instead of keeping the child's.")
+    if not (np.array_equal(before.visits, kept.visits) and np.array_equal(before.move[1:], kept.move[1:])):
+        children = shares_of(before.child_visits), shares_of(kept.child_visits)
+        raise StudentFault(
+            "update_with_move(move) throws the searched subtree away instead of keeping the child's.",
+            position.after([seen["move"]]).compared("the visits of the new root's children", *children),
+        )
     ruling.expect(
         not seen["kept"]["has_parent"], "update_with_move(move) should cut the new root off from its parent (_parent = None)."
     )

@@ -12,7 +12,7 @@ more or less, and nothing reads its Q, so the second equation need not hold at t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 from Board.game_board import Board
 from grader.confinement.worker import MAX_TREE_NODES
 from grader.errors import StudentFault
-from grader.judge.support.board_position import Start
+from grader.judge.support.board_position import BoardPosition, Start, board_at
 
 VALUE_TOLERANCE = 1e-3
 LONGEST_PATH = 400
@@ -87,11 +87,16 @@ class Tree:
         return np.bincount(self.parent[1:], weights=values[1:], minlength=len(self.parent))
 
     @property
+    def child_visits(self) -> dict[int, float]:
+        """Move -> visits of the root's children."""
+        return {int(self.move[i]): float(self.visits[i]) for i in self.children(0)}
+
+    @property
     def root_visits(self) -> dict[int, float]:
-        """Move -> visits of the root's children; raises StudentFault if the root has no children."""
+        """The same as `child_visits`; raises StudentFault if the root has no children."""
         if len(self.parent) < 2:
             raise StudentFault("The root has no children: the tree was not expanded.")
-        return {int(self.move[i]): float(self.visits[i]) for i in self.children(0)}
+        return self.child_visits
 
     @property
     def root_priors(self) -> dict[int, float]:
@@ -147,7 +152,12 @@ def boards_of(tree: Tree, position: Start) -> dict[int, Board]:
         if parent is None or parent.game_end()[0]:
             continue
         if tree.move[node] not in parent.availables:
-            raise StudentFault(f"The node after moves {tree.path(node)} is reached by an illegal move.")
+            raise StudentFault(
+                f"The node after moves {tree.path(node)} is reached by an illegal move.",
+                _pictured(
+                    tree, int(tree.parent[node]), position, "Seen: a child at the crossed point", played=[tree.move[node]]
+                ),
+            )
         boards[node] = parent.copy()
         boards[node].do_move(int(tree.move[node]))
     return boards
@@ -162,16 +172,19 @@ def expect_legal_children(tree: Tree, position: Start) -> None:
     for node, board in boards.items():
         moves = children.get(node, set())
         if moves and moves != set(board.availables) and not board.game_end()[0]:
-            wrong = sorted(moves ^ set(board.availables))
+            legal = set(board.availables)
+            wrong, caption = sorted(moves ^ legal), "Expected: a child also at each ringed point, and none at crossed ones"
             raise StudentFault(
-                f"The children after moves {tree.path(node)} should be exactly the legal moves; they differ at {wrong}."
+                f"The children after moves {tree.path(node)} should be exactly the legal moves; they differ at {wrong}.",
+                _pictured(tree, node, position, caption, expected=legal - moves, played=moves - legal),
             )
     inner = set(tree.parent[1:].tolist())
     for node in np.flatnonzero(tree.visits > 1).tolist():
         if node not in inner and node in boards and not boards[node].game_end()[0]:
             raise StudentFault(
                 f"The node after moves {tree.path(node)} was visited {tree.visits[node]:g} times and has no children; the "
-                "first visit should expand a leaf."
+                "first visit should expand a leaf.",
+                _pictured(tree, node, position, "Expected: a child at each empty point. Seen: none", expected=board.availables),
             )
 
 
@@ -180,7 +193,20 @@ def expect_finished_games_to_end(tree: Tree, position: Start) -> None:
     expanded = set(tree.parent[1:].tolist())
     for node, board in boards_of(tree, position).items():
         if node in expanded and board.game_end()[0]:
-            raise StudentFault(f"The node after moves {tree.path(node)} was expanded, although the game is over there.")
+            moves = tree.move[tree.children(node)].tolist()
+            raise StudentFault(
+                f"The node after moves {tree.path(node)} was expanded, although the game is over there.",
+                _pictured(tree, node, position, "Expected: no children. Seen: the crossed ones", played=moves),
+            )
+
+
+def _pictured(
+    tree: Tree, node: int, position: Start, caption: str, expected: Collection[int] = (), played: Collection[int] = ()
+) -> list[dict[str, Any]]:
+    """Return the position of a node as `BoardPosition.pictured` does; nothing for another game than Gomoku."""
+    if not isinstance(position, BoardPosition):
+        return []
+    return [position.after(tree.path(node)).pictured(caption, expected, played)]
 
 
 @dataclass
@@ -193,6 +219,7 @@ class _ValueErrors:
         unturned: the error in the equation for W if the sum over the children is added instead of subtracted.
         wins: how far the values of finished games with a winner are from the nearer of 1 and -1.
         draws: how far the values of drawn games are from 0.
+        nodes: view -> the node with the largest error in this view.
     """
 
     inside: dict[int, float] = field(default_factory=lambda: dict.fromkeys(VIEWS, 0.0))
@@ -200,6 +227,7 @@ class _ValueErrors:
     unturned: float = 0.0
     wins: float = 0.0
     draws: float = 0.0
+    nodes: dict[int, int] = field(default_factory=lambda: dict.fromkeys(VIEWS, 0))
 
     def add_win(self, total: float, visits: float, slack: float) -> None:
         """Add a finished game that the player who moved into the node has won; turn the sign of `total` if that one lost."""
@@ -254,27 +282,51 @@ def expect_values_add_up(
     view = errors.view
     if errors.worst(view) <= 1:
         return "" if view > 0 else "Q is stored for the player to move, which is accepted if selection turns its sign."
+    raise StudentFault(_fault_in_values(errors, hint), _worst_value(tree, position, own_value, errors.nodes[view], view))
+
+
+def _fault_in_values(errors: _ValueErrors, hint: str) -> str:
+    """Return what is wrong with the values, in words."""
     hint = f" {hint}" if hint else ""
     if errors.wins > 1:
-        raise StudentFault("In the tree a finished game with a winner is not worth 1 or -1; only its result should count.")
+        return "In the tree a finished game with a winner is not worth 1 or -1; only its result should count."
     if errors.draws > 1:
-        raise StudentFault("A draw is not worth 0 in the tree.")
+        return "A draw is not worth 0 in the tree."
     if min(errors.inside.values()) <= 1 and min(errors.at_ends.values()) <= 1:
-        raise StudentFault(f"The result of a finished game enters the tree from the wrong player's point of view.{hint}")
+        return f"The result of a finished game enters the tree from the wrong player's point of view.{hint}"
     if errors.unturned <= 1:
-        raise StudentFault(
+        return (
             "The values do not change sign from one level of the tree to the next. What is good for one player is bad for "
             "the other, so the sign must change at each level when a result is backed up."
         )
-    raise StudentFault(
+    return (
         "The values in the tree do not add up: a node's visits times its Q should be its own evaluation minus the same sum "
-        f"over its children (off by {errors.worst(view) * VALUE_TOLERANCE:.2g} per visit at the worst node).{hint}"
+        f"over its children (off by {errors.worst(errors.view) * VALUE_TOLERANCE:.2g} per visit at the worst node).{hint}"
     )
+
+
+def _worst_value(
+    tree: Tree, position: Start, own_value: Callable[[Board], float | None], node: int, view: int
+) -> list[dict[str, Any]]:
+    """Return the position of the node whose value is furthest from what it should be, for a report; see `_pictured`."""
+    if not isinstance(position, BoardPosition):
+        return []
+    board, visits = board_at(position, tree.path(node)), tree.visits[node]
+    ended, winner = board.game_end()
+    expected = "Expected: a whole number as N times Q, without what is below"
+    if ended:
+        expected = f"Expected: Q {0 if winner == -1 else view if winner != board.get_current_player() else -view:+d}"
+    elif (value := own_value(board)) is not None:
+        own_visits = visits - tree.sums_over_children(tree.visits)[node]
+        total = -view * value * own_visits - tree.sums_over_children(tree.total_values)[node]
+        expected = f"Expected: Q {total / visits:+.3f}"
+    caption = f"{expected}. Seen: Q {tree.total_values[node] / visits:+.3f} after {visits:g} visits of this position"
+    return _pictured(tree, node, position, caption)
 
 
 def _value_errors(tree: Tree, position: Start, own_value: Callable[[Board], float | None]) -> _ValueErrors:
     errors, below = _ValueErrors(), tree.sums_over_children(tree.total_values)
-    own_visits = tree.visits - tree.sums_over_children(tree.visits)
+    own_visits, worst = tree.visits - tree.sums_over_children(tree.visits), dict.fromkeys(VIEWS, 0.0)
     for node, board in boards_of(tree, position).items():
         total, visits = tree.total_values[node], tree.visits[node]
         if node == 0 or visits <= 0:
@@ -289,6 +341,9 @@ def _value_errors(tree: Tree, position: Start, own_value: Callable[[Board], floa
             errors.add_rolled_out(total, below[node], own_visits[node], slack)
         else:
             errors.add_evaluated(total, below[node], -value * own_visits[node], slack)
+        for view in VIEWS:
+            if errors.worst(view) > worst[view]:
+                worst[view], errors.nodes[view] = errors.worst(view), node
     return errors
 
 
