@@ -75,6 +75,13 @@ def test_the_page_is_clicked_through_without_an_error_or_a_request(records, tmp_
         assert stones() == "bwb"
         window.type(window.find(".next")[0], "\ue014")
         assert stones() == "wbw" and text(".told").startswith("Ply 4 of 10: White swaps")
+        assert text(".command") == 'python human_play.py --player minimax --position "112 128 127 swap"'
+        click(".next")
+        assert text(".command").endswith(' swap 96" --start ai'), "the person plays the side to move"
+        click(".last")
+        assert window.run("return document.querySelector('.play-on').hidden"), "the game is over"
+        for _ in range(6):
+            click(".back")
         click(".numbers")
         assert text(".stones") == "123"
         click(".next-lost")
