@@ -145,13 +145,13 @@ class Seat:
 
 
 def gtp_rules(game: str, size: int, komi: float) -> Rules:
-    """Return the rules of a game for a GTP server; five in a row win in Gomoku. In Go, a search plays on after two passes.
+    """Return the rules of a game for a GTP server; five in a row win in Gomoku.
 
     Raises:
         ValueError: the game has no such board, or no such komi.
     """
     try:
-        return rules_of(game, size, size, n_in_row=FIVE, komi=komi, search_depth=2 * size * size)
+        return rules_of(game, size, size, n_in_row=FIVE, komi=komi)
     except UsageError as error:
         raise ValueError(str(error)) from None
 

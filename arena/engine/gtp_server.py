@@ -23,8 +23,6 @@ class Rules(Protocol):
 
     def position(self) -> Any: ...
 
-    def for_search(self, position: Any) -> Any: ...
-
     def action_name(self, action: int) -> str: ...
 
     def action_of(self, name: str) -> int: ...
@@ -199,7 +197,7 @@ class GtpServer:
         self._turn_of(words)
         if self._is_over:
             return "pass" if self._has_pass else "resign"
-        action = int(self._player.choose(self._rules.for_search(self._position)))
+        action = int(self._player.choose(self._position.copy()))
         if action not in self._position.availables:
             raise GtpError(f"the player chose the illegal action {action}")
         self._carry_out(action)
