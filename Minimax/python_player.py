@@ -8,7 +8,7 @@ AlphaZero/ and Board/ are taken from the current folder if it contains AlphaZero
 contains this program. A match starts this program for the agents `alphazero:FILE?playouts=N` and `mcts:playouts=N`.
 
 With --gtp gomoku, nogo or go, the player speaks the Go Text Protocol instead and plays that game, without a swap
-(arena.engine.gtp_server). NoGo and Go are for the pure search.
+(arena.engine.gtp_server). NoGo and Go are for the pure search; agent_player.py plays them with networks.
 
 The player runs a fixed number of playouts and does not look at the clock: choose a number that fits the time for a move.
 
@@ -144,14 +144,14 @@ class Seat:
         return None if swaps and value is not None and value < 0 else move
 
 
-def gtp_rules(game: str, size: int, komi: float) -> Rules:
-    """Return the rules of a game for a GTP server; five in a row win in Gomoku. In Go, a search plays on after two passes.
+def gtp_rules(game: str, superko: bool, size: int, komi: float) -> Rules:
+    """Return the rules of a game for a GTP server; five in a row win in Gomoku.
 
     Raises:
         ValueError: the game has no such board, or no such komi.
     """
     try:
-        return rules_of(game, size, size, n_in_row=FIVE, komi=komi, search_depth=2 * size * size)
+        return rules_of(game, size, size, n_in_row=FIVE, komi=komi, superko=superko)
     except UsageError as error:
         raise ValueError(str(error)) from None
 
@@ -169,8 +169,9 @@ class GtpPlayer:
         self.name, self.version, self._make = kind, str(playouts), make
         self._size = 0
 
-    def prepare(self, size: int) -> None:
+    def prepare(self, rules: Rules) -> None:
         """See `arena.engine.gtp_server.ServedPlayer`."""
+        size = rules.width
         if size != self._size:
             self._player = self._make(size)
             self._size = size
@@ -346,32 +347,34 @@ def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: Te
         say.flush()
 
 
-def converse_gtp(game: str, model: str | None, playouts: int, fast: bool, lines: TextIO, say: TextIO) -> None:
+def converse_gtp(options: argparse.Namespace, lines: TextIO, say: TextIO) -> None:
     """Speak the Go Text Protocol until quit or the end of the input.
 
     Raises:
         NotImplementedError: the search or the network is not written yet.
         WeightsError: the weights cannot be read.
     """
+    game, model, playouts = options.gtp, options.model, options.playouts
+    make_rules = partial(gtp_rules, game, options.superko)
     size = SIZE if game == "gomoku" else GTP_SIZE
     if model is not None:
         size = read_sizes(read_weights(model))[0]
 
     def make(wanted: int) -> Any:
         net = None if model is None else make_network(model, wanted)
-        return make_player(net, playouts, fast_policy(net, wanted) if fast else None)
+        return make_player(net, playouts, fast_policy(net, wanted) if options.fast else None)
 
     # A short search comes first: it reports code that is not written yet before the game.
     trial = make_player(None if model is None else make_network(model, size), 2)
     trial.set_player_ind(1)
-    trial.get_action(gtp_rules(game, size, 0.0).position(), is_selfplay=False, print_probs_value=0)
+    trial.get_action(make_rules(size, 0.0).position(), is_selfplay=False, print_probs_value=0)
     player = GtpPlayer("mcts" if model is None else "alphazero", playouts, make)
 
     def send(text: str) -> None:
         say.write(text)
         say.flush()
 
-    serve(GtpServer(GTP_NAMES[game], partial(gtp_rules, game), player, size), lines, send)
+    serve(GtpServer(GTP_NAMES[game], make_rules, player, size), lines, send)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -382,6 +385,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--playouts", type=int, default=400, metavar="N", help="playouts for each move (default 400)")
     parser.add_argument("--fast", action="store_true", help="compute the network as fast as possible (training.single_game)")
     parser.add_argument("--gtp", choices=GTP_NAMES, metavar="GAME", help="speak GTP and play gomoku, nogo or go")
+    parser.add_argument("--superko", action="store_true", help="with --gtp go, forbid the repetition of any earlier position")
     options = parser.parse_args(arguments)
     if options.gtp not in (None, "gomoku") and options.kind == "alphazero":
         parser.error(f"expected mcts with --gtp {options.gtp}; the network of alphazero plays only Gomoku")
@@ -395,7 +399,7 @@ def main(arguments: list[str] | None = None) -> int:
     answers, sys.stdout = sys.stdout, sys.stderr
     try:
         if options.gtp is not None:
-            converse_gtp(options.gtp, options.model, options.playouts, options.fast, sys.stdin, answers)
+            converse_gtp(options, sys.stdin, answers)
             return 0
         size = number_from("GOMOKU_BOARD_SIZE", SIZE, FIVE, LARGEST)
         seed = number_from("GOMOKU_SEED", 0, 0, 2**63)

@@ -117,9 +117,9 @@ def play(options: argparse.Namespace) -> int:
     return code
 
 
-def serve_gtp(player: str, game: str) -> NoReturn:
+def serve_gtp(player: str, game: str, superko: bool) -> NoReturn:
     """Become the program of the player, which speaks GTP on standard input and output."""
-    command = parse_player(player, game).argv
+    command = parse_player(player, game, superko=superko).argv
     os.execv(command[0], command)
 
 
@@ -163,7 +163,10 @@ def main(arguments: list[str] | None = None) -> int:
     board_match.add_match_options(playing)
     serving = commands.add_parser("gtp", help="let a player play under a GTP front end such as Sabaki or GoGui")
     serving.add_argument("--game", choices=("gomoku", *GAMES), required=True)
-    serving.add_argument("--player", required=True, help="mcts:playouts=N, alphazero:FILE (Gomoku), nogo:rave?simulations=N")
+    serving.add_argument(
+        "--player", required=True, help="mcts:playouts=N, alphazero|gumbel|policy:FILE, nogo:rave?simulations=N"
+    )
+    serving.add_argument("--superko", action="store_true", help="in Go, forbid the repetition of any earlier position")
     viewing = commands.add_parser("view", help="make a page for stepping through the games of a file")
     viewing.add_argument("file", type=Path, help="a file written by --records of evaluate.py or play, or an .sgf")
     viewing.add_argument("number", type=int, nargs="?", help="the game to open with (default: the first lost one)")
@@ -181,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "play":
             return play(options)
         if options.command == "gtp":
-            serve_gtp(options.player, options.game)
+            serve_gtp(options.player, options.game, options.superko)
         if options.command == "view":
             return view(options)
         if options.command == "replay":

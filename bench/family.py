@@ -258,7 +258,7 @@ class RoundRobin:
 def matches(options: argparse.Namespace) -> int:
     """Play all pairings that the record lacks, with each budget."""
     width, height, n_in_row = options.board
-    rules = rules_of(options.game, width, height, n_in_row=n_in_row)
+    rules = rules_of(options.game, width, height, n_in_row=n_in_row, komi=options.komi)
     contest = RoundRobin(rules, Sources(options.network, options.model), options.games, options.side_by_side, options.seed)
     MatchSettings(rules, options.games, side_by_side=options.side_by_side).check()
     record, board = FamilyRecord(options.record), board_name(rules)
@@ -333,6 +333,7 @@ def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     each = commands.add_parser("matches", help="round robin with equal playouts, then with equal CPU time")
     each.add_argument("--game", choices=GAMES, default="gomoku", help="the game (default gomoku)")
     each.add_argument("--board", type=board_size, default=(5, 5, 4), metavar="WxHxN", help="the board (default 5x5x4)")
+    each.add_argument("--komi", type=float, default=7.5, metavar="X", help="what white receives in Go (default 7.5)")
     each.add_argument("--network", type=Path, metavar="RUN", help="a run of `train` or weights with a manifest")
     each.add_argument("--model", type=Path, metavar="RUN", help="a run of training.muzero")
     each.add_argument("--methods", nargs="+", choices=list(METHODS), help="default: all for which something is given")

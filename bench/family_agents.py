@@ -19,6 +19,7 @@ from training.export_run import read_evaluations
 from training.inference.evaluators import InferenceNetwork, PositionCache, StateEvaluator
 from training.matches import SearchAgent, load_inference_network, make_agent
 from training.muzero.muzero_run import read_muzero_settings
+from training.origin import settings_of
 from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
 from training.search.rollouts import RandomRollouts
@@ -133,7 +134,10 @@ def contestant(
         evaluate: StateEvaluator = PositionCache(_loaded(weights, rules, batch_size))
         if isinstance(rules, GomokuRules) and method == "mixed":
             evaluate = MixedEvaluator(evaluate, evaluate, RandomRollouts(rules.n_in_row, rng), SHARE)
-        settings: PuctSettings | GumbelSettings = GumbelSettings(playouts) if method == "gumbel" else PuctSettings(playouts)
+        depth = settings_of(weights).get("search_depth", 0)  # as the search of the network's run
+        settings: PuctSettings | GumbelSettings = PuctSettings(playouts, search_depth=depth)
+        if method == "gumbel":
+            settings = GumbelSettings(playouts, search_depth=depth)
         agent = SearchAgent(evaluate, settings, rng)
     assert isinstance(agent, SearchAgent)
     return agent

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 import torch
 from recording import Record, add_record_option, write_record
-from selfplay import CASES, PLANES
+from selfplay import CASES
 
 from arena.match.records import machine
 from grader.assignment import ROOT, load_assignment
@@ -48,16 +48,17 @@ def measure(board: str, batches: list[int], seconds: float) -> list[Record]:
     """Measure a board with each library and type; print and return the rows."""
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
-    case = CASES[board]
+    case, rules = CASES[board], CASES[board].rules
+    size = rules.width, rules.height
     torch.manual_seed(1)
-    network, other = (PolicyValueNet(case.size, case.size, case.blocks).model for _ in range(2))
+    network, other = (PolicyValueNet(*size, case.blocks).model for _ in range(2))
     libraries: list[Library] = ["torch", "openvino"] if openvino_is_installed() else ["torch"]
     rows: list[Record] = []
     for batch in batches:
-        states = np.random.default_rng(batch).integers(0, 2, (batch, PLANES, case.size, case.size)).astype(np.float32)
-        right = InferenceNetwork(network, case.size, case.size)(states)
+        states = np.random.default_rng(batch).integers(0, 2, (batch, rules.planes, *size[::-1])).astype(np.float32)
+        right = InferenceNetwork(network, *size)(states)
         for library, dtype in ((library, dtype) for library in libraries for dtype in DTYPES):
-            fast = InferenceNetwork(network, case.size, case.size, dtype=dtype, library=library)
+            fast = InferenceNetwork(network, *size, dtype=dtype, library=library)
             off = [float(np.abs(ours - theirs).max()) for ours, theirs in zip(fast(states), right, strict=True)]
             rate = rate_of(fast, states, seconds)
             started = time.perf_counter()
@@ -79,7 +80,7 @@ def measure(board: str, batches: list[int], seconds: float) -> list[Record]:
 def main() -> None:
     """Parse the command line and measure board after board."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--boards", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--boards", nargs="+", choices=BATCHES, default=list(BATCHES))
     parser.add_argument("--batches", nargs="+", type=int, metavar="N", help="batch sizes (default: three for each board)")
     parser.add_argument("--seconds", type=float, default=3, help="seconds of each measurement (default 3)")
     add_record_option(parser, "inference")

@@ -1,9 +1,9 @@
 """Measure self-play: `python bench/selfplay.py` prints evaluations, moves and games per second, and compares train.py's loop.
 
-On each board, with the reference's network and newly initialised weights:
+On each board, with newly initialised weights of the reference's network (of a residual one of `training/` in NoGo and Go):
 
     forward     only the network: the forward calls of the inference copy, with one state per concurrent game in the batch
-    serial      train.py's way: one game, the reference's player, one position in each call
+    serial      train.py's way: one game, the reference's player, one position in each call (Gomoku alone)
     puct        training/: concurrent games, their leaves in one batch, every position through a random symmetry
     cached      the same with a cache of positions in front of the network
     gumbel      like puct, but with Gumbel search
@@ -32,13 +32,15 @@ import torch
 
 from arena.match.records import machine
 from Board.game_board import Board
-from Board.symmetries import Symmetries
-from games.gomoku.batch import PLANES
+from games.go.rules import GoRules
 from games.gomoku.rules import GomokuRules
+from games.nogo.rules import NoGoRules
+from games.protocol import GameRules
 from grader.assignment import ROOT, load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 from training.inference.evaluators import InferenceNetwork, Library, PositionCache, RandomSymmetry, StateEvaluator
+from training.inference.networks import new_model
 from training.samples import FinishedGame, pack_states
 from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
@@ -48,23 +50,39 @@ HEAD = " board blocks how      batch   asked/s evaluated/s  moves/s  games/s  sh
 
 
 GAMES_FOR_LENGTH = 32
+FILTERS = 64
 
 
 @dataclass(frozen=True)
 class Case:
-    """One case to measure: a board, a network and a search."""
+    """One case to measure: a game, a network and a search.
 
-    size: int
-    n_in_row: int
+    Attributes:
+        rules: the game.
+        blocks: the number of residual blocks of the network.
+        games: the number of games side by side.
+        playouts: the number of playouts per move.
+        search_depth: Go only: the depth limit of the search, as in the preset.
+    """
+
+    rules: GameRules
     blocks: int
     games: int
     playouts: int
+    search_depth: int = 0
+
+    def searches(self) -> tuple[PuctSettings, GumbelSettings]:
+        """Return the settings of both searches."""
+        depth = self.search_depth
+        return PuctSettings(self.playouts, search_depth=depth), GumbelSettings(self.playouts, search_depth=depth)
 
 
 CASES = {
-    "3x3": Case(3, 3, 1, games=256, playouts=25),
-    "9x9": Case(9, 5, 6, games=128, playouts=64),
-    "11x11": Case(11, 5, 19, games=64, playouts=32),
+    "3x3": Case(GomokuRules(3, 3, 3), 1, games=256, playouts=25),
+    "9x9": Case(GomokuRules(9, 9, 5), 6, games=128, playouts=64),
+    "11x11": Case(GomokuRules(11, 11, 5), 19, games=64, playouts=32),
+    "nogo_9": Case(NoGoRules(9, 9), 6, games=64, playouts=32),
+    "go_9": Case(GoRules(9, 9, komi=7.0), 6, games=64, playouts=48, search_depth=160),
 }
 
 
@@ -80,10 +98,15 @@ class Counted:
         return self.evaluate(states)
 
 
-def know_nothing(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a uniform policy and the value of a draw."""
-    points = states.shape[2] * states.shape[3]
-    return np.full((len(states), points), 1 / points, dtype=np.float32), np.zeros(len(states), dtype=np.float32)
+class KnowsNothing:
+    """Returns a uniform policy and the value of a draw."""
+
+    def __init__(self, actions: int) -> None:
+        self._actions = actions
+
+    def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        probs = np.full((len(states), self._actions), 1 / self._actions, dtype=np.float32)
+        return probs, np.zeros(len(states), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -113,13 +136,13 @@ def forward_rate(network: InferenceNetwork, states: np.ndarray, stopwatch: Stopw
 
 def selfplay_settings(case: Case, search: PuctSettings | GumbelSettings) -> SelfPlaySettings:
     """Return the settings for the case's board and games with this search."""
-    return SelfPlaySettings(GomokuRules(case.size, case.size, case.n_in_row), games=case.games, search=search)
+    return SelfPlaySettings(case.rules, games=case.games, search=search)
 
 
 def mean_length(case: Case, search: PuctSettings | GumbelSettings) -> float:
     """Return the mean number of moves in a game."""
     case = replace(case, games=min(case.games, GAMES_FOR_LENGTH))
-    selfplay = SelfPlay(selfplay_settings(case, search), know_nothing, np.random.default_rng(1))
+    selfplay = SelfPlay(selfplay_settings(case, search), KnowsNothing(case.rules.actions), np.random.default_rng(1))
     lengths: list[int] = []
     while len(lengths) < 2 * case.games:
         lengths += [len(game.moves) for game in selfplay.step()]
@@ -137,7 +160,7 @@ def measure_serial(case: Case, network: Any, stopwatch: Stopwatch) -> tuple[floa
         asked += 1
         return network.policy_value_fn_random(board, *handles)
 
-    board = Board(width=case.size, height=case.size, n_in_row=case.n_in_row)
+    board = case.rules.position()
     player = MCTSPlayer(
         policy_value_fn, network.action_fc_test, network.evaluation_fc2_test, n_playout=case.playouts, is_selfplay=1
     )
@@ -165,20 +188,24 @@ def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int, library: Lib
 
     torch.manual_seed(seed)
     np.random.seed(seed)
-    network = PolicyValueNet(case.size, case.size, case.blocks)
-    fast = InferenceNetwork(network.model, case.size, case.size, dtype=None, library=library, batch_size=case.games)
-    puct, gumbel = PuctSettings(case.playouts), GumbelSettings(case.playouts)
-    batch = np.random.default_rng(seed).integers(0, 2, (case.games, PLANES, case.size, case.size)).astype(np.float32)
+    rules, plays_gomoku = case.rules, isinstance(case.rules, GomokuRules)
+    width, height = rules.width, rules.height
+    network = PolicyValueNet(width, height, case.blocks) if plays_gomoku else None
+    model = network.model if network else new_model("residual", rules, case.blocks, FILTERS)
+    fast = InferenceNetwork(model, width, height, dtype=None, library=library, batch_size=case.games)
+    puct, gumbel = case.searches()
+    batch = np.random.default_rng(seed).integers(0, 2, (case.games, rules.planes, height, width)).astype(np.float32)
     limit = forward_rate(fast, batch, stopwatch)
     print(f"{name}: {case.playouts} playouts, {fast.description}")
     print_row(name, case, "forward", case.games, limit, limit)
-    asked, moves = measure_serial(case, network, stopwatch)
     lengths = {search: mean_length(case, search) for search in (puct, gumbel)}
-    print_row(name, case, "serial", 1, asked, asked, moves, moves / lengths[puct], 100 * asked / limit)
+    if network:
+        asked, moves = measure_serial(case, network, stopwatch)
+        print_row(name, case, "serial", 1, asked, asked, moves, moves / lengths[puct], 100 * asked / limit)
     for how, search in (("puct", puct), ("cached", puct), ("gumbel", gumbel)):
         rng = np.random.default_rng(seed)
         behind: StateEvaluator = PositionCache(fast) if how == "cached" else fast
-        counted = Counted(RandomSymmetry(behind, Symmetries(case.size, case.size), rng))
+        counted = Counted(RandomSymmetry(behind, rules.symmetries, rng))
         selfplay = SelfPlay(selfplay_settings(case, search), counted, rng)
         selfplay.step()
         before = forward_rate(fast, batch, stopwatch)
@@ -190,13 +217,12 @@ def measure(name: str, case: Case, stopwatch: Stopwatch, seed: int, library: Lib
         print_row(name, case, how, case.games, counted.states / took, evaluated, moves, moves / lengths[search], share)
 
 
-def position_bytes(size: int) -> int:
+def position_bytes(rules: GameRules) -> int:
     """Return the bytes of one position in the form stored for learning."""
-    points = size * size
     game = FinishedGame(
         moves=np.zeros(1, dtype=np.int16),
-        states=pack_states(np.zeros((1, PLANES, size, size), dtype=np.float32)),
-        policies=np.zeros((1, points), dtype=np.float16),
+        states=pack_states(np.zeros((1, rules.planes, rules.height, rules.width), dtype=np.float32)),
+        policies=np.zeros((1, rules.actions), dtype=np.float16),
         winner=1,
         resigned=False,
     )
@@ -245,7 +271,7 @@ def main() -> int:
             for library in options.libraries or [None]:
                 measure(name, case, stopwatch, options.seed, library)
     for name in options.boards:
-        print(f"{name}: {position_bytes(CASES[name].size)} MB per million positions as they are stored for learning")
+        print(f"{name}: {position_bytes(CASES[name].rules)} MB per million positions as they are stored for learning")
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from common.errors import UsageError
-from games.go.position import SearchRules
 from games.go.rules import GoRules
 from games.gomoku.rules import GomokuRules
 from games.nogo.rules import NoGoRules
@@ -12,7 +11,7 @@ from games.protocol import GameRules
 GAMES = ("gomoku", "nogo", "go")
 
 
-def rules_of(game: str, width: int, height: int, *, n_in_row: int = 5, komi: float = 7.5, search_depth: int = 0) -> GameRules:
+def rules_of(game: str, width: int, height: int, *, n_in_row: int = 5, komi: float = 7.5, superko: bool = False) -> GameRules:
     """Return a game by its name.
 
     Args:
@@ -20,8 +19,7 @@ def rules_of(game: str, width: int, height: int, *, n_in_row: int = 5, komi: flo
         width, height: the number of columns and rows.
         n_in_row: Gomoku only: how many stones in a row win.
         komi: Go only: what white receives.
-        search_depth: Go only: the depth limit of a search that plays on after two passes (`games.go.position`); 0 for
-            searches whose games end with two passes.
+        superko: Go only: whether positional superko is forbidden, not only a simple ko.
 
     Raises:
         UsageError: there is no such game, or not of this size.
@@ -32,7 +30,7 @@ def rules_of(game: str, width: int, height: int, *, n_in_row: int = 5, komi: flo
         if game == "nogo":
             return NoGoRules(width, height)
         if game == "go":
-            return GoRules(width, height, komi, search=SearchRules(search_depth) if search_depth else None)
+            return GoRules(width, height, komi, superko)
     except ValueError as error:
         raise UsageError(str(error)) from error
     raise UsageError(f"expected one of the games {', '.join(GAMES)}; got {game!r}")

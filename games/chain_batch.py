@@ -146,7 +146,7 @@ class ChainBatch(SideBySide):
         some._legal = None if self._legal is None else self._legal[games].copy()
         return some
 
-    def for_search(self) -> Self:
+    def for_search(self, depth_limit: int) -> Self:
         """Return a copy; searches play by the same rules."""
         return self.take(slice(None))
 

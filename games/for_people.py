@@ -14,7 +14,7 @@ from typing import Any, Self
 from Board.play.people import Sentence
 from common.errors import UsageError
 from common.harmless_text import on_screen
-from games.go.position import GoPosition, SearchRules
+from games.go.position import GoPosition
 from games.go.rules import GoRules
 from games.grid import COLUMNS
 from games.nogo.position import NoGoPosition
@@ -58,10 +58,6 @@ class OnCrossings:
     def new_position(self) -> Any:
         """See GameForPeople."""
         return self.rules.position()
-
-    def for_search(self, position: Any) -> Any:
-        """See GameForPeople."""
-        return self.rules.for_search(position)
 
     def action_name(self, action: int) -> str:
         """See GameForPeople."""
@@ -200,7 +196,7 @@ class GoForPeople(OnCrossings):
             komi = float(text)
             if not math.isfinite(komi):
                 raise ValueError(text)
-            return self.__class__(GoRules(width, height, komi, search=self.rules.search))
+            return self.__class__(GoRules(width, height, komi))
         except ValueError:
             raise UsageError(f"expected a komi in steps of half a point; the file says {on_screen(text)[:20]!r}") from None
 
@@ -213,10 +209,7 @@ class GoForPeople(OnCrossings):
 
 
 def game_for_people(name: str, size: int, komi: float | None) -> NoGoForPeople | GoForPeople:
-    """Return a game on a square board by its name, "nogo" or "go"; komi is Go's alone.
-
-    A search plays on after two passes until nothing is left to play, so that it does not pass early.
-    """
+    """Return a game on a square board by its name, "nogo" or "go"; komi is Go's alone."""
     if name == "nogo":
         return NoGoForPeople(NoGoRules(size, size))
-    return GoForPeople(GoRules(size, size, komi or 0.0, search=SearchRules(2 * size * size)))
+    return GoForPeople(GoRules(size, size, komi or 0.0))

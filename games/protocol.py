@@ -80,11 +80,15 @@ class PositionBatch(Protocol):
         length: [G] the number of actions so far.
         winner: [G] int8, the player who has won, or NOBODY.
         over: [G] bool, whether the game is over.
+        pass_action: the action that is a pass; NO_MOVE in a game without passes.
     """
 
     length: np.ndarray
     winner: np.ndarray
     over: np.ndarray
+
+    @property
+    def pass_action(self) -> int: ...
 
     def __len__(self) -> int: ...
 
@@ -118,8 +122,14 @@ class PositionBatch(Protocol):
         """Return the feature planes of every position, [G, planes, H, W] float32."""
         ...
 
-    def for_search(self) -> Self:
-        """Return a copy to search from; it differs only in a game whose rules say that searches play it otherwise."""
+    def for_search(self, depth_limit: int) -> Self:
+        """Return a copy to search from.
+
+        Args:
+            depth_limit: in a game whose rules let a search play on where a real game ends (`games.go.position`), the number of
+                actions after which the search counts a game as a draw; 0 for a copy that plays by the rules of real games,
+                also where this batch belongs to a search.
+        """
         ...
 
 
@@ -184,10 +194,6 @@ class GameRules(Protocol):
 
     def batch(self, games: int) -> PositionBatch:
         """Return new games side by side."""
-        ...
-
-    def for_search(self, position: Any) -> Any:
-        """Return a copy of a position of this game to search from; see `PositionBatch.for_search`."""
         ...
 
     def draw_opening(self, stones: int, rng: np.random.Generator) -> list[int]:

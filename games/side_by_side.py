@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from games.protocol import NO_MOVE
+
 
 class SideBySide:
     """G games in which the players move in turn, player 1 first.
@@ -13,6 +15,11 @@ class SideBySide:
     """
 
     length: np.ndarray
+
+    @property
+    def pass_action(self) -> int:
+        """The action that is a pass; NO_MOVE, as most games have none."""
+        return NO_MOVE
 
     def __len__(self) -> int:
         return len(self.length)

@@ -6,6 +6,10 @@
     muzero:runs/NAME?playouts=100               the search and the latest model of a run of `training.muzero`
     mcts:playouts=1000                          pure Monte Carlo tree search with random rollouts (handout section 5.1)
 
+In Go, `&search_depth=N` chooses how the search of an agent ends its games: N is the depth limit of one that plays on after two
+passes (`games.go.position`), and with 0 two passes end them, as in real games. The default for a network is that of its run, if
+the run's folder or a manifest says so, and 0 for everything else.
+
 The rules are those of a game of `games/` (--game), by default Gomoku, without a swap. Games come in pairs with one opening,
 which is drawn at random (in Gomoku near the centre); the agents swap seats between the two games. Every move is searched with a
 new tree and without noise, as in `get_action` outside self-play. All games run in lockstep, so that their leaves form one batch
@@ -34,20 +38,23 @@ from common.errors import UsageError
 from common.program_ends import run_program
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from games.catalog import GAMES, rules_of
+from games.go.rules import GoRules
 from games.gomoku.rules import GomokuRules
 from games.protocol import NOBODY, GameRules, PositionBatch
 from training.inference.evaluators import Evaluator, InferenceNetwork, PositionCache, StateEvaluator
-from training.inference.networks import read_game_model
+from training.inference.networks import holds_game_model, read_game_model
 from training.muzero.muzero_run import read_muzero_run
+from training.origin import settings_of
 from training.search.gumbel import GumbelSettings
 from training.search.latent import LatentSearchModel
 from training.search.puct import PuctSettings
 from training.search.rollouts import make_rollouts
 from training.search.steps import StepsMaker
+from training.second_pass import answer_passes
 from training.selfplay.game_stream import make_search
 
 REPORT_EVERY_S = 30.0
-DEFAULTS = {"playouts": "400", "considered": "16"}
+DEFAULTS = {"playouts": 400, "considered": 16, "search_depth": 0}
 
 
 class Agent(Protocol):
@@ -74,7 +81,8 @@ class SearchAgent:
     def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
         search = make_search(self.settings, len(boards), boards.legal.shape[1], self.evaluate, self.rng)
-        return search.decide(boards, is_selfplay=False).moves
+        decisions = search.decide(boards, is_selfplay=False)
+        return answer_passes(boards, decisions.moves, decisions.policies)
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,7 @@ class PolicyAgent:
     def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
         probs, _ = self.evaluate(boards.feature_planes())
-        return np.where(boards.legal, probs, -1.0).argmax(axis=1)
+        return answer_passes(boards, np.where(boards.legal, probs, -1.0).argmax(axis=1), probs)
 
 
 # ------------------------------------------------------------------------------------------------------- games
@@ -238,17 +246,18 @@ def _play(
 def load_inference_network(path: str, rules: GameRules, batch_size: int) -> InferenceNetwork:
     """Load a fast copy of a network with the weights in a file.
 
-    Gomoku is played by the network in AlphaZero/; for other games see `training.inference.networks`.
+    The weights say which network it is: the course's in AlphaZero/, or one of `training.inference.networks`.
 
     Raises:
         UsageError: the file holds no weights, or weights for another board or game.
         NotImplementedError: the network is not written yet.
     """
-    model = _course_model(path, rules) if isinstance(rules, GomokuRules) else read_game_model(path, rules)
+    is_game_model = not isinstance(rules, GomokuRules) or holds_game_model(path)
+    model = read_game_model(path, rules) if is_game_model else _course_model(path, rules)
     return InferenceNetwork(model, rules.width, rules.height, dtype=None, library=None, batch_size=batch_size)
 
 
-def _course_model(path: str, rules: GomokuRules) -> nn.Module:
+def _course_model(path: str, rules: GameRules) -> nn.Module:
     from AlphaZero.policy_value_net_torch import PolicyValueNetModel
 
     width, height = rules.width, rules.height
@@ -280,34 +289,40 @@ def make_agent(text: str, rules: GameRules, batch_size: int, rng: np.random.Gene
     """
     kind, _, rest = text.partition(":")
     weights, _, query = ("", "", rest) if kind == "mcts" else rest.partition("?")
+    depth = ("search_depth",) if isinstance(rules, GoRules) else ()
     known = {
-        "alphazero": ("playouts",),
-        "gumbel": ("playouts", "considered"),
+        "alphazero": ("playouts", *depth),
+        "gumbel": ("playouts", "considered", *depth),
         "policy": (),
         "muzero": ("playouts",),
-        "mcts": ("playouts",),
+        "mcts": ("playouts", *depth),
     }.get(kind)
     if known is None:
         raise UsageError(f"expected alphazero:FILE, gumbel:FILE, policy:FILE, muzero:FOLDER or mcts:playouts=N; got {text}")
+    trained = settings_of(Path(weights)) if weights and kind != "muzero" else {}
+    defaults = DEFAULTS | {name: trained[name] for name in depth if name in trained}
     try:
         given = dict(parse_qsl(query, strict_parsing=True)) if query else {}
-        numbers = {name: int(given.pop(name, DEFAULTS[name])) for name in known}
+        numbers = {name: int(given.pop(name, defaults[name])) for name in known}
     except ValueError:
         raise UsageError(f"expected options such as playouts=400 in {text}; got {query!r}") from None
-    if given or min(numbers.values(), default=2) < 2:
-        raise UsageError(
-            f"expected {' and '.join(f'{name}=N' for name in known) or 'no option'}, with N of at least 2, in {text}"
-        )
+    if given or any(number < 2 and (name, number) != ("search_depth", 0) for name, number in numbers.items()):
+        options = " and ".join(f"{name}=N" for name in known) or "no option"
+        raise UsageError(f"expected {options}, with N of at least 2{' (or search_depth=0)' if depth else ''}, in {text}")
+    search_depth = numbers.get("search_depth", 0)
+    puct = PuctSettings(numbers.get("playouts", 0), search_depth=search_depth)
     if kind == "mcts":
-        return SearchAgent(make_rollouts(rules, rng), PuctSettings(numbers["playouts"]), rng)
+        return SearchAgent(make_rollouts(rules, rng), puct, rng)
     if kind == "muzero":
         return _muzero_agent(Path(weights), rules, numbers["playouts"], rng)
+    if isinstance(rules, GoRules) and trained.get("komi", rules.komi) != rules.komi:
+        raise UsageError(f"expected a komi of {trained['komi']:g}, with which {weights} was trained; got {rules.komi:g}")
     evaluate = PositionCache(load_inference_network(weights, rules, batch_size))
     if kind == "policy":
         return PolicyAgent(evaluate)
     if kind == "gumbel":
-        return SearchAgent(evaluate, GumbelSettings(numbers["playouts"], numbers["considered"]), rng)
-    return SearchAgent(evaluate, PuctSettings(numbers["playouts"]), rng)
+        return SearchAgent(evaluate, GumbelSettings(numbers["playouts"], numbers["considered"], search_depth), rng)
+    return SearchAgent(evaluate, puct, rng)
 
 
 def _muzero_agent(folder: Path, rules: GameRules, playouts: int, rng: np.random.Generator) -> SearchAgent:

@@ -73,10 +73,6 @@ class GameForPeople(Protocol):
         """Return a new game."""
         ...
 
-    def for_search(self, position: Position) -> Position:
-        """Return a copy of a position to search from; see `games.protocol.GameRules.for_search`."""
-        ...
-
     def action_name(self, action: int) -> str:
         """Return an action, which is no pass, as people write it."""
         ...
@@ -158,10 +154,6 @@ class Gomoku:
     def new_position(self) -> Board:
         """See GameForPeople."""
         return Board(self.width, self.height, self.n_in_row or min(self.width, self.height, USUAL_ROW))
-
-    def for_search(self, position: Board) -> Board:
-        """See GameForPeople; searches play by the same rules."""
-        return position.copy()
 
     def action_name(self, action: int) -> str:
         """Return h,w."""

@@ -301,7 +301,7 @@ class Session:
             self.hint = None
             self.paused = False
             self._known.pop(id(adviser), None)
-            self._hinting = Search(adviser, self.game.for_search(self.board), forget=True)
+            self._hinting = Search(adviser, self.board.copy(), forget=True)
 
     def load(self, game: GameFile) -> None:
         """Replace the game by a loaded one, and pause at its end.
@@ -346,7 +346,7 @@ class Session:
         if self.is_thinking and self._search is None and not self._leaving and not rests:
             player = self.participants[self.turn].player
             assert player is not None
-            self._search = Search(player, self.game.for_search(self.board), forget=not self._continues(player))
+            self._search = Search(player, self.board.copy(), forget=not self._continues(player))
 
     def close(self, timeout_s: float = 2.0) -> bool:
         """Cancel all searches, wait for them, and reset all players; return whether all searches have ended."""

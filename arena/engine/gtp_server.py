@@ -21,9 +21,10 @@ SMALLEST = 2
 class Rules(Protocol):
     """What the server asks of a game; see `games.protocol.GameRules`."""
 
-    def position(self) -> Any: ...
+    @property
+    def width(self) -> int: ...
 
-    def for_search(self, position: Any) -> Any: ...
+    def position(self) -> Any: ...
 
     def action_name(self, action: int) -> str: ...
 
@@ -42,8 +43,8 @@ class ServedPlayer(Protocol):
     name: str
     version: str
 
-    def prepare(self, size: int) -> None:
-        """Prepare for boards of this size; ValueError if the player cannot play on them."""
+    def prepare(self, rules: Any) -> None:
+        """Prepare for games by these rules; ValueError, in a sentence, if the player cannot play by them."""
 
     def seed(self, seed: int) -> None:
         """Seed all random choices."""
@@ -74,7 +75,7 @@ class GtpServer:
         self._game, self._make_rules, self._player = game, make_rules, player
         self._size, self._komi = size, komi
         self._rules = make_rules(size, komi)
-        player.prepare(size)
+        player.prepare(self._rules)
         self._actions: list[int] = []
         self._position = self._rules.position()
         self._commands: dict[str, Callable[[tuple[str, ...]], str]] = {
@@ -133,11 +134,11 @@ class GtpServer:
         size = _number(_word(words, 0), 99)
         try:
             if size < SMALLEST:
-                raise ValueError
+                raise ValueError(f"expected at least {SMALLEST}; got {size}")
             rules = self._make_rules(size, self._komi)
-            self._player.prepare(size)
-        except ValueError:
-            raise GtpError("unacceptable size") from None
+            self._player.prepare(rules)
+        except ValueError as error:
+            raise GtpError(f"unacceptable size: {error}") from None
         self._size, self._rules = size, rules
         return self._clear_board(())
 
@@ -152,6 +153,10 @@ class GtpServer:
             rules = self._make_rules(self._size, komi)
         except (ValueError, OverflowError):
             raise GtpError("syntax error: expected a komi in steps of half a point") from None
+        try:
+            self._player.prepare(rules)
+        except ValueError as error:
+            raise GtpError(f"unacceptable komi: {error}") from None
         self._komi, self._rules = komi, rules
         self._set_up(self._actions)
         return ""
@@ -199,7 +204,7 @@ class GtpServer:
         self._turn_of(words)
         if self._is_over:
             return "pass" if self._has_pass else "resign"
-        action = int(self._player.choose(self._rules.for_search(self._position)))
+        action = int(self._player.choose(self._position.copy()))
         if action not in self._position.availables:
             raise GtpError(f"the player chose the illegal action {action}")
         self._carry_out(action)

@@ -10,6 +10,8 @@ Players of the games of games/ all speak GTP; see `parse_player`.
 gtp:gnugo --mode gtp --level 1                  a program with its arguments, in quotes for a shell
 nogo:rave?simulations=10000                     our NoGo player in C++, with uct, rave or random
 mcts:playouts=200                               pure MCTS from the current folder
+gumbel:FILE?playouts=32                         in NoGo and Go, a network of a run with a search of training/; alphazero: and
+                                                policy: likewise (training.matches)
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -26,10 +29,14 @@ from urllib.parse import parse_qsl
 from arena.engine.engine_process import EngineSpec
 from arena.rules import SIZE
 from common.errors import UsageError
+from common.harmless_text import on_screen
 
 NOGO_PLAYER = Path(__file__).resolve().parents[2] / "build" / "engines" / "nogo"
 MOST_SIMULATIONS = 2_000_000  # as in games/nogo/players/player.cpp
 PYTHON_PLAYER = Path(__file__).resolve().parents[2] / "Minimax" / "python_player.py"
+AGENT_PLAYER = PYTHON_PLAYER.with_name("agent_player.py")
+NETWORK_PLAYERS = ("alphazero", "gumbel", "policy")
+START_S = 120.0  # for a network player to load its network on a busy machine
 
 
 def parse_agent(text: str) -> EngineSpec:
@@ -49,8 +56,16 @@ def parse_agent(text: str) -> EngineSpec:
     return engine_at(text)
 
 
-def parse_player(text: str, game: str) -> EngineSpec:
+def parse_player(
+    text: str, game: str, *, size: int | None = None, komi: float | None = None, superko: bool = False
+) -> EngineSpec:
     """Return the player of "gomoku", "nogo" or "go" that the text names; it speaks GTP.
+
+    Args:
+        text: the player.
+        game: the game.
+        size, komi: the board and the komi, if they are known already; a network for others does not start then.
+        superko: whether our players keep to positional superko in Go, about which GTP says nothing.
 
     Raises:
         UsageError: there is no such program, it does not play this game, or an option is unknown.
@@ -62,13 +77,43 @@ def parse_player(text: str, game: str) -> EngineSpec:
         if game != "nogo":
             raise UsageError(f"expected a player of {game}; {text} plays only NoGo")
         return _nogo_player(text, rest)
+    by_superko = ("--superko",) if superko else ()
+    if colon and kind in NETWORK_PLAYERS and game != "gomoku":
+        return _network_player(text, game, size, komi, by_superko)
     if colon and kind in ("alphazero", "mcts"):
-        if kind == "alphazero" and game != "gomoku":
-            raise UsageError(f"expected a player of {game}; the network of {text} plays only Gomoku")
         spec = _python_player(text)
-        return replace(spec, command=(*spec.command, "--gtp", game), protocol="gtp")
-    known = "gtp:COMMAND, mcts:playouts=200 or, in NoGo, nogo:uct?simulations=10000"
+        return replace(spec, command=(*spec.command, "--gtp", game, *by_superko), protocol="gtp")
+    known = "gtp:COMMAND, mcts:playouts=200, "
+    known += "alphazero:FILE" if game == "gomoku" else "gumbel:FILE or, in NoGo, nogo:uct?simulations=10000"
     raise UsageError(f"expected a player of {game} such as {known}; got {text!r}")
+
+
+def _network_player(text: str, game: str, size: int | None, komi: float | None, by_superko: tuple[str, ...]) -> EngineSpec:
+    kind, _, rest = text.partition(":")
+    weights, mark, query = rest.partition("?")
+    if not os.path.isfile(weights):
+        raise UsageError(f"expected weights at {weights or f'{kind}:FILE'}; nothing is there")
+    command = [sys.executable, str(AGENT_PLAYER), f"{kind}:{os.path.abspath(weights)}{mark}{query}", "--game", game]
+    command += ["--board", str(size)] if size is not None else []
+    command += ["--komi", f"{komi:g}"] if komi is not None else []
+    return EngineSpec(text, (*command, *by_superko), protocol="gtp", any_size=True)
+
+
+def check_start(player: EngineSpec) -> None:
+    """Start a network player once and end it, so that what does not fit is said before a match.
+
+    Raises:
+        UsageError: the network is not for this game, board or komi, or the player cannot be started.
+    """
+    if str(AGENT_PLAYER) not in player.command:
+        return
+    try:
+        done = subprocess.run(player.argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_S)
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"expected {player.path} to start within {START_S:g} s; it has not") from None
+    if done.returncode:
+        sentence = (done.stderr.strip() or "it said nothing").splitlines()[-1].removeprefix(f"{AGENT_PLAYER.name}: ")
+        raise UsageError(f"{player.path}: {on_screen(sentence)}")
 
 
 def _gtp_program(text: str, command: str) -> EngineSpec:

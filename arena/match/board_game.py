@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from arena.engine.engine_process import EngineSpec
 from arena.engine.gtp import parse_vertex, vertex
+from arena.engine.specs import parse_player
 from arena.rules import Action
 from common.errors import UsageError
 
@@ -58,6 +60,14 @@ class BoardGame:
         from games.go.rules import GoRules
 
         return GoRules(self.size, self.size, komi=self.komi or 0.0, superko=self.superko)
+
+    def player(self, text: str) -> EngineSpec:
+        """Return the player of this game that the text names; see `arena.engine.specs.parse_player`.
+
+        Raises:
+            UsageError: there is no such player.
+        """
+        return parse_player(text, self.name, size=self.size, komi=self.komi, superko=self.superko)
 
     def action(self, move: Action) -> int | None:
         """Return the number of a move in `rules()`; None for a pass in a game without passes."""

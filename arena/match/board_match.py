@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 
 from arena.engine.engine_process import Clock, Limits
-from arena.engine.specs import parse_player
+from arena.engine.specs import check_start
 from arena.match.board_game import GAMES, USUAL_KOMI, BoardGame, parse_board
 from arena.match.records import read_records
 from arena.match.setup import MatchSetup
@@ -19,7 +19,10 @@ SEEDS = 2**31
 def add_match_options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
     parser.add_argument(
-        "players", nargs=2, metavar="PLAYER", help="gtp:COMMAND, mcts:playouts=N, or nogo:uct|rave|random?simulations=N"
+        "players",
+        nargs=2,
+        metavar="PLAYER",
+        help="gtp:COMMAND, mcts:playouts=N, alphazero|gumbel|policy:FILE, or nogo:uct|rave|random?simulations=N",
     )
     parser.add_argument("--game", choices=GAMES, required=True)
     parser.add_argument("--board", default="9x9", metavar="9x9", help="a square board (default 9x9)")
@@ -55,7 +58,9 @@ def setup_of(options: argparse.Namespace) -> MatchSetup:
     size = parse_board(options.board)
     komi = USUAL_KOMI if options.komi is None and options.game == "go" else options.komi
     game = BoardGame(options.game, size, komi, options.superko)
-    first, second = (parse_player(text, game.name) for text in options.players)
+    first, second = (game.player(text) for text in options.players)
+    for player in (first, second):
+        check_start(player)
     return MatchSetup(
         agents=(first, second),
         plays=options.games,

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from arena.engine.engine_process import Clock, EngineSpec, Limits
-from arena.engine.specs import parse_agent, parse_player
+from arena.engine.specs import parse_agent
 from arena.match.board_game import BoardGame
 from arena.rules import SIZE, Action, centre
 
@@ -116,7 +116,7 @@ class MatchSetup:
             UsageError: an agent's program no longer exists.
         """
         game = BoardGame(**data["game"]) if data.get("game") else None
-        first, second = (parse_agent(words) if game is None else parse_player(words, game.name) for words in data["agents"])
+        first, second = (parse_agent(words) if game is None else game.player(words) for words in data["agents"])
         limits = Limits(**{**data["limits"], "clock": Clock(data["limits"]["clock"])})
         return cls(**{**data, "agents": (first, second), "limits": limits, "game": game})
 

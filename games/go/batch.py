@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from games.chain_batch import BEFORE, NO_CHAIN, ChainBatch, PaddedGrid
-from games.go.position import PLANES, SearchRules
+from games.go.position import PLANES
 from games.protocol import NOBODY
 
 NO_KO = 0  # a cell of the border
@@ -20,22 +20,20 @@ class GoBatch(ChainBatch):
         games: G, the number of games.
         grid: the tables of the board.
         komi, superko, move_limit: see `games.go.position.GoPosition`.
-        search: how `for_search` plays on after two passes; None to end such games as real ones end.
 
     Attributes:
         passes: [G] int8, the number of passes in a row.
         ko, ko_before_passes: [G] the cell where a ko may not be taken back, NO_KO if there is none.
-        search_begin: [G] the length at which the search began; -1 in a real game.
+        depth_limit: of the search to which this batch belongs; 0 for real games.
+        search_begin: [G] the length at which the search began.
         earlier: [G, move_limit + 1] uint64, a hash of each earlier arrangement of stones; without superko, no columns.
     """
 
     FIELDS: ClassVar[tuple[str, ...]] = (*ChainBatch.FIELDS, "passes", "ko", "ko_before_passes", "search_begin", "earlier")
 
-    def __init__(
-        self, games: int, grid: PaddedGrid, komi: float, superko: bool, move_limit: int, search: SearchRules | None
-    ) -> None:
+    def __init__(self, games: int, grid: PaddedGrid, komi: float, superko: bool, move_limit: int) -> None:
         super().__init__(games, grid)
-        self.komi, self.superko, self.move_limit, self.search = komi, superko, move_limit, search
+        self.komi, self.superko, self.move_limit, self.depth_limit = komi, superko, move_limit, 0
         self.passes = np.empty(games, dtype=np.int8)
         self.ko = np.empty(games, dtype=np.int64)
         self.ko_before_passes = np.empty(games, dtype=np.int64)
@@ -46,19 +44,24 @@ class GoBatch(ChainBatch):
         self._keys[0] = 0
         self.restart(slice(None))
 
+    @property
+    def pass_action(self) -> int:
+        """The number of the action that is a pass: the last one."""
+        return self.grid.points
+
     def restart(self, games: Any) -> None:
         """See PositionBatch."""
         super().restart(games)
         self.passes[games] = 0
         self.ko[games] = self.ko_before_passes[games] = NO_KO
-        self.search_begin[games] = -1
+        self.search_begin[games] = 0
         self.earlier[games] = 0  # the empty board, which no stone can bring back
 
-    def for_search(self) -> Self:
-        """Return a copy that plays on after two passes, if the rules say so."""
+    def for_search(self, depth_limit: int) -> Self:
+        """See PositionBatch and `games.go.position`."""
         twin = self.take(slice(None))
-        if self.search is not None:
-            twin.search_begin[:] = self.length
+        twin.depth_limit = depth_limit
+        twin.search_begin[:] = self.length
         return twin
 
     def _find_legal(self) -> np.ndarray:
@@ -104,7 +107,7 @@ class GoBatch(ChainBatch):
         return self._keys[stones, np.arange(self.grid.cells)]
 
     def _act(self, games: np.ndarray, actions: np.ndarray) -> None:
-        is_pass = actions == self.grid.points
+        is_pass = actions == self.pass_action
         passing, placing = games[is_pass], games[~is_pass]
         first = passing[self.passes[passing] == 0]
         self.ko_before_passes[first] = self.ko[first]
@@ -114,7 +117,8 @@ class GoBatch(ChainBatch):
             self._place_stones(placing, self.grid.cell[actions[~is_pass]])
         if self.superko:
             self.earlier[games, self.length[games] + 1] = np.bitwise_xor.reduce(self._hashes()[games], axis=1)
-        self._take_passes_back(passing[(self.passes[passing] == 2) & (self.search_begin[passing] >= 0)])
+        if self.depth_limit:
+            self._take_passes_back(passing[self.passes[passing] == 2])
 
     def _place_stones(self, games: np.ndarray, cells: np.ndarray) -> None:
         self.passes[games] = 0
@@ -157,10 +161,9 @@ class GoBatch(ChainBatch):
         if counted.any():
             scores = self.take(counted).scores()
             self.winner[counted] = np.select([scores > 0, scores < 0], [1, 2], NOBODY)
-        too_deep = np.zeros(len(self), dtype=bool)
-        if self.search is not None:
-            too_deep = (self.search_begin >= 0) & (self.length - self.search_begin >= self.search.depth_limit)
-        self.over = counted | too_deep
+        self.over = counted
+        if self.depth_limit:
+            self.over = counted | (self.length - self.search_begin >= self.depth_limit)
 
     def feature_planes(self) -> np.ndarray:
         """Return `GoPosition.current_state` of each game, [G, 8, H, W] float32."""

@@ -4,7 +4,7 @@ Action A = width * height is a pass. Suicide is forbidden, and so is taking a ko
 may be played that repeats any earlier arrangement of stones. Two passes in a row end a game, and so does `move_limit`; either
 way the board is scored as it stands. Black is the player who began; white receives the komi.
 
-A search may play on where a game would end (`SearchRules`): a network that has not learnt to count passes early, and
+A search may play on where a game would end (`for_search`): a network that has not learnt to count passes early, and
 its search would see little but games that two passes cut off. Two passes in a row, the first of which may be a real one, are
 then taken back while any point is worth playing: the same side is to move in the same position, with the same ko. A point is
 worth playing if it belongs to nobody under area scoring and one of the players may play there. What a search cannot end in
@@ -13,7 +13,6 @@ this way counts as a draw after `depth_limit` actions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -23,17 +22,6 @@ from games.grid import Grid
 from games.protocol import NO_MOVE, NOBODY
 
 PLANES = 8
-
-
-@dataclass(frozen=True)
-class SearchRules:
-    """How a search plays on after two passes; see this module.
-
-    Attributes:
-        depth_limit: the number of actions, counted from the position that is searched, after which a game is a draw.
-    """
-
-    depth_limit: int
 
 
 class GoPosition(ChainPosition):
@@ -61,13 +49,18 @@ class GoPosition(ChainPosition):
         self._passes = 0
         self._ko = self._ko_before_passes = 0  # masks of at most one point
         self._earlier = {0}  # arrangements of stones, black's above white's in one number; kept only for superko
-        self._search: SearchRules | None = None
+        self._depth_limit = 0  # of a search; 0 in a real game
         self._search_begin = 0
 
-    def for_search(self, rules: SearchRules) -> Self:
-        """Return a copy from which a search plays by these rules; copies of it do the same."""
+    def for_search(self, depth_limit: int) -> Self:
+        """Return a copy from which a search plays on after two passes, as this module says; copies of it do the same.
+
+        Args:
+            depth_limit: the number of actions, counted from this position, after which a game is a draw; 0 for a copy that
+                plays by the rules of real games.
+        """
         twin = self.copy()
-        twin._search = rules
+        twin._depth_limit = depth_limit
         twin._search_begin = len(self.moves)
         return twin
 
@@ -126,7 +119,7 @@ class GoPosition(ChainPosition):
         self._passes += 1
         self._ko = 0
         self._pass_turn(move)
-        if self._passes == 2 and self._search is not None and self.points_worth_playing():
+        if self._passes == 2 and self._depth_limit and self.points_worth_playing():
             self._passes = 0
             self._ko = self._ko_before_passes
 
@@ -165,7 +158,7 @@ class GoPosition(ChainPosition):
             if score == 0:
                 return True, NOBODY
             return True, self.first_player if score > 0 else 3 - self.first_player
-        if self._search is not None and len(self.moves) - self._search_begin >= self._search.depth_limit:
+        if self._depth_limit and len(self.moves) - self._search_begin >= self._depth_limit:
             return True, NOBODY
         return False, NOBODY
 

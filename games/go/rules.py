@@ -10,7 +10,7 @@ import numpy as np
 from Board.symmetries import Symmetries
 from games.chain_batch import padded_grid
 from games.go.batch import GoBatch
-from games.go.position import PLANES, GoPosition, SearchRules
+from games.go.position import PLANES, GoPosition
 from games.grid import Grid, grid
 from games.openings import random_opening
 from games.symmetries import ActionSymmetries, with_pass
@@ -27,7 +27,6 @@ class GoRules:
         komi: what white receives; a whole number allows draws.
         superko: whether positional superko is forbidden, not only a simple ko.
         move_limit: the number of actions after which a game is over; 0 for three times the number of points.
-        search: how searches play on after two passes; None to end their games as real ones end.
     """
 
     width: int = 9
@@ -35,7 +34,6 @@ class GoRules:
     komi: float = 7.5
     superko: bool = False
     move_limit: int = 0
-    search: SearchRules | None = None
     name = "go"
     planes = PLANES
 
@@ -77,11 +75,7 @@ class GoRules:
 
     def batch(self, games: int) -> GoBatch:
         """Return new games side by side."""
-        return GoBatch(games, padded_grid(self.width, self.height), self.komi, self.superko, self.longest_game, self.search)
-
-    def for_search(self, position: GoPosition) -> GoPosition:
-        """Return a copy from which a search plays by `search`, if that is given."""
-        return position.copy() if self.search is None else position.for_search(self.search)
+        return GoBatch(games, padded_grid(self.width, self.height), self.komi, self.superko, self.longest_game)
 
     def draw_opening(self, stones: int, rng: np.random.Generator) -> list[int]:
         """Draw the moves of an opening, without a pass; UsageError if there cannot be so many."""

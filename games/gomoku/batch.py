@@ -104,7 +104,7 @@ class GomokuBatch(SideBySide):
             setattr(some, name, getattr(self, name)[games].copy())
         return some
 
-    def for_search(self) -> GomokuBatch:
+    def for_search(self, depth_limit: int) -> GomokuBatch:
         """Return a copy; searches play by the same rules."""
         return self.take(slice(None))
 

@@ -40,10 +40,6 @@ class GomokuRules(PlacingRules):
         """Return new games side by side."""
         return GomokuBatch(games, self.width, self.height, self.n_in_row)
 
-    def for_search(self, position: Board) -> Board:
-        """Return a copy; searches play by the same rules."""
-        return position.copy()
-
     def draw_opening(self, stones: int, rng: np.random.Generator) -> list[int]:
         """Draw the moves of an opening, near the middle of the board.
 

@@ -38,10 +38,6 @@ class NoGoRules(PlacingRules):
         """Return new games side by side."""
         return NoGoBatch(games, padded_grid(self.width, self.height))
 
-    def for_search(self, position: NoGoPosition) -> NoGoPosition:
-        """Return a copy; searches play by the same rules."""
-        return position.copy()
-
     def draw_opening(self, stones: int, rng: np.random.Generator) -> list[int]:
         """Draw the moves of an opening; UsageError if there cannot be so many."""
         return random_opening(self, stones, rng)

@@ -14,8 +14,11 @@ from arena.engine.gtp import parse_command
 from arena.engine.gtp_server import GtpServer, serve
 from arena.engine.specs import parse_player
 from arena.match.board_game import BoardGame
+from arena.match.records import read_records
 from arena.match.referee import play_game
 from arena.match.setup import GameTask
+from games.go.rules import GoRules
+from games.nogo.rules import NoGoRules
 from Minimax import python_player
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,9 +35,11 @@ class First:
     def __init__(self, plays=None):
         self.plays, self.seeds = plays, []
 
-    def prepare(self, size):
-        if size > 9:
-            raise ValueError(size)
+    def prepare(self, rules):
+        if rules.width > 9:
+            raise ValueError("too large for me")
+        if getattr(rules, "komi", 0) > 40:
+            raise ValueError("too much for me")
 
     def seed(self, seed):
         self.seeds.append(seed)
@@ -44,7 +49,7 @@ class First:
 
 
 def server(game="nogo", size=3, player=None):
-    return GtpServer(game, lambda size, komi: python_player.gtp_rules(game, size, komi), player or First(), size)
+    return GtpServer(game, lambda size, komi: python_player.gtp_rules(game, False, size, komi), player or First(), size)
 
 
 def said(served, text):
@@ -136,6 +141,8 @@ gogui-rules_final_result
 komi 30
 final_score
 komi x
+komi 41
+final_score
 boardsize 1
 boardsize 10"""
     assert said(server("go"), script)[6:] == [
@@ -150,8 +157,10 @@ boardsize 10"""
         "= ",
         "= W+32",
         "? syntax error: expected a komi in steps of half a point",
-        "? unacceptable size",
-        "? unacceptable size",
+        "? unacceptable komi: too much for me",
+        "= W+32",
+        "? unacceptable size: expected at least 2; got 1",
+        "? unacceptable size: too large for me",
     ]
 
 
@@ -215,14 +224,89 @@ def test_a_network_plays_gomoku_on_the_board_of_its_weights_alone(load_module, t
     script = "gogui-rules_board_size\ngenmove b\nboardsize 9\nboardsize 6\ngenmove b\nquit\n"
     done = run("--game", "gomoku", "--player", f"alphazero:{tmp_path / '6.pt'}?playouts=8", stdin=script)
     answers = done.stdout.split("\n\n")
-    assert (answers[0], answers[2], answers[3]) == ("= 6", "? unacceptable size", "= "), done.stderr
+    assert (answers[0], answers[3]) == ("= 6", "= ") and answers[2].startswith("? unacceptable size: "), done.stderr
     assert answers[1][0] == answers[4][0] == "="
+
+
+# ------------------------------------------------------------------------------------- networks of runs, in NoGo and Go
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    """Untrained networks for NoGo and Go on 5x5, the latter with the manifest of a run with a komi of 24.5."""
+    import torch
+
+    from training.inference.networks import new_model
+
+    folder = tmp_path_factory.mktemp("networks")
+    torch.manual_seed(1)
+    for rules in (NoGoRules(5, 5), GoRules(5, 5)):
+        torch.save(new_model("residual", rules, 1, 8).state_dict(), folder / f"{rules.name}.model")
+    settings = {"komi": 24.5, "search_depth": 60}
+    (folder / "go.json").write_text(json.dumps({"configurations": [{"komi": 0.5}, settings]}))
+    return folder
+
+
+def test_a_network_of_a_run_plays_nogo_against_our_player(engines, networks, tmp_path, no_engine_left, capsys):
+    players = [f"gumbel:{networks / 'nogo.model'}?playouts=8", "nogo:uct?simulations=20"]
+    terms = ["--game", "nogo", "--board", "5x5", "--seed", "1", "--time-limit", "20", "--init-limit", "60"]
+    file = tmp_path / "r.jsonl"
+    assert arena.main(["play", *players, *terms, "--games", "2", "--records", str(file)]) == 0
+    _, games = read_records(file)
+    assert [game.termination for game in games.values()] == ["no_move"] * 2, [game.detail for game in games.values()]
+    assert games[0].names == ("gumbel nogo playouts=8", "NoGo uct 20") and games[1].black == 1
+
+
+def test_a_network_of_go_keeps_to_its_board_its_komi_and_its_seed(networks):
+    script = [
+        "showboard",
+        "final_score",
+        "komi 7.5",
+        "boardsize 9",
+        "set_random_seed 3",
+        "genmove b",
+        "play w pass",
+        "genmove b",
+    ]
+    done = run(
+        "--game", "go", "--player", f"alphazero:{networks / 'go.model'}?playouts=8", stdin="\n".join([*script, "quit\n"])
+    )
+    board, score, komi, size, *rest = done.stdout.split("\n\n")
+    assert board.count(".") == 25 and score == "= W+24.5", done.stderr
+    assert komi.startswith("? unacceptable komi: expected a komi of 24.5, with which ") and komi.endswith("got 7.5")
+    assert size.startswith("? unacceptable size: expected weights of a network for go on 9x9 in ")
+    assert all(answer.startswith("= ") for answer in rest[:4])
+
+
+@pytest.mark.parametrize(
+    ("player", "terms", "sentence"),
+    [
+        ("policy:nogo.model", ["--game", "nogo", "--board", "6x6"], "expected weights of a network for nogo on 6x6 in"),
+        ("gumbel:go.model", ["--game", "go", "--board", "5x5", "--komi", "9"], "expected a komi of 24.5, with which"),
+        ("gumbel:nogo.model?playouts=1", ["--game", "nogo", "--board", "5x5"], "with N of at least 2"),
+    ],
+)
+def test_a_network_that_does_not_fit_is_refused_before_the_match(networks, capsys, player, terms, sentence):
+    kind, _, file = player.partition(":")
+    assert arena.main(["play", f"{kind}:{networks}/{file}", "nogo:uct" if "nogo" in terms else "mcts:playouts=2", *terms]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said and said.count("\n") == 1
+
+
+def test_our_players_know_superko_where_the_match_forbids_repetitions():
+    command = BoardGame("go", 5, komi=0.5, superko=True).player("mcts:playouts=2").command
+    assert "--superko" in command and "--superko" not in parse_player("mcts:playouts=2", "go").command
+    moves = [f"play {'bw'[ply % 2]} {point}" for ply, point in enumerate(("A1", "B1", "A2", "B2", "A1", "A2"))]
+    for superko, legal in ((False, "= A1 pass"), (True, "= pass")):  # black's A1 would capture everything, as after move 1
+        served = GtpServer("Go", lambda size, komi: python_player.gtp_rules("go", superko, size, komi), First(), 2)  # noqa: B023
+        assert said(served, "\n".join([*moves, "all_legal b"]))[-1] == legal
 
 
 @pytest.mark.parametrize(
     ("arguments", "cwd", "sentence"),
     [
-        (["--game", "go", "--player", "alphazero:w.pt"], ROOT, "the network of alphazero:w.pt plays only Gomoku"),
+        (["--game", "go", "--player", "gumbel:w.pt"], ROOT, "expected weights at w.pt; nothing is there"),
+        (["--game", "gomoku", "--player", "gumbel:w.pt"], ROOT, "expected a player of gomoku such as gtp:COMMAND"),
         (["--game", "nogo", "--player", "mcts:playouts=1"], ROOT, "expected playouts=N"),
         (["--game", "nogo", "--player", "mcts:playouts=20"], ROOT, "is not written yet"),
     ],

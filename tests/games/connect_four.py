@@ -27,6 +27,8 @@ def completes_four(stones):
 
 
 class ConnectFourBatch:
+    pass_action = NO_MOVE
+
     def __init__(self, games, width, height):
         self.stones = np.zeros((games, height, width), dtype=np.int8)  # bottom row first
         self.length, self.last_move = np.zeros(games, dtype=np.int64), np.full(games, NO_MOVE)
@@ -48,7 +50,7 @@ class ConnectFourBatch:
         some.__dict__.update({name: array[games].copy() for name, array in self.__dict__.items()})
         return some
 
-    def for_search(self):
+    def for_search(self, depth_limit):
         return self.take(slice(None))
 
     def restart(self, games):
@@ -133,7 +135,7 @@ class ConnectFourPosition:
 
     def copy(self):
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, _batch=self._batch.for_search(), players=self.players[:], _listed=None)
+        twin.__dict__.update(self.__dict__, _batch=self._batch.take(slice(None)), players=self.players[:], _listed=None)
         return twin
 
     def __deepcopy__(self, memo):
@@ -159,9 +161,6 @@ class ConnectFourRules:
 
     def batch(self, games):
         return ConnectFourBatch(games, self.width, self.height)
-
-    def for_search(self, position):
-        return position.copy()
 
     def action_name(self, action):
         return COLUMNS[action]

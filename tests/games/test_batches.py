@@ -8,7 +8,6 @@ from connect_four import ConnectFourRules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from games.go.position import SearchRules
 from games.go.rules import GoRules
 from games.nogo.rules import NoGoRules
 from games.protocol import result_for, results_for_side_to_move
@@ -22,8 +21,8 @@ RULES = [
     GoRules(2, 2, komi=0),
     GoRules(2, 2, komi=0.5, superko=True),
     GoRules(3, 2, komi=0, superko=True, move_limit=20),
-    GoRules(5, 5, komi=0, search=SearchRules(12)),
-    GoRules(4, 6, komi=1, superko=True, search=SearchRules(30)),
+    GoRules(5, 5, komi=0),
+    GoRules(4, 6, komi=1, superko=True),
     GoRules(9, 9),
     ConnectFourRules(5, 4),
 ]
@@ -67,10 +66,14 @@ def test_games_side_by_side_are_the_single_games(rules, seed):
             position.do_move(action)
 
 
-@pytest.mark.parametrize("rules", RULES, ids=IDS)
+@pytest.mark.parametrize(
+    ("rules", "depth_limit"),
+    [*((rules, 0) for rules in RULES), (GoRules(5, 5, komi=0), 12), (GoRules(4, 6, komi=1, superko=True), 30)],
+    ids=[*IDS, "go-5x5-12", "go-4x6-30"],
+)
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32))
-def test_lines_of_a_search_are_the_moves_of_single_games(rules, seed):
+def test_lines_of_a_search_are_the_moves_of_single_games(rules, depth_limit, seed):
     rng = np.random.default_rng(seed)
     position, batch = rules.position(), rules.batch(1)
     for _ in range(int(rng.integers(0, 12))):
@@ -85,7 +88,7 @@ def test_lines_of_a_search_are_the_moves_of_single_games(rules, seed):
     lines, ends = np.zeros((GAMES, 8), dtype=np.int64), []
     lengths = np.ones(GAMES, dtype=np.int64)
     for game in range(GAMES):
-        end = rules.for_search(position)
+        end = position.for_search(depth_limit) if depth_limit else position.copy()
         for depth in range(int(rng.integers(1, 9))):
             lines[game, depth] = drawn(end, rng)
             end.do_move(int(lines[game, depth]))
@@ -93,7 +96,7 @@ def test_lines_of_a_search_are_the_moves_of_single_games(rules, seed):
             if end.game_end()[0]:
                 break
         ends.append(end)
-    leaves = batch.for_search().take(np.zeros(GAMES, dtype=int))
+    leaves = batch.for_search(depth_limit).take(np.zeros(GAMES, dtype=int))
     leaves.play_lines(lines, lengths)
     for game, end in enumerate(ends):
         assert_same(end, leaves, game)
@@ -124,7 +127,7 @@ def test_copies_are_independent(rules):
     position, batch = rules.position(), rules.batch(2)
     position.do_move(position.availables[1])
     batch.play([position.last_move] * 2)
-    for twin in (position.copy(), copy.deepcopy(position), rules.for_search(position)):
+    for twin in (position.copy(), copy.deepcopy(position)):
         before = position.current_state()
         twin.availables.clear()
         twin = position.copy()

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
-from games.go.position import SearchRules
 from games.go.rules import GoRules
 from games.protocol import NO_MOVE, NOBODY, result_for
 
 
-def play(rules, names, search=False):
+def play(rules, names, depth_limit=0):
     position = rules.position()
     for name in names.split():
         position.do_move(rules.action_of(name))
-    return rules.for_search(position) if search else position
+    return position.for_search(depth_limit) if depth_limit else position
 
 
 def can_force(position, player, margin, depth, known):
@@ -99,8 +98,8 @@ SETTLED = NOT_SETTLED + " b3 c3"
 
 
 def test_a_search_takes_two_passes_back_while_a_point_is_worth_playing():
-    rules = GoRules(4, 4, komi=0.5, search=SearchRules(depth_limit=6))
-    position = play(rules, NOT_SETTLED, search=True)
+    rules = GoRules(4, 4, komi=0.5)
+    position = play(rules, NOT_SETTLED, depth_limit=6)
     position.do_move(rules.pass_action)
     twin = position.copy()
     twin.do_move(rules.pass_action)
@@ -112,19 +111,19 @@ def test_a_search_takes_two_passes_back_while_a_point_is_worth_playing():
 
 
 def test_a_search_ends_with_two_passes_when_every_point_belongs_to_someone():
-    rules = GoRules(4, 4, komi=0.5, search=SearchRules(depth_limit=6))
-    position = play(rules, SETTLED + " pass", search=True)
+    rules = GoRules(4, 4, komi=0.5)
+    position = play(rules, SETTLED + " pass", depth_limit=6)
     assert position.points_worth_playing() == 0
     position.do_move(rules.pass_action)  # answers a real pass
     assert position.game_end() == (True, 2)
 
 
 def test_taking_passes_back_brings_the_ko_back():
-    rules = GoRules(4, 4, search=SearchRules(depth_limit=6))
-    position, batch = play(rules, KO, search=True), rules.batch(1)
+    rules = GoRules(4, 4)
+    position, batch = play(rules, KO, depth_limit=6), rules.batch(1)
     for move in position.moves:
         batch.play([move])
-    batch = batch.for_search()
+    batch = batch.for_search(6)
     for _ in range(2):
         position.do_move(rules.pass_action)
         batch.play([rules.pass_action])
@@ -133,8 +132,8 @@ def test_taking_passes_back_brings_the_ko_back():
 
 
 def test_a_search_that_reaches_the_depth_limit_is_a_draw():
-    rules = GoRules(4, 4, komi=0.5, search=SearchRules(depth_limit=3))
-    position = play(rules, NOT_SETTLED, search=True)
+    rules = GoRules(4, 4, komi=0.5)
+    position = play(rules, NOT_SETTLED, depth_limit=3)
     for name in ("pass", "pass", "b3"):
         assert position.game_end() == (False, NOBODY)
         position.do_move(rules.action_of(name))

@@ -1,13 +1,17 @@
 """The rules of NoGo, compared with their definition."""
 
+import os
 from collections import Counter
 from functools import cache
 
 import numpy as np
 import pytest
+from nogo_brute_force import BruteForce
 from nogo_by_definition import legal_moves
 
 from games.nogo.rules import NoGoRules
+
+LONG = pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="minutes: TRUST=all solves and counts larger boards")
 
 
 def lines_by_definition(width, height, depth):
@@ -67,27 +71,50 @@ def first_player_wins_by_definition(width, height):
     return wins((0,) * (width * height), 1)
 
 
-def first_player_wins(position, known):
+def first_player_wins(position, turns, known):
+    """Solve a position with a table of results, in which positions that are turned or mirrored are one."""
     over, winner = position.game_end()
     if over:
         return winner == 1
-    key = position.stones(1), position.stones(2)
+    own, others = (position.grid.moves(position.stones(player)) for player in (1, 2))
+    key = min(tuple(sum(1 << turn[move] for move in side) for side in (own, others)) for turn in turns)
     if key not in known:
         player = position.get_current_player()
         known[key] = player != 1
         for move in position.availables:
             after = position.copy()
             after.do_move(move)
-            if first_player_wins(after, known) == (player == 1):
+            if first_player_wins(after, turns, known) == (player == 1):
                 known[key] = player == 1
                 break
     return known[key]
 
 
+def solved(width, height):
+    rules = NoGoRules(width, height)
+    return first_player_wins(rules.position(), rules.symmetries.moves.tolist(), {})
+
+
 @pytest.mark.parametrize(("width", "height"), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (4, 2), (3, 3)])
 def test_small_boards_have_the_winner_of_the_definition(width, height):
-    position = NoGoRules(width, height).position()
-    assert first_player_wins(position, {}) == first_player_wins_by_definition(width, height)
+    assert solved(width, height) == first_player_wins_by_definition(width, height) == BruteForce(width, height).wins()
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "first"),
+    [(4, 3, False), pytest.param(3, 4, False, marks=LONG)],
+)
+def test_larger_boards_have_the_winner_of_an_independent_brute_force(width, height, first):
+    assert solved(width, height) == BruteForce(width, height).wins() == first
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "depth"), [(4, 3, 5), pytest.param(4, 3, 13, marks=LONG), pytest.param(4, 4, 6, marks=LONG)]
+)
+def test_there_are_as_many_lines_as_an_independent_brute_force_counts(width, height, depth):
+    counts = BruteForce(width, height).lines(depth)
+    print(width, height, counts)
+    assert lines(NoGoRules(width, height).position(), depth) == counts
 
 
 def position_of(picture):

@@ -1,5 +1,6 @@
 """A student's searches play NoGo as they are: the reference's, and those that a variant brings."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -82,6 +83,17 @@ def test_the_variants_bring_searches_of_both_kinds():
 )
 def test_a_students_search_plays_nogo_unchanged(tmp_path, variant, module):
     assert games_won(tmp_path, variant, module, games=4, size=4, playouts=60) >= 3
+
+
+@pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="50 games for each search: TRUST=all plays them")
+@pytest.mark.parametrize(
+    ("variant", "module"), [("", "mcts_pure"), ("", "mcts_alphaZero"), *(kind for kind in SEARCHES if kind[0] != ONE_LIST)]
+)
+def test_a_students_search_wins_nearly_all_games_of_nogo_against_random_moves(tmp_path, variant, module):
+    """On a board this small, random moves are now and then the best ones."""
+    won = games_won(tmp_path, variant, module, games=50, size=4, playouts=150)
+    print(variant or "reference", module, won)
+    assert won >= 46
 
 
 def test_a_rollout_that_asks_only_once_what_is_legal_is_stopped(tmp_path):

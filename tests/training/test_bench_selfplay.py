@@ -22,6 +22,15 @@ def test_the_bench_measures_each_way_to_play_beside_the_network_alone():
     assert "3x3: 30 MB per million positions" in done.stdout
 
 
+def test_the_bench_measures_other_games_without_the_students_loop():
+    done = run_bench(
+        "--boards", "go_9", "--seconds", "0.1", "--games", "1", "--playouts", "2", "--cpu-time", "--libraries", "torch"
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split()[2] for line in done.stdout.splitlines() if line.strip().startswith("go_9  ")]
+    assert rows == ["forward", "puct", "cached", "gumbel"]
+
+
 def test_no_games_are_refused_in_one_sentence():
     done = run_bench("--games", "0")
     assert done.returncode == 2 and "expected --games of at least 1; got 0" in done.stderr

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from games.go.position import SearchRules
+from common.errors import UsageError
+from games.catalog import rules_of
 from games.go.rules import GoRules
 from games.gomoku.rules import GomokuRules
 from games.nogo.rules import NoGoRules
@@ -23,6 +24,7 @@ from training.search.puct import PuctSearch, PuctSettings
 from training.search.rollouts import make_rollouts
 from training.selfplay import long_run
 from training.selfplay.game_stream import SelfPlay, SelfPlaySettings
+from training.selfplay.presets import RUN_PRESETS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "games"))
 from connect_four import ConnectFourRules
@@ -30,10 +32,12 @@ from connect_four import ConnectFourRules
 RULES = [
     NoGoRules(4, 3),
     GoRules(3, 3, komi=0.5),
-    GoRules(3, 3, komi=0, superko=True, search=SearchRules(10)),
+    GoRules(3, 3, komi=0, superko=True),
     ConnectFourRules(5, 4),
 ]
-IDS = ["nogo", "go", "go-search", "connect_four"]
+IDS = ["nogo", "go", "go-superko", "connect_four"]
+SEARCHED = [*((rules, 0) for rules in RULES), (GoRules(3, 3, komi=0, superko=True), 10)]
+SEARCHED_IDS = [*IDS, "go-search"]
 
 
 def knows_little(rules, seed=1):
@@ -63,8 +67,8 @@ def trusted_tree(node):
     return [(action, child.visits, child.mean_value, trusted_tree(child)) for action, child in visited]
 
 
-@pytest.mark.parametrize("rules", RULES, ids=IDS)
-def test_the_search_builds_the_tree_of_the_graders_serial_search(rules):
+@pytest.mark.parametrize(("rules", "depth_limit"), SEARCHED, ids=SEARCHED_IDS)
+def test_the_search_builds_the_tree_of_the_graders_serial_search(rules, depth_limit):
     evaluate, rng = knows_little(rules), np.random.default_rng(2)
 
     def evaluate_position(position):
@@ -77,9 +81,11 @@ def test_the_search_builds_the_tree_of_the_graders_serial_search(rules):
             action = int(rng.choice(position.availables))
             position.do_move(action)
             batch.play([action])
-        search = PuctSearch(1, rules.actions, evaluate, PuctSettings(150, c_puct=2), np.random.default_rng(1))
+        settings = PuctSettings(150, c_puct=2, search_depth=depth_limit)
+        search = PuctSearch(1, rules.actions, evaluate, settings, np.random.default_rng(1))
         search.run(batch, is_selfplay=False)
-        serial = trusted_search.search(rules.for_search(position), evaluate_position, 150, 2)
+        root = position.for_search(depth_limit) if depth_limit else position.copy()
+        serial = trusted_search.search(root, evaluate_position, 150, 2)
         assert whole_tree(search.trees) == trusted_tree(serial)
 
 
@@ -102,8 +108,8 @@ def test_selfplay_records_the_games_of_the_rules(rules, search):
         assert game.results.tolist() == [result_for(position, mover) for mover in movers]
 
 
-@pytest.mark.parametrize("rules", RULES, ids=IDS)
-def test_rollouts_have_the_mean_of_games_with_random_moves(rules):
+@pytest.mark.parametrize(("rules", "depth_limit"), SEARCHED, ids=SEARCHED_IDS)
+def test_rollouts_have_the_mean_of_games_with_random_moves_whatever_the_search(rules, depth_limit):
     position, batch = rules.position(), rules.batch(1)
     for action in (position.availables[1], position.availables[0]):
         position.do_move(action)
@@ -114,7 +120,8 @@ def test_rollouts_have_the_mean_of_games_with_random_moves(rules):
         while not end.game_end()[0]:
             end.do_move(int(rng.choice(end.availables)))
         results.append(result_for(end, position.get_current_player()))
-    probs, values = make_rollouts(rules, rng).of_positions(batch.take(np.zeros(400, dtype=int)))
+    leaves = batch.for_search(depth_limit).take(np.zeros(400, dtype=int))
+    probs, values = make_rollouts(rules, rng).of_positions(leaves)
     assert values.mean() == pytest.approx(np.mean(results), abs=0.25)  # five standard deviations
     assert np.flatnonzero(probs[0]).tolist() == position.availables and probs[0].sum() == pytest.approx(1)
 
@@ -161,6 +168,22 @@ def test_a_run_trains_continues_exports_and_plays(tmp_path, preset, more):
     assert manifest["game"] == game and manifest["network"] == "residual"
     call = [f"gumbel:{weights}?playouts=4", "mcts:playouts=4", "--game", game, "--board", f"{size}x{size}", "--komi", "0.5"]
     assert matches.main([*call, "--games", "2"]) == 0
+    for file in (weights, run / "best.model", next((run / "networks").iterdir())):
+        searches_of_a_run(str(file), RUN_PRESETS[preset], size)
+
+
+def searches_of_a_run(file, preset, size):
+    """An agent searches as its run did, unless its text says otherwise, and only with the komi of its run."""
+    rng, komi = np.random.default_rng(1), 0.5
+    rules = rules_of(preset.game, size, size, komi=komi)
+    agent = matches.make_agent(f"gumbel:{file}?playouts=4", rules, 1, rng)
+    assert agent.settings == GumbelSettings(4, 16, preset.search_depth)
+    if preset.game != "go":
+        return
+    agent = matches.make_agent(f"alphazero:{file}?playouts=4&search_depth=0", rules, 1, rng)
+    assert agent.settings == PuctSettings(4)
+    with pytest.raises(UsageError, match=r"expected a komi of 0\.5, with which .* was trained; got 7\.5"):
+        matches.make_agent(f"policy:{file}", rules_of("go", size, size), 1, rng)
 
 
 def test_weights_of_another_game_and_impossible_settings_are_refused(tmp_path, capsys):
@@ -170,18 +193,40 @@ def test_weights_of_another_game_and_impossible_settings_are_refused(tmp_path, c
     assert matches.main([*call, "--game", "go", "--board", "5x5"]) == 2
     assert matches.main(["policy:nowhere", "mcts:playouts=4", "--game", "nogo", "--board", "5x5"]) == 2
     assert matches.main([*call, "--game", "go", "--board", "5x5", "--komi", "0.3"]) == 2
+    for wrong, game in (("search_depth=1", "go"), ("search_depth=60", "nogo")):
+        assert matches.main([f"mcts:playouts=4&{wrong}", "mcts:playouts=4", "--game", game, "--board", "5x5"]) == 2
     run = ["--run", str(tmp_path / "run")]
     assert long_run.main(["nogo_5", *run, "--network", "course"]) == 2
     assert long_run.main(["go_5", *run, "--search-depth", "1"]) == 2
     assert long_run.main(["nogo_5", *run, "--init-model", str(weights)]) == 2  # one block, not two
     assert long_run.main(["go_5", *run, "--init-model", str(weights)]) == 2
     errors = capsys.readouterr().err
-    assert errors.count(": expected") == 7 and "Traceback" not in errors
+    assert errors.count(": expected") == 9 and "Traceback" not in errors
+
+
+@pytest.mark.parametrize("kind", ["plain", "residual"])
+def test_the_weights_say_which_network_plays_gomoku(tmp_path, kind):
+    rules, weights = GomokuRules(4, 3, 3), tmp_path / "w.model"
+    torch.save(new_model(kind, rules, 1, 8).state_dict(), weights)
+    agent = matches.make_agent(f"policy:{weights}", rules, 1, np.random.default_rng(1))
+    assert 0 <= agent.choose(rules.batch(1))[0] < 12
+
+
+@pytest.mark.parametrize("depth_limit", [0, 6])
+def test_a_tree_is_kept_unless_a_depth_limit_counts_from_its_root(depth_limit):
+    rules = GoRules(3, 3, komi=0.5)
+    settings, boards = PuctSettings(80, search_depth=depth_limit), rules.batch(1)
+    search, fresh = (PuctSearch(1, rules.actions, knows_little(rules), settings, np.random.default_rng(1)) for _ in range(2))
+    search.run(boards, is_selfplay=False)
+    move = search.root_visits().argmax(axis=1)
+    boards.play(move)
+    search.advance(move)
+    search.run(boards, is_selfplay=False)
+    fresh.run(boards, is_selfplay=False)
+    assert (whole_tree(search.trees) == whole_tree(fresh.trees)) == (depth_limit > 0)
 
 
 def test_runs_of_gomoku_take_the_courses_network():
-    from training.selfplay.presets import RUN_PRESETS
-
     for config in RUN_PRESETS.values():
         config.check()
         assert (config.network == "course") == isinstance(config.rules(), GomokuRules)

@@ -1,14 +1,17 @@
 """Random games from a state end as games on the board do, by the rules and in distribution."""
 
+import os
 import random
 
 import numpy as np
 import pytest
 
+from games.go.rules import GoRules
 from games.gomoku.batch import GomokuBatch
 from training.exact import board_after
-from training.search.puct import PuctSearch, PuctSettings
-from training.search.rollouts import RandomRollouts
+from training.matches import MatchSettings, make_agent, play_lockstep_match
+from training.search.puct import PuctSearch, PuctSettings, draw_moves
+from training.search.rollouts import RandomRollouts, make_rollouts
 
 
 def played(moves, width, height, n_in_row, copies=1):
@@ -105,3 +108,30 @@ def test_the_search_over_rollouts_has_the_references_tree(reference, monkeypatch
     # Priors are float32 here and float64 there, which decides among equals alone: none is equal here.
     assert {m: node._n_visits for m, node in expected._root._children.items()} == {m: visits[m] for m in board.availables}
     assert visits.argmax() == move
+
+
+DEPTH = 60  # as in the preset go_5; random games of 5x5 that play on after two passes are mostly longer
+
+
+def test_rollouts_of_go_end_with_a_count_where_the_search_plays_on_after_two_passes():
+    rules, rng = GoRules(5, 5, komi=24.5), np.random.default_rng(1)
+    roots = rules.batch(48).for_search(DEPTH)
+    playing_on = roots.take(slice(None))
+    while not playing_on.over.all():
+        playing_on = playing_on.take(~playing_on.over)
+        playing_on.play_lines(draw_moves(playing_on.legal * 1.0, rng)[:, None], np.ones(len(playing_on), dtype=int))
+        drawn = playing_on.winner[playing_on.over] == -1
+    assert drawn.sum() > 24  # all that end last reach the depth limit at once, and count as draws
+    _, values = make_rollouts(rules, rng).of_positions(roots)
+    assert set(values.tolist()) <= {-1.0, 1.0}
+
+
+@pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="a minute of play: TRUST=all runs it")
+def test_a_pure_search_that_plays_on_after_two_passes_wins_against_random_moves():
+    class Random:
+        def choose(self, boards):
+            return draw_moves(boards.legal * 1.0, rng)
+
+    rules, rng = GoRules(5, 5, komi=0.5), np.random.default_rng(1)
+    agent = make_agent(f"mcts:playouts=48&search_depth={DEPTH}", rules, 8, rng)
+    assert play_lockstep_match((agent, Random()), MatchSettings(rules, 16), rng).statistics.wins >= 15

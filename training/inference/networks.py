@@ -162,6 +162,29 @@ def trainable_network(kind: str, rules: GameRules, blocks: int, filters: int) ->
     return GameNetwork(new_model(kind, rules, blocks, filters))
 
 
+def holds_game_model(path: str) -> bool:
+    """Whether a file holds weights of a plain or residual network; the course's begin with a 1x1 convolution, these do not."""
+    try:
+        first = torch.load(path, map_location="cpu", weights_only=True)["conv2d_1.weight"]
+        return bool(first.shape[2:] == (3, 3))
+    except Exception:  # as below; whoever reads the file as weights of the course's network says what is wrong with it
+        return False
+
+
+def actions_of(path: str) -> int:
+    """Return the number of actions of the network in a file of weights.
+
+    Raises:
+        UsageError: the file cannot be read or does not hold weights of a network.
+    """
+    try:
+        return len(torch.load(path, map_location="cpu", weights_only=True)["dense_layer_1.bias"])
+    except Exception as error:  # as below
+        raise UsageError(
+            f"expected weights of a network in {path}; the file is missing, damaged or holds other data"
+        ) from error
+
+
 def read_game_model(path: str, rules: GameRules) -> nn.Module:
     """Make a plain or residual network from a file of its weights, whose shapes say how large it is.
 

@@ -48,10 +48,12 @@ class GumbelSettings:
     Attributes:
         playouts: n, the number of playouts for each move, in addition to the evaluation of the position itself.
         considered: m, the number of moves considered at the root; all legal moves if there are fewer.
+        search_depth: see `training.search.puct.PuctSettings`.
     """
 
     playouts: int = 32
     considered: int = 16
+    search_depth: int = 0
 
 
 @cache
@@ -126,7 +128,7 @@ class GumbelSearch:
         self, games: int, actions: int, model: Evaluator | StepsMaker, settings: GumbelSettings, rng: np.random.Generator
     ) -> None:
         self.trees = Trees(games, actions, capacity=settings.playouts + 1)
-        self._steps = steps_of(model)
+        self._steps = steps_of(model, settings.search_depth)
         self._settings = settings
         self._rng = rng
         self._games = np.arange(games)

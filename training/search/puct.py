@@ -73,6 +73,8 @@ class PuctSettings:
         first_n_moves: the number of moves at the start of a self-play game that are drawn at temperature 1.
         cooling_moves: the number of moves after these over which the temperature falls evenly to (almost) 0.
         q_scale: how Q is scaled; see above.
+        search_depth: Go only: the depth limit of a search that plays on after two passes (`games.go.position`); 0 for a search
+            whose games end as real ones do.
     """
 
     playouts: int = 400
@@ -80,6 +82,7 @@ class PuctSettings:
     first_n_moves: int = 12
     cooling_moves: int = 0
     q_scale: Literal["none", "tree", "siblings"] = "none"
+    search_depth: int = 0
 
 
 class PuctSearch:
@@ -96,7 +99,7 @@ class PuctSearch:
     def __init__(
         self, games: int, actions: int, model: Evaluator | StepsMaker, settings: PuctSettings, rng: np.random.Generator
     ) -> None:
-        self._steps = steps_of(model)
+        self._steps = steps_of(model, settings.search_depth)
         self.trees = Trees(games, actions, capacity=(2 if self._steps.keeps_trees else 1) * settings.playouts + 1)
         self._settings = settings
         self._rng = rng

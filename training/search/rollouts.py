@@ -76,6 +76,9 @@ class RandomRollouts:
 class PlayedOut:
     """Plays one random game of any kind from each position, move by move.
 
+    It is a game by the rules of real games even where the search plays by others: a game of Go that plays on after two passes
+    would end at the depth limit nearly always, and tell nothing.
+
     Args:
         rng: draws the moves.
     """
@@ -88,7 +91,7 @@ class PlayedOut:
         legal = positions.legal
         side = positions.side_to_move
         winner = positions.winner.copy()
-        games, live = np.arange(len(positions)), positions.take(slice(None))
+        games, live = np.arange(len(positions)), positions.for_search(0)
         while games.size:
             live.play_lines(draw_moves(live.legal.astype(np.float64), self._rng)[:, None], np.ones(len(live), dtype=np.int64))
             winner[games[live.over]] = live.winner[live.over]

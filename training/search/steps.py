@@ -3,7 +3,7 @@
 The tree (`tree.py`) asks for the roots once and then for the nodes behind new edges. There are two answers:
 
     RulesSteps    the rules of a game lead to a position, and a network evaluates it (AlphaZero; here)
-    LatentSteps   a learnt model leads to a latent state and evaluates it (MuZero; `muzero/latent_steps.py`)
+    LatentSteps   a learnt model leads to a latent state and evaluates it (MuZero; `latent.py`)
 
 All values are for the side to move at the node.
 """
@@ -83,17 +83,18 @@ class RulesSteps(Steps):
 
     Args:
         network: evaluates positions of games that are not over, all new ones in one batch.
+        depth_limit: see `games.protocol.PositionBatch.for_search`. A depth is counted from the root, so a game that is cut off
+            below one root goes on below the next, and no tree is kept.
     """
 
-    keeps_trees = True
-
-    def __init__(self, network: Evaluator) -> None:
-        self._network = network
+    def __init__(self, network: Evaluator, depth_limit: int = 0) -> None:
+        self._network, self._depth_limit = network, depth_limit
+        self.keeps_trees = depth_limit == 0
         self._boards: PositionBatch
 
     def begin(self, boards: PositionBatch, rows: int) -> None:
         """See Steps."""
-        self._boards = boards.for_search()
+        self._boards = boards.for_search(self._depth_limit)
 
     def at_roots(self, games: np.ndarray, rows: np.ndarray) -> Expansion:
         """See Steps."""
@@ -115,6 +116,6 @@ class RulesSteps(Steps):
         return Expansion(values, over, probs, leaves.legal)
 
 
-def steps_of(model: Evaluator | StepsMaker) -> Steps:
-    """Return the steps of a model that brings its own, and otherwise those of the rules."""
-    return model.new_steps() if isinstance(model, StepsMaker) else RulesSteps(model)
+def steps_of(model: Evaluator | StepsMaker, depth_limit: int) -> Steps:
+    """Return the steps of a model that brings its own, and otherwise those of the rules; see RulesSteps."""
+    return model.new_steps() if isinstance(model, StepsMaker) else RulesSteps(model, depth_limit)

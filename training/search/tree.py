@@ -211,15 +211,13 @@ class Trees:
     def keep_subtrees(self, games: np.ndarray, moves: np.ndarray) -> None:
         """Make the child below each game's move the new root, and drop every node that is not below it.
 
-        A tree in which the move has never been taken becomes empty, and so does one in which the move ended the game: if the
-        game goes on all the same, its search had ended it early.
+        A tree in which the move has never been taken becomes empty.
 
         Args:
             games: [K] trees with a root.
             moves: [K] the moves that were played.
         """
         new_roots = self.child[self.root_rows(games), moves]
-        new_roots[self.finished[games * self.capacity + new_roots]] = NO_NODE
         self.clear(games[new_roots == NO_NODE])
         games, new_roots = games[new_roots != NO_NODE], new_roots[new_roots != NO_NODE]
         if not games.size:

@@ -102,20 +102,13 @@ class RunConfig:
 
     def rules(self) -> GameRules:
         """Return the game; UsageError if there is none of this size."""
-        return rules_of(
-            self.game,
-            self.board_width,
-            self.board_height,
-            n_in_row=self.n_in_row,
-            komi=self.komi,
-            search_depth=self.search_depth,
-        )
+        return rules_of(self.game, self.board_width, self.board_height, n_in_row=self.n_in_row, komi=self.komi)
 
     def search_settings(self, playouts: int) -> PuctSettings | GumbelSettings:
         """Return the settings of a search with this number of playouts."""
         if self.search == "gumbel":
-            return GumbelSettings(playouts, self.considered)
-        return PuctSettings(playouts, self.c_puct, self.first_n_moves, self.cooling_moves)
+            return GumbelSettings(playouts, self.considered, self.search_depth)
+        return PuctSettings(playouts, self.c_puct, self.first_n_moves, self.cooling_moves, search_depth=self.search_depth)
 
     def selfplay_settings(self) -> SelfPlaySettings:
         """Return the settings of a worker."""

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from games.go.position import GoPosition, SearchRules
+from games.go.position import GoPosition
 from games.go.rules import GoRules
 from labs.support.cases import Case, bank_of
 from labs.support.tables import table_of
@@ -88,8 +88,7 @@ class _Story:
         self._note()
 
     def search(self, depth_limit: int) -> None:
-        rules = SearchRules(depth_limit)
-        self.position, self._plain = self.position.for_search(rules), self._plain.for_search(rules)
+        self.position, self._plain = self.position.for_search(depth_limit), self._plain.for_search(depth_limit)
         self._note()
 
     def case(self) -> dict[str, np.ndarray]:
@@ -183,4 +182,4 @@ def searched_position(case: Case) -> GoPosition:
     position = GoRules(width, height, float(case["komi"]), bool(case["superko"]), UNLIMITED).position()
     for move in case["moves"]:
         position.do_move(int(move))
-    return position.for_search(SearchRules(int(case["depth"])))
+    return position.for_search(int(case["depth"]))
