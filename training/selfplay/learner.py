@@ -133,6 +133,8 @@ class Learner:
             evaluated network was compared.
         best: the index in `evaluations` of the network that plays (with a gate) or serves for comparison.
         seconds: the time that the run has taken, over all its starts.
+        computed_by: how the workers have computed the network, as rows {"from_games", "start", "by"}; one for each way in
+            each start of the run.
     """
 
     def __init__(self, config: RunConfig, folder: Path, weights: dict[str, torch.Tensor] | None = None) -> None:
@@ -149,6 +151,7 @@ class Learner:
         self.evaluations: list[dict[str, Any]] = []
         self.best: int | None = None
         self.seconds = 0.0
+        self.computed_by: list[dict[str, Any]] = []
         self.replay: ReplayBuffer
         self._report: RunReport
         self._start = 0
@@ -184,6 +187,7 @@ class Learner:
             self.net.optimizer.load_state_dict(state["optimizer"])
             self.steps, self.evaluations, self.best = state["steps"], state["evaluations"], state["best"]
             self.seconds = state["seconds"]
+            self.computed_by = state.get("computed_by", [])
             self.history = [with_current_names(settings) for settings in state["history"]]
             before = DEFAULTS | {name: value for settings in self.history for name, value in settings.items()}
             self.samples = state.get("samples", self.steps * before["batch_size"])
@@ -251,6 +255,7 @@ class Learner:
             "evaluations": self.evaluations,
             "best": self.best,
             "seconds": self.seconds,
+            "computed_by": self.computed_by,
             "history": self.history,
         }
         file = io.BytesIO()
@@ -298,7 +303,18 @@ class Learner:
         self._given[worker] = at
         self._busy.add(worker)
 
+    def _note_backend(self, by: str) -> None:
+        """Record how a worker computes the network, and say so once; say it if an earlier start had another way."""
+        now = {row["by"] for row in self.computed_by if row["start"] == self._start}
+        if by in now:
+            return
+        before = [row["by"] for row in self.computed_by if row["start"] != self._start]
+        self.computed_by.append({"from_games": self.replay.games, "start": self._start, "by": by})
+        other = f"; until game {self.replay.games} it was {before[-1]}" if before and by != before[-1] else ""
+        self._say(f"In self-play, the network is computed by {by}{other}")
+
     def _take_games(self, member: int, played: Played) -> None:
+        self._note_backend(played.computed_by)
         for number, game in enumerate(played.games, played.first):
             self.replay.append(game, Origin(self._start, played.worker, number, self._given[member]))
         self._latest = played.games[-1]

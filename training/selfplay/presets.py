@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type
 from common.errors import UsageError
 from games.catalog import rules_of
 from games.protocol import GameRules
+from training.inference.evaluators import Backend, library_of
 from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
 from training.selfplay.game_stream import SelfPlaySettings
@@ -62,6 +63,7 @@ class RunConfig:
         mcts_playouts: the number of playouts per move of pure MCTS.
         match_playouts: the number of playouts per move of the networks in matches.
         save_every_s: seconds between two checkpoints.
+        backend: what computes the networks that play: torch, openvino, or the faster one of them (auto).
         seed: the seed of all random numbers.
         init_model: weights to start from, without their idle blocks if they have more blocks than `blocks`; an empty string
             for new random weights.
@@ -97,6 +99,7 @@ class RunConfig:
     mcts_playouts: int = 1000
     match_playouts: int = 32
     save_every_s: float = 60.0
+    backend: Backend = "auto"
     seed: int = 1
     init_model: str = ""
 
@@ -153,6 +156,7 @@ class RunConfig:
                 f"expected a board of at least {self.n_in_row} by {self.n_in_row} points for {self.n_in_row} in a row; "
                 f"got {self.board_width} by {self.board_height}"
             )
+        library_of(self.backend)
         self.rules()
         if self.start_positions > self.buffer_positions:
             raise UsageError(
