@@ -249,7 +249,7 @@ def load_inference_network(
 ) -> InferenceNetwork:
     """Load a fast copy of a network with the weights in a file.
 
-    Gomoku is played by the network in AlphaZero/; for other games see `training.inference.networks`.
+    Gomoku is played by the network in AlphaZero/ or by one of `training.inference.networks`, other games by the latter alone.
 
     Args:
         path: the file.
@@ -263,8 +263,18 @@ def load_inference_network(
         NotImplementedError: the network is not written yet.
     """
     library = library_of(backend, device)
-    model = _course_model(path, rules) if isinstance(rules, GomokuRules) else read_game_model(path, rules)
+    model = _gomoku_model(path, rules) if isinstance(rules, GomokuRules) else read_game_model(path, rules)
     return InferenceNetwork(model, rules.width, rules.height, dtype=None, library=library, device=device, batch_size=batch_size)
+
+
+def _gomoku_model(path: str, rules: GomokuRules) -> nn.Module:
+    try:
+        return _course_model(path, rules)
+    except UsageError as error:
+        try:
+            return read_game_model(path, rules)
+        except UsageError:
+            raise error from None  # most files of weights are of the course's network
 
 
 def _course_model(path: str, rules: GomokuRules) -> nn.Module:

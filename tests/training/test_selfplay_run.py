@@ -210,8 +210,36 @@ def test_a_run_from_before_a_setting_existed_goes_on_with_its_default(started, t
     (tmp_path / "config.json").write_text(json.dumps(config))
     code, _, err = started(resumed(tmp_path, "--games", 60))
     assert code == 0, err
+    assert err.count("The run was begun before these settings existed, and goes on with --gate-score 0.55.") == 1
     assert_whole(tmp_path, 60)
     assert state_of(tmp_path)["samples"] == 16 * state_of(tmp_path)["steps"]
+
+
+def test_a_run_with_all_the_switches_learns_from_fewer_positions_and_says_what_resigning_would_cost(started, tmp_path):
+    switches = {
+        "full-share": 0.5, "fast-playouts": 2, "root-value-weight": 0.25, "opening-stones": 2, "resign-below": -0.05,
+        "play-on-share": 1.0, "backend": "torch",
+    }  # fmt: skip
+    words = [word for name, value in switches.items() for word in (f"--{name}", value)]
+    code, _, err = started(arguments(tmp_path, *words, games=60))
+    assert code == 0 and err.count("In self-play, the network is computed by torch, ") == 1, err
+    config, state, games = json.loads((tmp_path / "config.json").read_text()), state_of(tmp_path), games_of(tmp_path)
+    assert {name: config[name.replace("-", "_")] for name in switches} == switches
+    positions = sum(game["positions"] for game in games)
+    assert 0.25 < positions / sum(len(game["moves"]) for game in games) < 0.75
+    assert {game["opening"] for game in games} == {0, 1, 2} and not any(game["resigned"] for game in games)
+    assert state["steps"] == (positions - 60) * 4 // 16
+    would = [game for game in games if game["would_resign"] != -1]
+    won = sum(game["winner"] == game["would_resign"] for game in would)
+    last = table_of(tmp_path, "elo.csv")[-1]
+    assert int(last["would_resign_won"]) == won and f"it won {won} (" in err and would
+    assert int(last["would_resign_won"]) + int(last["would_resign_drawn"]) + int(last["would_resign_lost"]) == len(would)
+    assert [row["start"] for row in state["computed_by"]] == [0]
+    state["computed_by"][0]["by"] = "openvino, float32 on cpu"
+    torch.save(state, tmp_path / "checkpoint.pt")
+    code, _, err = started(resumed(tmp_path, "--games", 64, "--root-value-weight", 0))
+    assert code == 0 and f"; until game {len(games)} it was openvino, float32 on cpu" in err, err
+    assert state_of(tmp_path)["history"][1] == {"from_games": len(games), "root_value_weight": 0.0, "games": 64}
 
 
 def test_weights_to_start_from_are_those_of_the_first_games(started, make_network, tmp_path):
@@ -388,6 +416,10 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected --batch-size of at least 1; got 0" in refusal(started, arguments(nowhere, "--batch-size", 0))
     assert "expected --reuse above 0" in refusal(started, arguments(nowhere, "--reuse", "-1"))
     assert "expected a board of at least 4 by 4" in refusal(started, arguments(nowhere, "--n-in-row", 4))
+    assert "expected --full-share from 0 to 1; got 2" in refusal(started, arguments(nowhere, "--full-share", 2))
+    assert "expected --full-share above 0" in refusal(started, arguments(nowhere, "--full-share", 0))
+    assert "expected --fast-playouts below --playouts, 4; got 8" in refusal(started, arguments(nowhere, "--full-share", 0.5))
+    assert "expected openings of 0 to 4 stones" in refusal(started, arguments(nowhere, "--opening-stones", 5))
     assert "expected --workers of at least 0" in refusal(started, arguments(nowhere, workers=-1))
     assert not nowhere.exists()
     for path in (wrong, tmp_path / "missing.model", ROOT / "model" / "5_5_4.model"):

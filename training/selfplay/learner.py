@@ -326,7 +326,9 @@ class Learner:
         due = int(self._steps_due(config.start_positions, config.reuse, config.batch_size))
         rate = config.learning_rate * (1 - 0.9 * min(1.0, self.replay.games / config.games))
         while self.steps < due and not self._interrupts.pressed:
-            batch = self.replay.sample(config.batch_size, np.random.default_rng([config.seed, self.steps]))
+            batch = self.replay.sample(
+                config.batch_size, np.random.default_rng([config.seed, self.steps]), config.root_value_weight
+            )
             with torch.autocast(self.net.device.type, torch.bfloat16, enabled=self._in_bfloat16):
                 self._losses.append(self.net.train_step(*batch, rate))
             self.steps += 1
@@ -357,7 +359,7 @@ class Learner:
         games, weights = candidate.games, candidate.weights
         scores = {"gate": result.gate, "against_other": result.against_other, "against_mcts": result.against_mcts}
         evaluation: dict[str, Any] = {"games": games, "steps": candidate.steps, "samples": candidate.samples}
-        evaluation |= {"accepted": result.accepted, "other": self.best}
+        evaluation |= {"accepted": result.accepted, "other": self.best, "would_resign": list(self.replay.would_resign)}
         self.evaluations.append(evaluation | {name: None if s is None else list(astuple(s)) for name, s in scores.items()})
         path = self._snapshot(-1)
         path.parent.mkdir(exist_ok=True)
@@ -388,7 +390,7 @@ class Learner:
         rows = []
         for place, evaluation in enumerate(self.evaluations, 1):
             row = {name: int(evaluation[name]) for name in ("games", "steps", "accepted")}
-            for name in ("gate", "against_other", "against_mcts"):
+            for name in ("gate", "against_other", "against_mcts", "would_resign"):
                 counts = evaluation.get(name) or ["", "", ""]
                 row |= {f"{name}_{part}": counts[at] for at, part in enumerate(("won", "drawn", "lost"))}
             rows.append(row | {"elo": round(elo[place]), "error_95": round(Z_95 * covariance[place, place] ** 0.5)})
@@ -417,6 +419,10 @@ class Learner:
             parts.append(f"against {other} {_counts(result.against_other)}")
         if result.gate is not None:
             parts.append(f"gate {_counts(result.gate)}, {'accepted' if result.accepted else 'refused'}")
+        if any(self.replay.would_resign):
+            won, drawn, lost = self.replay.would_resign
+            count = won + drawn + lost
+            parts.append(f"of {count} games that a side would have resigned, it won {won} ({won / count:.1%}) and drew {drawn}")
         return f"{row['games']} games: {'; '.join(parts)}; Elo {row['elo']:+} +- {row['error_95']} against pure MCTS"
 
     def _show(self) -> None:
