@@ -234,15 +234,14 @@ class TrainPipeline(HyperParameters):
         Returns:
             How the network is computed, such as `torch, float32 on cpu`.
         """
-        from games.gomoku.rules import GomokuRules
         from training.search.puct import PuctSettings
         from training.selfplay.fast import fast_games, fast_network
 
-        rules = GomokuRules(self.board_width, self.board_height, self.n_in_row)
+        size = self.board_width, self.board_height, self.n_in_row
         search = PuctSettings(self.n_playout, self.c_puct, self.first_n_moves)
         rng = np.random.default_rng(np.random.randint(2**31))
-        network = fast_network(self.policy_value_net, rules, self.n_playout, backend)
-        self.fast_games = fast_games(self.policy_value_net, network, rules, search, rng)
+        network = fast_network(self.policy_value_net, size, self.n_playout, backend)
+        self.fast_games = fast_games(self.policy_value_net, network, size, search, rng)
         return network.description
 
     def get_equi_data(self, play_data):

@@ -65,6 +65,7 @@ CASES = {
     "3x3": Case(3, 3, 1, games=256, playouts=25),
     "9x9": Case(9, 5, 6, games=128, playouts=64),
     "11x11": Case(11, 5, 19, games=64, playouts=32),
+    "15x15": Case(15, 5, 6, games=64, playouts=32),
 }
 
 
@@ -195,10 +196,11 @@ def position_bytes(size: int) -> int:
     points = size * size
     game = FinishedGame(
         moves=np.zeros(1, dtype=np.int16),
+        plies=np.zeros(1, dtype=np.int16),
         states=pack_states(np.zeros((1, PLANES, size, size), dtype=np.float32)),
         policies=np.zeros((1, points), dtype=np.float16),
+        values=np.zeros(1, dtype=np.float16),
         winner=1,
-        resigned=False,
     )
     return game.nbytes
 

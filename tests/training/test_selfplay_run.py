@@ -4,7 +4,6 @@ With TRUST=all in the environment a run is killed five times, and a table is pri
 """
 
 import contextlib
-import csv
 import fcntl
 import hashlib
 import importlib.util
@@ -22,6 +21,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from selfplay_run_tools import SETTINGS, arguments, games_of, resumed, state_of, table_of
 
 from games.gomoku.rules import GomokuRules
 from training import export_run
@@ -33,55 +33,6 @@ from training.supervised.learning import deepened
 ROOT = Path(__file__).resolve().parents[2]
 ALL = os.environ.get("TRUST") == "all"
 KILLS = 5 if ALL else 2
-SETTINGS = {
-    "games-at-once": 8,
-    "playouts": 4,
-    "considered": 4,
-    "start-positions": 60,
-    "batch-size": 16,
-    "reuse": 4,
-    "check-every": 30,
-    "rating-games": 2,
-    "mcts-playouts": 4,
-    "match-playouts": 4,
-    "gate-games": 4,
-    "save-every-s": 0.2,
-    "seed": 1,
-}
-SMALL = [word for name, value in SETTINGS.items() for word in (f"--{name}", str(value))]
-
-
-def arguments(folder, *more, games=60, workers=0):
-    return ["tictactoe", "--run", str(folder), *SMALL, "--games", str(games), "--workers", str(workers), *map(str, more)]
-
-
-def resumed(folder, *more, workers=0):
-    return ["--run", str(folder), "--resume", "--workers", str(workers), *map(str, more)]
-
-
-@pytest.fixture
-def started(reference, capfd):
-    """Runs the command in this process: (exit code, standard output, standard error)."""
-    reference("policy_value_net_torch")
-
-    def start(words):
-        code = long_run.main(words)
-        return code, *capfd.readouterr()
-
-    return start
-
-
-def games_of(folder):
-    return [json.loads(line) for line in (folder / "games.jsonl").read_text().splitlines()]
-
-
-def table_of(folder, name):
-    with open(folder / name, encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def state_of(folder):
-    return torch.load(folder / "checkpoint.pt", weights_only=True)
 
 
 def assert_whole(folder, least_games):
@@ -213,33 +164,6 @@ def test_a_run_from_before_a_setting_existed_goes_on_with_its_default(started, t
     assert err.count("The run was begun before these settings existed, and goes on with --gate-score 0.55.") == 1
     assert_whole(tmp_path, 60)
     assert state_of(tmp_path)["samples"] == 16 * state_of(tmp_path)["steps"]
-
-
-def test_a_run_with_all_the_switches_learns_from_fewer_positions_and_says_what_resigning_would_cost(started, tmp_path):
-    switches = {
-        "full-share": 0.5, "fast-playouts": 2, "root-value-weight": 0.25, "opening-stones": 2, "resign-below": -0.05,
-        "play-on-share": 1.0, "backend": "torch",
-    }  # fmt: skip
-    words = [word for name, value in switches.items() for word in (f"--{name}", value)]
-    code, _, err = started(arguments(tmp_path, *words, games=60))
-    assert code == 0 and err.count("In self-play, the network is computed by torch, ") == 1, err
-    config, state, games = json.loads((tmp_path / "config.json").read_text()), state_of(tmp_path), games_of(tmp_path)
-    assert {name: config[name.replace("-", "_")] for name in switches} == switches
-    positions = sum(game["positions"] for game in games)
-    assert 0.25 < positions / sum(len(game["moves"]) for game in games) < 0.75
-    assert {game["opening"] for game in games} == {0, 1, 2} and not any(game["resigned"] for game in games)
-    assert state["steps"] == (positions - 60) * 4 // 16
-    would = [game for game in games if game["would_resign"] != -1]
-    won = sum(game["winner"] == game["would_resign"] for game in would)
-    last = table_of(tmp_path, "elo.csv")[-1]
-    assert int(last["would_resign_won"]) == won and f"it won {won} (" in err and would
-    assert int(last["would_resign_won"]) + int(last["would_resign_drawn"]) + int(last["would_resign_lost"]) == len(would)
-    assert [row["start"] for row in state["computed_by"]] == [0]
-    state["computed_by"][0]["by"] = "openvino, float32 on cpu"
-    torch.save(state, tmp_path / "checkpoint.pt")
-    code, _, err = started(resumed(tmp_path, "--games", 64, "--root-value-weight", 0))
-    assert code == 0 and f"; until game {len(games)} it was openvino, float32 on cpu" in err, err
-    assert state_of(tmp_path)["history"][1] == {"from_games": len(games), "root_value_weight": 0.0, "games": 64}
 
 
 def test_weights_to_start_from_are_those_of_the_first_games(started, make_network, tmp_path):

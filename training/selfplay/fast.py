@@ -22,19 +22,21 @@ from training.selfplay.game_stream import SelfPlay, SelfPlaySettings
 
 GAMES_AT_ONCE = 16
 TIMED_ROUNDS = 5
-# OpenVINO has to be faster than torch by this factor. The two differ in the last bits: a choice between equals could change from
-# run to run, and then a seed would not repeat a run.
+# OpenVINO has to be faster than torch by this factor. The two differ in the last bits: a choice between equals could change
+# from run to run, and then a seed would not repeat a run.
 LEAD = 1.25
+Size = tuple[int, int, int]
+"""The board's width and height, and the length of a winning row."""
 SelfPlaySample = tuple[np.ndarray, np.ndarray, float]
 """(state [9, H, W], move probabilities [A], z), as Game.start_self_play returns them."""
 
 
-def fast_network(net: Any, rules: GomokuRules, playouts: int, backend: Backend) -> InferenceNetwork:
+def fast_network(net: Any, size: Size, playouts: int, backend: Backend) -> InferenceNetwork:
     """Make the copy of the student's network that plays, in float32 and on the same device.
 
     Args:
         net: the student's PolicyValueNet.
-        rules: the game.
+        size: of the game.
         playouts: the number of playouts for each move.
         backend: the library; "auto" takes OpenVINO if it is installed and clearly faster, timed over the playouts of a move
             and the new weights that follow.
@@ -42,6 +44,7 @@ def fast_network(net: Any, rules: GomokuRules, playouts: int, backend: Backend) 
     Raises:
         UsageError: the backend is not installed, or does not compute on this device.
     """
+    rules = GomokuRules(*size)
     device = str(next(net.model.parameters()).device)
     library = library_of(backend, device)
 
@@ -74,18 +77,18 @@ def _seconds(network: InferenceNetwork, model: Any, states: np.ndarray) -> tuple
 
 
 def fast_games(
-    net: Any, network: InferenceNetwork, rules: GomokuRules, search: PuctSettings, rng: np.random.Generator
+    net: Any, network: InferenceNetwork, size: Size, search: PuctSettings, rng: np.random.Generator
 ) -> Iterator[list[SelfPlaySample]]:
     """Play games endlessly, and yield the samples of each.
 
     Args:
         net: the student's PolicyValueNet, which may learn between two games.
         network: the copy of it that plays.
-        rules: the game.
+        size: of the game.
         search: the search settings.
         rng: draws the noise, moves and symmetries.
     """
-    cache = PositionCache(network)
+    rules, cache = GomokuRules(*size), PositionCache(network)
     evaluate = RandomSymmetry(cache, rules.symmetries, rng)
     selfplay = SelfPlay(SelfPlaySettings(rules, GAMES_AT_ONCE, search), evaluate, rng)
     while True:
