@@ -10,11 +10,13 @@ import os
 import re
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from arena.engine.gtp_player import GtpPlayer
 from arena.engine.specs import engine_at, parse_agent, parse_player, parse_python_player
+from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
@@ -26,6 +28,7 @@ DEFAULT_ENGINE = "build/engines/baseline"
 DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "3_3_3.model")
 SIDES = "human, alphazero:FILE, mcts:playouts=N, minimax:PROGRAM or gomocup:PROGRAM"
 GAMES = ("gomoku", "nogo", "go")
+BACKENDS = ("auto", "torch", "openvino")
 ENGINE_BOARD = (15, 15, 5)
 SWAP, SWAP_STONES = "swap", 3  # as a player answers and --position writes it, and with how many stones on the board
 INTERRUPTED = 130
@@ -187,8 +190,14 @@ def weights_of(side):
     return side.partition(":")[2].partition("?")[0]
 
 
-def make_player(side, sizes):
-    """Return (name, player, adviser) of a side, as `Participant` has them; the player is None for a person."""
+def make_player(side, sizes, options):
+    """Return (name, player, adviser) of a side, as `Participant` has them; the player is None for a person.
+
+    Args:
+        side: as `--black` and `--white` name it.
+        sizes: (width, height, n_in_row).
+        options: where and by what a network is computed.
+    """
     kind = kind_of(side)
     if kind == "human":
         return None, None, None
@@ -207,20 +216,38 @@ def make_player(side, sizes):
     from AlphaZero.mcts_alphaZero import MCTSPlayer
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
-    net = load_network(PolicyValueNet, chosen.model, *sizes[:2])
+    net = load_network(partial(PolicyValueNet, cuda=wants_cuda(options.device)), chosen.model, *sizes[:2])
     handles = net.action_fc_test, net.evaluation_fc2_test
-    player = MCTSPlayer(policy_of(net, *sizes[:2]), *handles, c_puct=5, n_playout=chosen.playouts)
-    return f"AlphaZero {Path(chosen.model).stem}", player, None
+    name = f"AlphaZero {Path(chosen.model).stem}"
+    player = MCTSPlayer(policy_of(net, sizes, options, name), *handles, c_puct=5, n_playout=chosen.playouts)
+    return name, player, None
 
 
-def policy_of(net, width, height):
-    """Return the network's policy_value_fn, computed faster where this tree and the network allow it; a kit does not."""
+def policy_of(net, sizes, options, name):
+    """Return the network's policy_value_fn, computed faster where this tree and the network allow it; a kit does not.
+
+    Raises:
+        UsageError: the options ask for a backend that there is not.
+    """
     try:
         from training.single_game import FoldedPolicy
-
-        return FoldedPolicy(net, width, height)
-    except (ModuleNotFoundError, ValueError):
+    except ModuleNotFoundError:
+        if options.backend != "auto":
+            raise UsageError(f"expected all of training/ for --backend {options.backend}; this kit does not hold it") from None
         return net.policy_value_fn
+    try:
+        policy = FoldedPolicy(net, sizes[0], sizes[1], backend=options.backend, device=options.device)
+    except ValueError as error:
+        if options.backend != "auto":
+            raise UsageError(f"--backend {options.backend}: {error}") from error
+        return net.policy_value_fn
+    say_how_computed(name, policy.description)
+    return policy
+
+
+def say_how_computed(name, description):
+    """Say on standard error by which library and where a player's network is computed."""
+    print(f"{name}: the network is computed by {description}.", file=sys.stderr)
 
 
 def game_of(options):
@@ -241,21 +268,21 @@ def game_of(options):
     return game_for_people(asked.name, asked.size, asked.komi), BoardOffer(asked.size, asked.komi)
 
 
-def make_player_of(game, offer, side):
+def make_player_of(game, offer, side, options):
     """Return (name, player, adviser) of a side of NoGo or Go; see `make_player`."""
     kind = side.partition(":")[0]
     if kind == "human":
         return None, None, None
     if kind == "mcts":
-        return make_player(side, None)
+        return make_player(side, None, options)
     if kind in ("alphazero", "gumbel", "policy"):
-        return run_player(game, side)
+        return run_player(game, side, options)
     spec = parse_player(side, game.name)
     # A hint must not disturb the engine that plays the game.
     return os.path.basename(spec.argv[0]), GtpPlayer(spec, game.rules, offer), GtpPlayer(spec, game.rules, offer)
 
 
-def run_player(game, side):
+def run_player(game, side, options):
     """Return (name, player, None) of a network of a run, with a search of training/."""
     try:
         import numpy as np
@@ -264,8 +291,11 @@ def run_player(game, side):
         from training.single_game import AgentPlayer
     except ModuleNotFoundError:
         raise UsageError(f"expected all of training/ for {side}; this kit does not hold it") from None
-    agent = make_agent(side, game.rules, 1, np.random.default_rng())
-    return f"{side.partition(':')[0]} {Path(weights_of(side)).stem}", AgentPlayer(agent, game.rules), None
+    wants_cuda(options.device)  # refuses a GPU that there is not
+    agent = make_agent(side, game.rules, 1, np.random.default_rng(), options.backend, options.device)
+    name = f"{side.partition(':')[0]} {Path(weights_of(side)).stem}"
+    say_how_computed(name, agent.computed_by)
+    return name, AgentPlayer(agent, game.rules), None
 
 
 def make_session(options, language):
@@ -279,13 +309,13 @@ def make_session(options, language):
     if options.game == "gomoku":
         sizes = board_for(sides, options.board)
         game = Gomoku(*sizes)
-        made = [make_player(side, sizes) for side in sides]
+        made = [make_player(side, sizes, options) for side in sides]
         on_engine_board = sizes == ENGINE_BOARD
         engines = any(kind_of(side) == "engine" for side in sides)
         rules = Rules(may_swap=on_engine_board, central_opening=engines and on_engine_board)
     else:
         game, offer = game_of(options)
-        made = [make_player_of(game, offer, side) for side in sides]
+        made = [make_player_of(game, offer, side, options) for side in sides]
         rules = Rules()
     alone = sum(side == "human" for side in sides) == 1
     people = []
@@ -362,6 +392,8 @@ def parse(arguments=None):
     begun.add_argument(
         "--position", "--moves", metavar="MOVES", help='begin after these moves, as reports number them: "4 0 8", swap'
     )
+    parser.add_argument("--device", choices=DEVICES, help="where networks are computed (default: on the GPU if it is faster)")
+    parser.add_argument("--backend", choices=BACKENDS, default="auto", help="the library that computes them (default: auto)")
     parser.add_argument("--terminal", action="store_true", help="play in the terminal")
     parser.add_argument("--language", choices=LANGUAGES, help="of window and terminal (default: as the locale says)")
     parser.add_argument("--font", metavar="FILE", help="a font for the window")

@@ -141,9 +141,10 @@ class TrainPipeline(HyperParameters):
         init_model: a file of weights to start from.
         transfer_model: a file of weights for another board; only the layers that fit are used.
         preset: a name in PRESETS.
+        cuda: whether the networks compute on the GPU.
     """
 
-    def __init__(self, init_model=None, transfer_model=None, preset="tictactoe"):
+    def __init__(self, init_model=None, transfer_model=None, preset="tictactoe", cuda=False):
         import torch
 
         from AlphaZero.mcts_alphaZero import MCTSPlayer
@@ -156,10 +157,9 @@ class TrainPipeline(HyperParameters):
             torch.set_num_threads(self.torch_threads)
         self.board = Board(width=self.board_width, height=self.board_height, n_in_row=self.n_in_row)
         self.game = Game(self.board)
-        self.policy_value_net = PolicyValueNet(
-            self.board_width, self.board_height, self.resnet_block, init_model=init_model, transfer_model=transfer_model
-        )
-        self.average_net = PolicyValueNet(self.board_width, self.board_height, self.resnet_block)
+        size = self.board_width, self.board_height, self.resnet_block
+        self.policy_value_net = PolicyValueNet(*size, init_model=init_model, transfer_model=transfer_model, cuda=cuda)
+        self.average_net = PolicyValueNet(*size, cuda=cuda)
         self.average_net.model.load_state_dict(self.policy_value_net.model.state_dict())
         self.player_class = MCTSPlayer
         self.pure_player_class = PureMCTSPlayer
@@ -225,14 +225,24 @@ class TrainPipeline(HyperParameters):
         evaluate = self.policy_value_net.policy_value_fn_random
         return self.make_player(remembered(evaluate) if self.remember_games else evaluate, is_selfplay=1)
 
-    def play_fast(self):
-        """Switch from the student's search to the self-play in training/, which plays many games side by side."""
-        from training.search.puct import PuctSettings
-        from training.selfplay.fast import fast_games
+    def play_fast(self, backend="auto"):
+        """Switch from the student's search to the self-play in training/, which plays many games side by side.
 
+        Args:
+            backend: the library that computes the network in these games: torch, openvino, or auto for the faster one.
+
+        Returns:
+            How the network is computed, such as `torch, float32 on cpu`.
+        """
+        from training.search.puct import PuctSettings
+        from training.selfplay.fast import fast_games, fast_network
+
+        size = self.board_width, self.board_height, self.n_in_row
         search = PuctSettings(self.n_playout, self.c_puct, self.first_n_moves)
         rng = np.random.default_rng(np.random.randint(2**31))
-        self.fast_games = fast_games(self.policy_value_net, self.board_width, self.board_height, self.n_in_row, search, rng)
+        network = fast_network(self.policy_value_net, size, self.n_playout, backend)
+        self.fast_games = fast_games(self.policy_value_net, network, size, search, rng)
+        return network.description
 
     def get_equi_data(self, play_data):
         """Return each sample in all symmetries of the board: eight if it is square, otherwise four.

@@ -238,20 +238,27 @@ def make_network(model: str, size: int) -> Any:
     return load_network(PolicyValueNet, model, size, size)
 
 
-def fast_policy(net: Any, size: int) -> Any:
-    """Return the network's `policy_value_fn`, computed as fast as this machine can.
+def fast_policy(net: Any, size: int, backend: Any) -> Any:
+    """Return the network's `policy_value_fn`, computed as fast as this machine can, and say on standard error how.
+
+    Args:
+        net: the network.
+        size: the size of its board.
+        backend: the library that computes it: torch, openvino, or auto for the faster one.
 
     Raises:
-        UsageError: this tree has no module for it, or the network cannot be folded.
+        UsageError: this tree has no module for it, the backend is not installed, or the network cannot be folded.
     """
     try:
         from training.single_game import FoldedPolicy
 
-        return FoldedPolicy(net, size, size)
+        policy = FoldedPolicy(net, size, size, backend=backend)
     except ModuleNotFoundError:
         raise UsageError("expected training/single_game.py for --fast, which only the course's repository has") from None
     except ValueError as error:
         raise UsageError(f"--fast: {error}") from None
+    print(f"The network is computed by {policy.description}.", file=sys.stderr)
+    return policy
 
 
 def make_player(net: Any, playouts: int, policy_value_fn: Any = None) -> Any:
@@ -347,7 +354,7 @@ def converse(name: str, player: Any, net: Any, size: int, lines: TextIO, say: Te
         say.flush()
 
 
-def converse_gtp(options: argparse.Namespace, lines: TextIO, say: TextIO) -> None:
+def converse_gtp(options: argparse.Namespace, backend: str | None, lines: TextIO, say: TextIO) -> None:
     """Speak the Go Text Protocol until quit or the end of the input.
 
     Raises:
@@ -362,7 +369,7 @@ def converse_gtp(options: argparse.Namespace, lines: TextIO, say: TextIO) -> Non
 
     def make(wanted: int) -> Any:
         net = None if model is None else make_network(model, wanted)
-        return make_player(net, playouts, fast_policy(net, wanted) if options.fast else None)
+        return make_player(net, playouts, None if backend is None else fast_policy(net, wanted, backend))
 
     # A short search comes first: it reports code that is not written yet before the game.
     trial = make_player(None if model is None else make_network(model, size), 2)
@@ -384,6 +391,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--model", metavar="FILE", help="weights file, for alphazero")
     parser.add_argument("--playouts", type=int, default=400, metavar="N", help="playouts for each move (default 400)")
     parser.add_argument("--fast", action="store_true", help="compute the network as fast as possible (training.single_game)")
+    parser.add_argument(
+        "--backend", choices=("auto", "torch", "openvino"), help="with --fast: the library that computes the network"
+    )
     parser.add_argument("--gtp", choices=GTP_NAMES, metavar="GAME", help="speak GTP and play gomoku, nogo or go")
     parser.add_argument("--superko", action="store_true", help="with --gtp go, forbid the repetition of any earlier position")
     options = parser.parse_args(arguments)
@@ -395,18 +405,21 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("expected --model with alphazero, and no --model with mcts")
     if options.fast and options.model is None:
         parser.error("expected --fast with alphazero; mcts has no network")
+    if options.backend is not None and not options.fast:
+        parser.error("expected --fast with --backend; without it, the network's own code computes")
+    backend = (options.backend or "auto") if options.fast else None
     # Whatever the student's code prints must not mix with the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
     try:
         if options.gtp is not None:
-            converse_gtp(options, sys.stdin, answers)
+            converse_gtp(options, backend, sys.stdin, answers)
             return 0
         size = number_from("GOMOKU_BOARD_SIZE", SIZE, FIVE, LARGEST)
         seed = number_from("GOMOKU_SEED", 0, 0, 2**63)
         # A short search comes first: it reports code that is not written yet before the game, and warms up the network.
         net = None if options.model is None else make_network(options.model, size)
         search(make_player(net, 2), OpeningBoard(size))
-        player = make_player(net, options.playouts, fast_policy(net, size) if options.fast else None)
+        player = make_player(net, options.playouts, None if backend is None else fast_policy(net, size, backend))
         if "GOMOKU_SEED" in os.environ:
             seed_everything(str(seed))
         converse(f"{options.kind} {options.playouts}", player, net, size, sys.stdin, answers)

@@ -3,15 +3,17 @@
 Each row is one board, batch size, library and type of the convolutions, on new networks with random weights, and shows
 evaluations per second and the ratio to torch in float32 in the same run; then the largest differences of a probability and a
 value from that, on random positions. The last column is the time to take over new weights of the same layers, as workers of
-self-play do. Run this on a machine that does nothing else.
+self-play do. Run this on a machine that does nothing else, or with `--cpu-time`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -28,23 +30,23 @@ from grader.pipeline.workspace import build_workspace
 from training.inference.evaluators import DTYPES, InferenceNetwork, Library
 from training.inference.openvino_model import openvino_is_installed
 
-BATCHES = {"3x3": [1, 32, 256], "9x9": [1, 16, 128], "11x11": [1, 16, 64]}
+BATCHES = {"3x3": [1, 32, 256], "9x9": [1, 16, 128], "11x11": [1, 16, 64], "15x15": [1, 16, 64]}
 
 
-def rate_of(network: InferenceNetwork, states: np.ndarray, seconds: float) -> float:
+def rate_of(network: InferenceNetwork, states: np.ndarray, seconds: float, clock: Callable[[], float]) -> float:
     """Return the evaluations per second, over the fastest half of the calls."""
     forward, times = network.forward_call(states), list[float]()
     forward()
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until or len(times) < 4:
-        started = time.perf_counter()
+    until = clock() + seconds
+    while clock() < until or len(times) < 4:
+        started = clock()
         forward()
-        times.append(time.perf_counter() - started)
+        times.append(clock() - started)
     fastest = sorted(times)[: len(times) // 2]
     return len(states) * len(fastest) / sum(fastest)
 
 
-def measure(board: str, batches: list[int], seconds: float) -> list[Record]:
+def measure(board: str, batches: list[int], seconds: float, clock: Callable[[], float]) -> list[Record]:
     """Measure a board with each library and type; print and return the rows."""
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
@@ -60,10 +62,10 @@ def measure(board: str, batches: list[int], seconds: float) -> list[Record]:
         for library, dtype in ((library, dtype) for library in libraries for dtype in DTYPES):
             fast = InferenceNetwork(network, *size, dtype=dtype, library=library)
             off = [float(np.abs(ours - theirs).max()) for ours, theirs in zip(fast(states), right, strict=True)]
-            rate = rate_of(fast, states, seconds)
-            started = time.perf_counter()
+            rate = rate_of(fast, states, seconds, clock)
+            started = clock()
             fast.load(other)
-            took_s = time.perf_counter() - started
+            took_s = clock() - started
             name = str(dtype).removeprefix("torch.")
             row: Record = {"board": board, "blocks": case.blocks, "batch": batch, "library": library, "dtype": name}
             row |= {"evaluations_per_s": round(rate, 1), "load_s": round(took_s, 3), "off": [round(x, 6) for x in off]}
@@ -83,6 +85,9 @@ def main() -> None:
     parser.add_argument("--boards", nargs="+", choices=BATCHES, default=list(BATCHES))
     parser.add_argument("--batches", nargs="+", type=int, metavar="N", help="batch sizes (default: three for each board)")
     parser.add_argument("--seconds", type=float, default=3, help="seconds of each measurement (default 3)")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="measure CPU seconds instead of wall-clock time, for a busy machine"
+    )
     add_record_option(parser, "inference")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -92,9 +97,14 @@ def main() -> None:
         sys.path.insert(0, str(build_workspace(assignment, reference, Path(folder) / "workspace")))
         print("board blocks batch library  type     evaluations/s  ratio  probs  values  new weights")
         for board in options.boards:
-            rows += measure(board, options.batches or BATCHES[board], options.seconds)
+            clock = time.process_time if options.cpu_time else time.perf_counter
+            rows += measure(board, options.batches or BATCHES[board], options.seconds, clock)
     if options.record is not None:
-        write_record(options.record, {"command": "python bench/inference.py", "machine": machine(), "rows": rows})
+        command = f"python bench/inference.py --boards {' '.join(options.boards)} --seconds {options.seconds:g}"
+        command += f" --batches {' '.join(map(str, options.batches))}" if options.batches else ""
+        command += " --cpu-time" if options.cpu_time else ""
+        record = {"command": command, "machine": machine(), "load": round(os.getloadavg()[0], 1), "rows": rows}
+        write_record(options.record, record)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 For each of the handed-out networks, the reference's search chooses moves of one game on one core: with the network as a
 student's loop evaluates it, and with `training.single_game.FoldedPolicy`, once in the network's own type and once in the
 fastest. They take turns in the same game. The table shows playouts per second, the ratio of the last to the first, and in how
-many moves a fast search counts every move as often as the student's loop. Run this on a machine that does nothing else.
+many moves a fast search counts every move as often as the student's loop. Run this on a machine that does nothing else, or with
+`--cpu-time`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -34,18 +36,20 @@ BOARDS = {"11x11": 11, "15x15": 15}
 STUDENT, EXACT, FASTEST = "student's loop", "float32", "fastest"
 
 
-def counts_of(net: Any, policy: Callable[..., Any], board: Board, playouts: int) -> tuple[float, dict[int, int]]:
+def counts_of(
+    net: Any, policy: Callable[..., Any], board: Board, playouts: int, clock: Callable[[], float]
+) -> tuple[float, dict[int, int]]:
     """Return the seconds that a search from an empty tree takes, and its root's visits."""
     from AlphaZero.mcts_alphaZero import MCTS
 
     search = MCTS(policy, net.action_fc_test, net.evaluation_fc2_test, is_selfplay=False, c_puct=5, n_playout=playouts)
-    started = time.perf_counter()
+    started = clock()
     for _ in range(playouts):
         search._playout(board.copy())
-    return time.perf_counter() - started, {move: child._n_visits for move, child in search._root._children.items()}
+    return clock() - started, {move: child._n_visits for move, child in search._root._children.items()}
 
 
-def measure(name: str, playouts: int, moves: int) -> Record:
+def measure(name: str, playouts: int, moves: int, clock: Callable[[], float]) -> Record:
     """Measure one board; print and return its row."""
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
@@ -63,7 +67,7 @@ def measure(name: str, playouts: int, moves: int) -> Record:
         policies[FASTEST] = fastest = FoldedPolicy(net, size, size)
         how, found = fastest.description, {}
         for each, policy in policies.items():
-            seconds, found[each] = counts_of(net, policy, board, playouts)
+            seconds, found[each] = counts_of(net, policy, board, playouts, clock)
             took[each] += seconds
         for each in same:
             same[each] += found[each] == found[STUDENT]
@@ -89,6 +93,9 @@ def main() -> None:
     parser.add_argument("--boards", nargs="+", choices=BOARDS, default=list(BOARDS))
     parser.add_argument("--playouts", type=int, default=400, help="playouts for each move (default 400)")
     parser.add_argument("--moves", type=int, default=6, help="moves of the game (default 6)")
+    parser.add_argument(
+        "--cpu-time", action="store_true", help="measure CPU seconds instead of wall-clock time, for a busy machine"
+    )
     add_record_option(parser, "one_game")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -98,10 +105,16 @@ def main() -> None:
         sys.path.insert(0, str(build_workspace(assignment, reference, Path(folder) / "workspace")))
         np.random.seed(1)
         print("board student's loop   float32   fastest  ratio  same in float32, fastest")
-        rows = [measure(name, options.playouts, options.moves) for name in options.boards]
+        clock = time.process_time if options.cpu_time else time.perf_counter
+        rows = [measure(name, options.playouts, options.moves, clock) for name in options.boards]
     if options.record is not None:
-        command = f"python bench/one_game.py --playouts {options.playouts} --moves {options.moves}"
-        write_record(options.record, {"command": command, "machine": machine(), "rows": rows})
+        command = f"python bench/one_game.py --boards {' '.join(options.boards)}"
+        command += f" --playouts {options.playouts} --moves {options.moves}"
+        command += " --cpu-time" if options.cpu_time else ""
+        write_record(
+            options.record,
+            {"command": command, "machine": machine(), "load": round(os.getloadavg()[0], 1), "rows": rows},
+        )
 
 
 if __name__ == "__main__":

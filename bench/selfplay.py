@@ -81,6 +81,7 @@ CASES = {
     "3x3": Case(GomokuRules(3, 3, 3), 1, games=256, playouts=25),
     "9x9": Case(GomokuRules(9, 9, 5), 6, games=128, playouts=64),
     "11x11": Case(GomokuRules(11, 11, 5), 19, games=64, playouts=32),
+    "15x15": Case(GomokuRules(15, 15, 5), 6, games=64, playouts=32),
     "nogo_9": Case(NoGoRules(9, 9), 6, games=64, playouts=32),
     "go_9": Case(GoRules(9, 9, komi=7.0), 6, games=64, playouts=48, search_depth=160),
 }
@@ -221,10 +222,11 @@ def position_bytes(rules: GameRules) -> int:
     """Return the bytes of one position in the form stored for learning."""
     game = FinishedGame(
         moves=np.zeros(1, dtype=np.int16),
+        plies=np.zeros(1, dtype=np.int16),
         states=pack_states(np.zeros((1, rules.planes, rules.height, rules.width), dtype=np.float32)),
         policies=np.zeros((1, rules.actions), dtype=np.float16),
+        values=np.zeros(1, dtype=np.float16),
         winner=1,
-        resigned=False,
     )
     return game.nbytes
 

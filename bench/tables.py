@@ -38,6 +38,7 @@ from network_tables import (
     train_3x3_settings,
 )
 from recording import ROOT, read_json
+from speed_tables import inference, one_game
 
 from common.errors import UsageError
 from common.files import write_whole
@@ -100,6 +101,8 @@ TABLES = {
     "coverage": of_record(coverage, "coverage"),
     "right-variants": of_record(right_variants, "right_variants"),
     "load": of_record(load, "load"),
+    "inference": of_record(inference, "inference"),
+    "one-game": of_record(one_game, "one_game"),
 }
 
 

@@ -99,7 +99,6 @@ class ChainBatch(SideBySide):
         length, winner, over: see PositionBatch.
     """
 
-    # The arrays with a row for each game. Games add their own.
     FIELDS: ClassVar[tuple[str, ...]] = ("stones", "chain", "liberties", "last_move", "length", "winner", "over")
 
     def __init__(self, games: int, grid: PaddedGrid) -> None:
@@ -158,6 +157,11 @@ class ChainBatch(SideBySide):
         self.length[games] = 0
         self.winner[games] = NOBODY
         self.over[games] = False
+        self._legal = None
+
+    def put(self, games: Any, others: Self) -> None:
+        """See PositionBatch."""
+        super().put(games, others)
         self._legal = None
 
     def play(self, actions: Any) -> None:

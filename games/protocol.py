@@ -107,6 +107,9 @@ class PositionBatch(Protocol):
     def restart(self, games: Any) -> None:
         """Return some games, given by indices or a mask, to the start."""
 
+    def put(self, games: Any, others: Self) -> None:
+        """Replace some games, given by indices or a mask, by those of another batch of the same game."""
+
     def play(self, actions: Any) -> None:
         """Play one action [G] in every game; ValueError if one is illegal or a game is over, and then no game changes."""
 

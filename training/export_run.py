@@ -64,6 +64,7 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
         "blocks_trained": trained,
         "origin": f"self-play from {config['init_model'] or 'nothing'}",
         "configurations": state["history"],
+        "computed_by": state.get("computed_by", []),
         "games": best["games"],
         "samples": state["evaluations"][state["best"]].get("samples", best["steps"] * config["batch_size"]),
         "hours": round(state["seconds"] / 3600, 2),

@@ -25,7 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -41,7 +41,14 @@ from games.catalog import GAMES, rules_of
 from games.go.rules import GoRules
 from games.gomoku.rules import GomokuRules
 from games.protocol import NOBODY, GameRules, PositionBatch
-from training.inference.evaluators import Evaluator, InferenceNetwork, PositionCache, StateEvaluator
+from training.inference.evaluators import (
+    Backend,
+    Evaluator,
+    InferenceNetwork,
+    PositionCache,
+    StateEvaluator,
+    library_of,
+)
 from training.inference.networks import holds_game_model, read_game_model
 from training.muzero.muzero_run import read_muzero_run
 from training.origin import settings_of
@@ -72,11 +79,13 @@ class SearchAgent:
         evaluate: the network, random rollouts, or a learnt model.
         settings: the search settings.
         rng: breaks ties.
+        computed_by: how the network is computed, such as `torch, float32 on cpu`; empty if there is none or nobody knows.
     """
 
     evaluate: Evaluator | StepsMaker
     settings: PuctSettings | GumbelSettings
     rng: np.random.Generator
+    computed_by: str = ""
 
     def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
@@ -87,9 +96,10 @@ class SearchAgent:
 
 @dataclass(frozen=True)
 class PolicyAgent:
-    """Plays the most probable legal move of a network."""
+    """Plays the most probable legal move of a network; `computed_by` is as in SearchAgent."""
 
     evaluate: StateEvaluator
+    computed_by: str = ""
 
     def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
@@ -243,18 +253,28 @@ def _play(
 # ------------------------------------------------------------------------------------------------------ agents
 
 
-def load_inference_network(path: str, rules: GameRules, batch_size: int) -> InferenceNetwork:
+def load_inference_network(
+    path: str, rules: GameRules, batch_size: int, backend: Backend = "auto", device: str | None = None
+) -> InferenceNetwork:
     """Load a fast copy of a network with the weights in a file.
 
     The weights say which network it is: the course's in AlphaZero/, or one of `training.inference.networks`.
 
+    Args:
+        path: the file.
+        rules: the game.
+        batch_size: the expected number of states in a batch.
+        backend: the library that computes the network.
+        device: where torch computes it, "cpu" or "cuda"; None for the GPU if there is one.
+
     Raises:
-        UsageError: the file holds no weights, or weights for another board or game.
+        UsageError: the file holds no weights, or weights for another board or game; or there is no such backend here.
         NotImplementedError: the network is not written yet.
     """
+    library = library_of(backend, device)
     is_game_model = not isinstance(rules, GomokuRules) or holds_game_model(path)
     model = read_game_model(path, rules) if is_game_model else _course_model(path, rules)
-    return InferenceNetwork(model, rules.width, rules.height, dtype=None, library=None, batch_size=batch_size)
+    return InferenceNetwork(model, rules.width, rules.height, dtype=None, library=library, device=device, batch_size=batch_size)
 
 
 def _course_model(path: str, rules: GameRules) -> nn.Module:
@@ -274,7 +294,14 @@ def _course_model(path: str, rules: GameRules) -> nn.Module:
     return model
 
 
-def make_agent(text: str, rules: GameRules, batch_size: int, rng: np.random.Generator) -> Agent:
+def make_agent(
+    text: str,
+    rules: GameRules,
+    batch_size: int,
+    rng: np.random.Generator,
+    backend: Backend = "auto",
+    device: str | None = None,
+) -> SearchAgent | PolicyAgent:
     """Make an agent from its description; the module's docstring lists the forms.
 
     Args:
@@ -282,9 +309,10 @@ def make_agent(text: str, rules: GameRules, batch_size: int, rng: np.random.Gene
         rules: the game.
         batch_size: the number of games in which the agent chooses moves at once.
         rng: draws all random numbers of the agent.
+        backend, device: by what and where its network is computed; see `load_inference_network`.
 
     Raises:
-        UsageError: the text describes no agent.
+        UsageError: the text describes no agent, or there is no such backend here.
         NotImplementedError: the agent needs a network that is not written yet.
     """
     kind, _, rest = text.partition(":")
@@ -317,12 +345,12 @@ def make_agent(text: str, rules: GameRules, batch_size: int, rng: np.random.Gene
         return _muzero_agent(Path(weights), rules, numbers["playouts"], rng)
     if isinstance(rules, GoRules) and trained.get("komi", rules.komi) != rules.komi:
         raise UsageError(f"expected a komi of {trained['komi']:g}, with which {weights} was trained; got {rules.komi:g}")
-    evaluate = PositionCache(load_inference_network(weights, rules, batch_size))
+    network = load_inference_network(weights, rules, batch_size, backend, device)
+    evaluate = PositionCache(network)
     if kind == "policy":
-        return PolicyAgent(evaluate)
-    if kind == "gumbel":
-        return SearchAgent(evaluate, GumbelSettings(numbers["playouts"], numbers["considered"], search_depth), rng)
-    return SearchAgent(evaluate, puct, rng)
+        return PolicyAgent(evaluate, network.description)
+    settings = GumbelSettings(numbers["playouts"], numbers["considered"], search_depth) if kind == "gumbel" else puct
+    return SearchAgent(evaluate, settings, rng, network.description)
 
 
 def _muzero_agent(folder: Path, rules: GameRules, playouts: int, rng: np.random.Generator) -> SearchAgent:
@@ -398,6 +426,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--side-by-side", type=int, default=64, metavar="N", help="games at once (default 64)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the openings and the agents (default 1)")
+    parser.add_argument("--backend", choices=get_args(Backend), default="auto", help="what computes networks (default: auto)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write games and statistics to FILE as JSON")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -407,9 +436,12 @@ def main(arguments: list[str] | None = None) -> int:
         rngs = np.random.default_rng(options.seed).spawn(3)
         batch_size = max(1, min(options.games, options.side_by_side) // 2)
         agents = (
-            make_agent(options.first, rules, batch_size, rngs[1]),
-            make_agent(options.second, rules, batch_size, rngs[2]),
+            make_agent(options.first, rules, batch_size, rngs[1], options.backend),
+            make_agent(options.second, rules, batch_size, rngs[2], options.backend),
         )
+        for name, agent in zip((options.first, options.second), agents, strict=True):
+            if agent.computed_by:
+                print(f"{name}: the network is computed by {agent.computed_by}", file=sys.stderr)
         settings = MatchSettings(rules, options.games, options.opening_stones, options.side_by_side)
         start = time.monotonic()
         result = play_lockstep_match(agents, settings, rngs[0], progress=show_progress(options.games))
@@ -423,15 +455,18 @@ def main(arguments: list[str] | None = None) -> int:
     print(describe_match(result))
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps(match_json(options, result)) + "\n", encoding="utf-8")
+        options.out.write_text(
+            json.dumps(match_json(options, [agent.computed_by for agent in agents], result)) + "\n", encoding="utf-8"
+        )
     return 0
 
 
-def match_json(options: argparse.Namespace, result: PlayedMatch) -> dict[str, Any]:
-    """Return the call, the statistics and the games as plain values."""
+def match_json(options: argparse.Namespace, computed_by: list[str], result: PlayedMatch) -> dict[str, Any]:
+    """Return the call, how the networks were computed, the statistics and the games as plain values."""
     return {
         "first": options.first,
         "second": options.second,
+        "computed_by": computed_by,
         "game": options.game,
         "board": list(options.board),
         "seed": options.seed,

@@ -1,7 +1,7 @@
-"""Self-play games in a compact form for learning: bit-packed states, policies in half precision, results.
+"""Self-play games in a compact form for learning: bit-packed states, policies in half precision, values, results.
 
-A position of Gomoku on a 9x9 board takes 92 + 162 + 1 bytes. The first axis of the arrays is T, the positions of a game in
-order.
+A position of Gomoku on a 9x9 board takes 92 + 162 + 2 + 1 bytes. The first axis of the arrays is T, the moves of a game in
+order, or L, the positions to learn from. These are fewer if some moves were not searched with all playouts.
 """
 
 from __future__ import annotations
@@ -37,27 +37,35 @@ class FinishedGame:
 
     Attributes:
         moves: [T] int16, the moves in order.
-        states: [T, ceil(P * H * W / 8)] uint8, the packed position before each move.
-        policies: [T, A] float16, the policy from the search, which the network learns.
+        plies: [L] int16, the number of moves before each position to learn from.
+        states: [L, ceil(P * H * W / 8)] uint8, these positions, packed.
+        policies: [L, A] float16, the policies from the search, which the network learns.
+        values: [L] float16, the values that the search gave these positions, for the side to move.
         winner: 1 for the player who moved first, 2 for the other one, or -1 for a draw.
-        resigned: whether the loser resigned in the last of these positions instead of playing the recorded move.
+        resigned: whether the loser resigned before the last move instead of playing it.
+        would_resign: in a game in which nobody may resign, the player who would have done so first; -1 for none.
+        opening: the number of moves at the start that were drawn at random.
     """
 
     moves: np.ndarray
+    plies: np.ndarray
     states: np.ndarray
     policies: np.ndarray
+    values: np.ndarray
     winner: int
-    resigned: bool
+    resigned: bool = False
+    would_resign: int = NOBODY
+    opening: int = 0
 
     @property
     def results(self) -> np.ndarray:
-        """The result z of the game for the side to move in each position, [T] int8: 1, 0 or -1."""
+        """The result z of the game for the side to move in each position to learn from, [L] int8: 1, 0 or -1."""
         if self.winner == NOBODY:
-            return np.zeros(len(self.moves), dtype=np.int8)
-        mover = 1 + np.arange(len(self.moves)) % 2
+            return np.zeros(len(self.plies), dtype=np.int8)
+        mover = 1 + self.plies % 2
         return np.where(mover == self.winner, 1, -1).astype(np.int8)
 
     @property
     def nbytes(self) -> int:
-        """The size of the samples in bytes: states, policies and results."""
-        return self.states.nbytes + self.policies.nbytes + self.results.nbytes
+        """The size of the samples in bytes: states, policies, values and results."""
+        return self.states.nbytes + self.policies.nbytes + self.values.nbytes + self.results.nbytes

@@ -13,7 +13,7 @@ import numpy as np
 
 from Board.rules import Board
 from games.protocol import GameRules
-from training.inference.evaluators import InferenceNetwork, PositionCache
+from training.inference.evaluators import Backend, InferenceNetwork, PositionCache, library_of
 from training.matches import Agent
 
 
@@ -24,19 +24,30 @@ class FoldedPolicy:
         net: a PolicyValueNet with its weights; what it learns later is not seen here.
         width, height: the size of its board.
         exact: whether to compute in float32, as the network itself does, even where bfloat16 is faster.
+        backend: the library that computes it.
+        device: where torch computes it, "cpu" or "cuda"; None for the GPU if there is one.
 
     Raises:
+        UsageError: the backend is not installed, or does not compute on this device.
         ValueError: the network has its layers in another order than the handout, so that it cannot be folded.
 
     Attributes:
         description: how the network is computed, such as `openvino, bfloat16 on cpu`.
     """
 
-    def __init__(self, net: Any, width: int, height: int, exact: bool = False) -> None:
+    def __init__(
+        self,
+        net: Any,
+        width: int,
+        height: int,
+        exact: bool = False,
+        backend: Backend = "auto",
+        device: str | None = None,
+    ) -> None:
         import torch
 
-        dtype = torch.float32 if exact else None
-        network = InferenceNetwork(net.model, width, height, dtype=dtype, library=None, batch_size=1)
+        dtype, library = torch.float32 if exact else None, library_of(backend, device)
+        network = InferenceNetwork(net.model, width, height, dtype=dtype, library=library, device=device, batch_size=1)
         self._evaluate = PositionCache(network)
         self.description = network.description
 

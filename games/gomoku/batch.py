@@ -7,7 +7,7 @@ move.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class GomokuBatch(SideBySide):
         over: [G] bool, whether a player has won or the board is full.
     """
 
+    FIELDS: ClassVar[tuple[str, ...]] = ("stones", "recent", "length", "winner", "over")
+
     def __init__(self, games: int, width: int, height: int, n_in_row: int) -> None:
         self.geometry = Geometry(width, height, n_in_row)
         self.stones = np.zeros((games, self.geometry.points + 1), dtype=np.int8)
@@ -100,7 +102,7 @@ class GomokuBatch(SideBySide):
         """Return an independent copy of some games, given by indices or a mask."""
         some = GomokuBatch.__new__(GomokuBatch)
         some.geometry = self.geometry
-        for name in ("stones", "recent", "length", "winner", "over"):
+        for name in self.FIELDS:
             setattr(some, name, getattr(self, name)[games].copy())
         return some
 

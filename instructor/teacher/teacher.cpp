@@ -1,7 +1,7 @@
 // The reference engine as a teacher: it plays itself from varied openings and records the best move and its score for every
 // position. training/supervised/learning.py trains a network on these games (docs/training.md).
 //
-//     teacher FILE [--seed FIRST] [--games N] [--nodes N]
+//     teacher FILE [--seed FIRST] [--games N] [--nodes N] [--least-stones N]
 //
 // The first line of FILE holds the settings, each further line one game, as JSON. `opening` is the number of stones put down at
 // random; `best` and `scores` belong to the positions after them. Moves are numbered y * size + x as on Board, black's first.
@@ -41,11 +41,14 @@ struct Settings {
     std::string file;
     std::uint64_t first_seed = 1;
     std::uint64_t games = 1000;
-    std::uint64_t nodes = 20'000;  // for the search of a move; an opening gets a quarter of them
+    std::uint64_t nodes = 20'000;    // for the search of a move; an opening gets a quarter of them
+    std::uint64_t least_stones = 1;  // of an opening; with 0, some games begin on the empty board
 
     std::string line() const {
+        // Files from before there was this setting go on.
+        const std::string least = least_stones == 1 ? "" : ",\"least_stones\":" + std::to_string(least_stones);
         return "{\"size\":" + std::to_string(SIZE) + ",\"first_seed\":" + std::to_string(first_seed) +
-               ",\"nodes\":" + std::to_string(nodes) + "}";
+               ",\"nodes\":" + std::to_string(nodes) + least + "}";
     }
 };
 
@@ -61,10 +64,11 @@ struct Lesson {
 
 int number_of(int cell) { return y_of(cell) * SIZE + x_of(cell); }
 
-/// Plays one game, which depends on nothing but its seed and the number of nodes.
+/// Plays one game, which depends on nothing but its seed and the settings.
 class Teacher {
    public:
-    Teacher(std::uint64_t seed, std::uint64_t nodes) : nodes_(nodes), search_(position_, Options()) {
+    Teacher(std::uint64_t seed, const Settings &settings)
+        : nodes_(settings.nodes), least_stones_(static_cast<int>(settings.least_stones)), search_(position_, Options()) {
         // With neighbouring seeds mt19937_64 begins with similar numbers.
         std::seed_seq mixed{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
         generator_.seed(mixed);
@@ -127,7 +131,10 @@ class Teacher {
 
     /// Put the first stones down; returns whether a game from there is worth playing.
     bool set_opening() {
-        lesson_.opening = drawn(1, MOST_OPENING_STONES);
+        lesson_.opening = drawn(least_stones_, MOST_OPENING_STONES);
+        if (lesson_.opening == 0) {
+            return true;
+        }
         put(cell_of(SIZE / 2 + drawn(-CENTRE, CENTRE), SIZE / 2 + drawn(-CENTRE, CENTRE)));
         while (position_.stones() < lesson_.opening) {
             const int reach = chance() < 0.9 ? CLOSE : FAR;
@@ -157,6 +164,7 @@ class Teacher {
     }
 
     const std::uint64_t nodes_;
+    const int least_stones_;
     Position position_;
     Search search_;
     std::mt19937_64 generator_;
@@ -181,15 +189,19 @@ std::string line_of(const Lesson &lesson) {
 /// Returns: an empty string, or a sentence that says what is wrong with the arguments.
 std::string read_arguments(const std::vector<std::string> &arguments, Settings &settings) {
     if (arguments.size() % 2 == 0) {
-        return "expected FILE [--seed FIRST] [--games N] [--nodes N]";
+        return "expected FILE [--seed FIRST] [--games N] [--nodes N] [--least-stones N]";
     }
     settings.file = arguments[0];
     for (std::size_t i = 1; i < arguments.size(); i += 2) {
         char *end = nullptr;
         const std::string &text = arguments[i + 1];
         const std::uint64_t number = std::strtoull(text.c_str(), &end, 10);
-        if (text[0] < '0' || text[0] > '9' || *end != '\0' || number == 0 || number > 1'000'000'000) {
-            return "expected a number from 1 to 1000000000 after " + arguments[i] + "; got '" + text + "'";
+        const bool counts_stones = arguments[i] == "--least-stones";
+        const std::uint64_t least = counts_stones ? 0 : 1;
+        const std::uint64_t most = counts_stones ? MOST_OPENING_STONES : 1'000'000'000;
+        if (text[0] < '0' || text[0] > '9' || *end != '\0' || number < least || number > most) {
+            return "expected a number from " + std::to_string(least) + " to " + std::to_string(most) + " after " +
+                   arguments[i] + "; got '" + text + "'";
         }
         if (arguments[i] == "--seed") {
             settings.first_seed = number;
@@ -197,8 +209,10 @@ std::string read_arguments(const std::vector<std::string> &arguments, Settings &
             settings.games = number;
         } else if (arguments[i] == "--nodes") {
             settings.nodes = number;
+        } else if (counts_stones) {
+            settings.least_stones = number;
         } else {
-            return "expected --seed, --games or --nodes; got '" + arguments[i] + "'";
+            return "expected --seed, --games, --nodes or --least-stones; got '" + arguments[i] + "'";
         }
     }
     return "";
@@ -241,7 +255,7 @@ void teach(const Settings &settings, std::uint64_t done) {
     auto reported = start;
     std::size_t positions = 0;
     while (done < settings.games && file) {
-        const auto teacher = std::make_unique<Teacher>(settings.first_seed + done, settings.nodes);
+        const auto teacher = std::make_unique<Teacher>(settings.first_seed + done, settings);
         const Lesson lesson = teacher->play();
         file << line_of(lesson) << "\n" << std::flush;
         positions += lesson.best.size();

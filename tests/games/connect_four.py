@@ -57,6 +57,10 @@ class ConnectFourBatch:
         for name, start in (("stones", 0), ("length", 0), ("last_move", NO_MOVE), ("winner", NOBODY), ("over", False)):
             getattr(self, name)[games] = start
 
+    def put(self, games, others):
+        for name, array in self.__dict__.items():
+            array[games] = getattr(others, name)
+
     def play(self, actions):
         actions = np.asarray(actions)
         width = self.legal.shape[1]

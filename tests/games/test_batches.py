@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from games.go.rules import GoRules
+from games.gomoku.rules import GomokuRules
 from games.nogo.rules import NoGoRules
 from games.protocol import result_for, results_for_side_to_move
 
@@ -45,6 +46,23 @@ def drawn(position, rng, passes=0.2):
     """A random action, more often a pass than among all actions where the last one is a pass."""
     legal = position.availables
     return int(legal[-1] if rng.random() < passes else rng.choice(legal))
+
+
+@pytest.mark.parametrize("rules", [*RULES, GomokuRules(4, 3, 3)], ids=[*IDS, "gomoku"])
+def test_games_of_another_batch_are_put_in_place_of_some(rules):
+    rng = np.random.default_rng(1)
+    positions, batch, other = [rules.position() for _ in range(3)], rules.batch(3), rules.batch(1)
+    twin = rules.position()
+    if not positions[0].game_end()[0]:
+        first = [drawn(positions[0], rng) for _ in positions]
+        assert batch.legal.any()
+        batch.play(first)
+        for position, action in zip(positions, first, strict=True):
+            position.do_move(action)
+    batch.put(np.array([1]), other)
+    positions[1] = twin
+    for game, position in enumerate(positions):
+        assert_same(position, batch, game)
 
 
 @pytest.mark.parametrize("rules", RULES, ids=IDS)

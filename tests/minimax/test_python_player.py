@@ -215,6 +215,7 @@ def test_weights_of_another_board_fail_at_the_start_in_a_sentence(weights):
     [
         (["alphazero", "--playouts", "9"], "", "expected --model with alphazero"),
         (["mcts", "--playouts", "1"], "", "of at least 2; got 1"),
+        (["alphazero", "--model", "x.pt", "--backend", "torch"], "", "expected --fast with --backend"),
         (["mcts", "--playouts", "5"], "2\n", "expected 0 or 1 as the first line; got '2'"),
         (["mcts", "--playouts", "5"], "1\n7,7\n", "expected two numbers such as 7 7; got '7,7'"),
         (["mcts", "--playouts", "5"], "1\n7 15\n", "expected an empty point of the board; got 7 15"),

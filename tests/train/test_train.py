@@ -106,6 +106,7 @@ def test_fast_self_play_replaces_the_serial_one_and_a_seed_repeats_it(call, tmp_
     for seed in (5, 5, 6):
         code, out, err = call("train.py", "--games", 12, "--seed", seed, "--fast")
         assert (code, err) == (0, "") and f"Seed {seed}, 12 games" in out
+        assert out.count("In self-play, the network is computed by torch, float32 on cpu.") == 1
         tables.append((tmp_path / "tmp/training.csv").read_text())
     assert tables[0] == tables[1] != tables[2] and tables[0].count("\n") > 5
 
@@ -263,10 +264,44 @@ def test_weights_that_do_not_fit_this_board_are_refused_in_a_sentence(refusal, t
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(["--games", "0"], "--games of at least 1; got 0"), (["--games", "many"], "'many'"), (["--preset", "chess"], "'chess'")],
+    [
+        (["--games", "0"], "--games of at least 1; got 0"),
+        (["--games", "many"], "'many'"),
+        (["--preset", "chess"], "'chess'"),
+        (["--backend", "torch"], "expected --fast with --backend"),
+        (["--device", "tpu"], "'tpu'"),
+    ],
 )
 def test_a_wrong_call_is_refused(refusal, arguments, words):
     assert words in refusal("train.py", *arguments)
+
+
+def test_a_gpu_that_there_is_not_is_refused_in_a_sentence(refusal, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for program in ("train.py", "human_play.py"):
+        assert "expected a GPU that torch can use for --device cuda" in refusal(program, "--device", "cuda")
+
+
+def test_a_gpu_that_there_is_computes_both_networks(run_file, monkeypatch):
+    seen = []
+    module = run_file("train.py")
+    from AlphaZero import policy_value_net_torch
+
+    network = policy_value_net_torch.PolicyValueNet
+    monkeypatch.setattr(
+        policy_value_net_torch, "PolicyValueNet", lambda *size, cuda, **more: seen.append(cuda) or network(*size, **more)
+    )
+    module["TrainPipeline"](cuda=True)
+    assert seen == [True, True]
+
+
+def test_a_resumed_run_keeps_its_backend_and_says_if_another_is_forced(call):
+    pytest.importorskip("openvino")
+    assert call("train.py", "--games", 2, "--seed", 5, "--fast", "--backend", "openvino")[0] == 0
+    code, out, err = call("train.py", "--resume", "--games", 3, "--fast")
+    assert (code, err) == (0, "") and "computed by openvino, float32 on cpu." in out and "The network was" not in out
+    code, out, err = call("train.py", "--resume", "--games", 4, "--fast", "--backend", "torch")
+    assert (code, err) == (0, "") and "The network was computed by openvino, float32 on cpu; from now on" in out
 
 
 # -------------------------------------------------------------------------------------------------- symmetries

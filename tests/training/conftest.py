@@ -75,3 +75,17 @@ def fixed_evaluator():
         return evaluate
 
     return make
+
+
+@pytest.fixture
+def started(reference, capfd):
+    """Runs the command in this process: (exit code, standard output, standard error)."""
+    reference("policy_value_net_torch")
+
+    from training.selfplay import long_run
+
+    def start(words):
+        code = long_run.main(words)
+        return code, *capfd.readouterr()
+
+    return start

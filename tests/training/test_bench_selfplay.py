@@ -19,7 +19,7 @@ def test_the_bench_measures_each_way_to_play_beside_the_network_alone():
     assert all(float(number) > 0 for how in ("serial", "puct", "cached", "gumbel") for number in rows[how][4:8])
     # With a cache, more positions are requested than evaluated; without one, equally many.
     assert float(rows["cached"][4]) > float(rows["cached"][5]) and rows["puct"][4] == rows["puct"][5]
-    assert "3x3: 30 MB per million positions" in done.stdout
+    assert "3x3: 32 MB per million positions" in done.stdout
 
 
 def test_the_bench_measures_other_games_without_the_students_loop():

@@ -172,3 +172,11 @@ def test_it_wins_in_one_and_blocks():
     decisions = make_search(2, 9, bandit_free, 64, 9).decide(boards, is_selfplay=False)
     assert decisions.moves.tolist() == [2, 2] and decisions.policies[0, 2] > 0.9
     assert decisions.values[0] > 0.2  # half of the simulations went to moves that are worth nothing
+
+
+def test_a_fast_search_has_its_own_number_of_playouts_and_draws_no_gumbel_numbers(fixed_evaluator):
+    boards, evaluate = GomokuBatch(3, 4, 4, 4), fixed_evaluator(16)
+    decisions = make_search(3, 16, evaluate, 30, 8).decide(boards, is_selfplay=True, fast_playouts=9)
+    expected = make_search(3, 16, evaluate, 9, 8).decide(boards, is_selfplay=False)
+    assert decisions.visits.sum(axis=1).tolist() == [9] * 3 and np.array_equal(decisions.visits, expected.visits)
+    assert np.array_equal(decisions.moves, expected.moves)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from Board.game_board import Board
 from common.errors import UsageError
@@ -14,6 +15,7 @@ from games.gomoku.batch import GomokuBatch
 from games.gomoku.rules import GomokuRules
 from training import matches
 from training.exact import board_after
+from training.inference.networks import new_model
 from training.matches import MatchSettings, PolicyAgent, SearchAgent, make_agent, play_lockstep_match
 from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
@@ -160,6 +162,7 @@ def test_agents_are_named_as_in_the_arena(make_network, tmp_path, text, kind, se
     network = make_network(4, 3, 2)
     network.save_model(path)
     agent = make_agent(text.format(path), GomokuRules(4, 3, 3), 2, np.random.default_rng(1))
+    assert bool(agent.computed_by) == (not text.startswith("mcts"))
     assert isinstance(agent, kind) and getattr(agent, "settings", None) == settings
     boards = GomokuBatch(2, 4, 3, 3)
     if not text.startswith("mcts"):
@@ -167,6 +170,17 @@ def test_agents_are_named_as_in_the_arena(make_network, tmp_path, text, kind, se
         for given, expected in zip(*answers, strict=True):
             assert given == pytest.approx(expected.reshape(given.shape), abs=0.05)
     assert boards.legal[[0, 1], agent.choose(boards)].all()
+
+
+def test_gomoku_is_played_by_a_plain_network_too(tmp_path):
+    rules, path = GomokuRules(4, 3, 3), tmp_path / "plain.model"
+    torch.manual_seed(1)
+    model = new_model("plain", rules, 0, 0).eval()
+    torch.save(model.state_dict(), path)
+    boards = GomokuBatch(2, 4, 3, 3)
+    probs, _ = make_agent(f"policy:{path}", rules, 2, np.random.default_rng(1), "torch").evaluate(boards.feature_planes())
+    expected = model(torch.from_numpy(boards.feature_planes()))[0].exp().detach().numpy()
+    assert np.abs(probs - expected).max() < 0.02
 
 
 @pytest.mark.parametrize(
@@ -196,8 +210,10 @@ def test_the_command_plays_a_match_and_writes_its_games(make_network, tmp_path, 
     make_network(3, 3, 1).save_model(path)
     call = [f"alphazero:{path}?playouts=20", "mcts:playouts=20", "--board", "3x3x3", "--games", "6", "--opening-stones", "1"]
     assert matches.main([*call, "--seed", "4", "--out", str(out)]) == 0
-    assert "6 games" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "6 games" in said.out and said.err.count("the network is computed by ") == 1
     record = json.loads(out.read_text())
+    assert record["computed_by"][0] in said.err and record["computed_by"][1] == ""
     assert record["seed"] == 4 and record["statistics"]["games"] == 6
     values = []
     for game in record["games"]:

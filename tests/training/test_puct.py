@@ -279,3 +279,14 @@ def test_moves_are_drawn_as_often_as_they_are_probable_and_never_where_they_are_
     policies = np.tile([0.0, 0.2, 0.0, 0.8, 0.0], (20000, 1))
     counts = np.bincount(draw_moves(policies, np.random.default_rng(1)), minlength=5)
     assert counts[[0, 2, 4]].tolist() == [0, 0, 0] and abs(counts[1] - 4000) < 200
+
+
+def test_a_fast_search_has_its_own_number_of_playouts_and_no_noise(fixed_evaluator):
+    boards, evaluate = GomokuBatch(3, 4, 4, 4), fixed_evaluator(16)
+    fast, usual = (make_search(3, 16, evaluate, 30, first_n_moves=0) for _ in range(2))
+    decisions = fast.decide(boards, is_selfplay=True, fast_playouts=9)
+    assert decisions.visits.sum(axis=1).tolist() == [8] * 3  # the root itself took one
+    assert np.array_equal(fast.trees.prior[fast.trees.root_rows(np.arange(3))], evaluate(boards.feature_planes())[0])
+    expected = make_search(3, 16, evaluate, 9).decide(boards, is_selfplay=False)
+    assert np.array_equal(decisions.visits, expected.visits) and np.array_equal(decisions.moves, expected.moves)
+    assert usual.decide(boards, is_selfplay=True).visits.sum() == 3 * 29

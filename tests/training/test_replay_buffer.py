@@ -1,6 +1,7 @@
 """The games of a run on the disk: what comes back is what was put in, turned; torn ends harm nothing; wrong files are told."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ def game(length, seed):
     rng = np.random.default_rng(seed)
     states = rng.integers(0, 2, (length, 9, 3, 3))
     policies = rng.random((length, POINTS)).astype(np.float16)
-    return FinishedGame(rng.permutation(POINTS)[:length].astype(np.int16), pack_states(states), policies, 1, False)
+    plies, values = np.arange(length, dtype=np.int16), rng.uniform(-1, 1, length).astype(np.float16)
+    return FinishedGame(rng.permutation(POINTS)[:length].astype(np.int16), plies, pack_states(states), policies, values, 1)
 
 
 def origin(number, start=0):
@@ -90,6 +92,49 @@ def test_a_game_that_was_being_written_when_the_process_was_killed_has_not_happe
     again.append(game(9, 4), origin(4))
     assert opened(tmp_path).games == 5
     assert expected([2, 3, 4], lengths) <= fingerprints(again) <= expected([1, 2, 3, 4], lengths)
+
+
+def test_the_value_learns_a_mixture_of_the_result_and_the_value_of_the_search(tmp_path):
+    """Player 1 has won: z is 1 at plies 0 and 2, and -1 at ply 1."""
+    one = replace(game(3, 1), values=np.array([0.5, 0.25, -1.0], dtype=np.float16))
+    replay = opened(tmp_path)
+    replay.append(one, origin(0))
+
+    def targets(weight):
+        return set(replay.sample(200, np.random.default_rng(1), weight)[2].tolist())
+
+    assert targets(0.0) == {1.0, -1.0} and targets(1.0) == {0.5, 0.25, -1.0}
+    assert targets(0.25) == {0.875, -0.6875, 0.5}  # 3/4 + 1/8, -3/4 + 1/16, 3/4 - 1/4
+    replay.flush()
+    (tmp_path / "values.bin").unlink()  # as an earlier version left it
+    replay = opened(tmp_path)
+    assert targets(0.25) == {1.0, -1.0}
+    replay.append(one, origin(1))
+    assert targets(0.25) == {1.0, -1.0, 0.875, -0.6875, 0.5}
+
+
+def test_only_the_positions_of_full_searches_are_learnt(tmp_path):
+    whole = game(9, 0)
+    some = [1, 4, 8]
+    part = replace(
+        whole,
+        **{name: getattr(whole, name)[some] for name in ("plies", "states", "policies", "values")},
+        opening=1,
+    )
+    assert part.results.tolist() == [-1, 1, 1]
+    replay = opened(tmp_path)
+    replay.append(part, origin(0))
+    assert (replay.positions, len(replay), opened(tmp_path).positions) == (3, 3, 3)
+    assert fingerprints(replay) < expected([0], [9]) and len(fingerprints(replay)) == 3
+    line = json.loads((tmp_path / "games.jsonl").read_text())
+    assert (line["moves"], line["positions"], line["opening"]) == (whole.moves.tolist(), 3, 1)
+
+
+def test_games_that_a_side_would_have_resigned_are_counted_by_its_result(tmp_path):
+    replay = opened(tmp_path)
+    for number, (player, winner) in enumerate([(1, 1), (2, 1), (2, 1), (2, -1), (-1, 1), (2, 2)]):
+        replay.append(replace(game(5, 1), would_resign=player, winner=winner), origin(number))
+    assert replay.would_resign == opened(tmp_path).would_resign == [2, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from games.gomoku.rules import GomokuRules
 from training.samples import FinishedGame, pack_states, unpack_states
 from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
+from training.selfplay.balanced_openings import OpeningSettings
 from training.selfplay.game_stream import SelfPlay, SelfPlaySettings
 
 PUCT = PuctSettings(playouts=12, first_n_moves=4)
@@ -79,9 +80,64 @@ def test_resigning_is_off_unless_asked_for_and_then_the_loser_is_who_gave_up(fix
     assert not any(game.resigned for game in play(evaluate, count=40, resign_below=-0.3, play_on_share=1.0))
 
 
+def test_where_nobody_may_resign_the_first_who_would_have_is_noted(fixed_evaluator):
+    games = play(fixed_evaluator(12), count=40, resign_below=-0.3, play_on_share=1.0)
+    for game in games:
+        below = np.flatnonzero(game.values < -0.3)
+        assert game.would_resign == (1 + below[0] % 2 if below.size else -1)
+    assert {game.would_resign for game in games} >= {-1, 1}
+    resigning = play(fixed_evaluator(12), count=40, resign_below=-0.3, play_on_share=0.0)
+    assert {game.would_resign for game in [*resigning, *play(fixed_evaluator(12))]} == {-1}
+
+
+@pytest.mark.parametrize("search", [PUCT, GUMBEL])
+def test_only_moves_searched_with_all_playouts_are_learnt(fixed_evaluator, search, monkeypatch):
+    selfplay = SelfPlay(settings(search, full_share=0.4, fast_playouts=3), fixed_evaluator(12), np.random.default_rng(1))
+    decide, searches = selfplay._search.decide, []
+
+    def noted(boards, is_selfplay, fast_playouts):
+        searches.append((boards.length.copy(), fast_playouts))
+        return decide(boards, is_selfplay, fast_playouts)
+
+    monkeypatch.setattr(selfplay._search, "decide", noted)
+    games = list(islice(selfplay.finished_games(), 30))
+    assert {few for _, few in searches} == {None, 3}
+    assert 0.2 < np.mean([few is None for _, few in searches]) < 0.6
+    learnt = sum(len(game.plies) for game in games)
+    assert 0.2 < learnt / sum(len(game.moves) for game in games) < 0.6
+    first = games[0]  # of the games that began in the first step
+    full = [int(few is None) for _, few in searches[: len(first.moves)]]
+    assert first.plies.tolist() == np.flatnonzero(full).tolist()
+    for game in games:
+        board, states = Board(width=4, height=3, n_in_row=3), unpack_states(game.states, GomokuRules(4, 3, 3))
+        for ply, move in enumerate(game.moves.tolist()):
+            for at in np.flatnonzero(game.plies == ply):
+                assert np.array_equal(states[at], board.current_state()) and game.policies[at, move] > 0
+            board.do_move(move)
+        assert board.game_end() == (True, game.winner)
+
+
+@pytest.mark.parametrize("search", [PUCT, GUMBEL])
+def test_games_begin_with_openings_but_for_a_share_of_empty_boards(fixed_evaluator, search):
+    openings = OpeningSettings(3, value=0.5, empty_share=0.3)
+    games = play(fixed_evaluator(12), count=60, search=search, openings=openings)
+    assert {game.opening for game in games} == {0, 1, 2, 3}
+    assert 0.1 < np.mean([game.opening == 0 for game in games]) < 0.5
+    for game in games:
+        assert game.plies.tolist() == list(range(game.opening, len(game.moves)))
+        board = Board(width=4, height=3, n_in_row=3)
+        for move in game.moves[: game.opening].tolist():
+            board.do_move(move)
+        assert np.array_equal(unpack_states(game.states[:1], GomokuRules(4, 3, 3))[0], board.current_state())
+        for move in game.moves[game.opening :].tolist():
+            board.do_move(move)
+        assert board.game_end() == (True, game.winner)
+
+
 def test_states_packed_and_unpacked_are_the_same_and_take_a_bit_for_each_point():
     states = np.random.default_rng(1).integers(0, 2, (7, 9, 5, 3)).astype(np.float32)
     packed = pack_states(states)
     assert packed.shape == (7, 17) and np.array_equal(unpack_states(packed, GomokuRules(3, 5, 3)), states)
-    game = FinishedGame(np.zeros(7, np.int16), packed, np.zeros((7, 15), np.float16), -1, False)
-    assert game.nbytes == 7 * (17 + 30 + 1) and game.results.tolist() == [0] * 7
+    values = np.zeros(7, np.float16)
+    game = FinishedGame(np.zeros(7, np.int16), np.arange(7), packed, np.zeros((7, 15), np.float16), values, -1)
+    assert game.nbytes == 7 * (17 + 30 + 2 + 1) and game.results.tolist() == [0] * 7

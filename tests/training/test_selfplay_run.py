@@ -4,7 +4,6 @@ With TRUST=all in the environment a run is killed five times, and a table is pri
 """
 
 import contextlib
-import csv
 import fcntl
 import hashlib
 import importlib.util
@@ -22,6 +21,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from selfplay_run_tools import SETTINGS, arguments, games_of, resumed, state_of, table_of
 
 from games.gomoku.rules import GomokuRules
 from training import export_run
@@ -33,55 +33,6 @@ from training.supervised.learning import deepened
 ROOT = Path(__file__).resolve().parents[2]
 ALL = os.environ.get("TRUST") == "all"
 KILLS = 5 if ALL else 2
-SETTINGS = {
-    "games-at-once": 8,
-    "playouts": 4,
-    "considered": 4,
-    "start-positions": 60,
-    "batch-size": 16,
-    "reuse": 4,
-    "check-every": 30,
-    "rating-games": 2,
-    "mcts-playouts": 4,
-    "match-playouts": 4,
-    "gate-games": 4,
-    "save-every-s": 0.2,
-    "seed": 1,
-}
-SMALL = [word for name, value in SETTINGS.items() for word in (f"--{name}", str(value))]
-
-
-def arguments(folder, *more, games=60, workers=0):
-    return ["tictactoe", "--run", str(folder), *SMALL, "--games", str(games), "--workers", str(workers), *map(str, more)]
-
-
-def resumed(folder, *more, workers=0):
-    return ["--run", str(folder), "--resume", "--workers", str(workers), *map(str, more)]
-
-
-@pytest.fixture
-def started(reference, capfd):
-    """Runs the command in this process: (exit code, standard output, standard error)."""
-    reference("policy_value_net_torch")
-
-    def start(words):
-        code = long_run.main(words)
-        return code, *capfd.readouterr()
-
-    return start
-
-
-def games_of(folder):
-    return [json.loads(line) for line in (folder / "games.jsonl").read_text().splitlines()]
-
-
-def table_of(folder, name):
-    with open(folder / name, encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def state_of(folder):
-    return torch.load(folder / "checkpoint.pt", weights_only=True)
 
 
 def assert_whole(folder, least_games):
@@ -210,6 +161,7 @@ def test_a_run_from_before_a_setting_existed_goes_on_with_its_default(started, t
     (tmp_path / "config.json").write_text(json.dumps(config))
     code, _, err = started(resumed(tmp_path, "--games", 60))
     assert code == 0, err
+    assert err.count("The run was begun before these settings existed, and goes on with --gate-score 0.55.") == 1
     assert_whole(tmp_path, 60)
     assert state_of(tmp_path)["samples"] == 16 * state_of(tmp_path)["steps"]
 
@@ -388,6 +340,10 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected --batch-size of at least 1; got 0" in refusal(started, arguments(nowhere, "--batch-size", 0))
     assert "expected --reuse above 0" in refusal(started, arguments(nowhere, "--reuse", "-1"))
     assert "expected a board of at least 4 by 4" in refusal(started, arguments(nowhere, "--n-in-row", 4))
+    assert "expected --full-share from 0 to 1; got 2" in refusal(started, arguments(nowhere, "--full-share", 2))
+    assert "expected --full-share above 0" in refusal(started, arguments(nowhere, "--full-share", 0))
+    assert "expected --fast-playouts below --playouts, 4; got 8" in refusal(started, arguments(nowhere, "--full-share", 0.5))
+    assert "expected openings of 0 to 4 stones" in refusal(started, arguments(nowhere, "--opening-stones", 5))
     assert "expected --workers of at least 0" in refusal(started, arguments(nowhere, workers=-1))
     assert not nowhere.exists()
     for path in (wrong, tmp_path / "missing.model", ROOT / "model" / "5_5_4.model"):

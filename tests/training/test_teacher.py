@@ -62,6 +62,20 @@ def test_a_game_follows_from_its_seed_whatever_was_played_before(teacher, lesson
     assert (tmp_path / "late.jsonl").read_text().splitlines()[1] == lessons.read_text().splitlines()[3]
 
 
+def test_with_least_stones_0_some_games_begin_on_the_empty_board_and_others_go_on_as_before(teacher, lessons, tmp_path):
+    path = tmp_path / "empty.jsonl"
+    assert teach(teacher, path, "--seed", "18", "--games", "6", "--least-stones", "0").returncode == 0
+    settings, *games = map(json.loads, path.read_text().splitlines())
+    assert settings == {"size": 11, "first_seed": 18, "nodes": 600, "least_stones": 0}
+    empty = [game for game in games if game["opening"] == 0]
+    assert empty and len(empty) < 6 and all(len(game["best"]) == len(game["moves"]) for game in empty)
+    train, held_back = load_positions([str(path)], 11, 0.9, 400)
+    assert 0 in {*train.ply.tolist(), *held_back.ply.tolist()}
+    assert "from 0 to 8 after --least-stones" in teach(teacher, tmp_path / "x.jsonl", "--least-stones", "9").stderr
+    other = teach(teacher, lessons, "--seed", "18", "--least-stones", "0")
+    assert other.returncode == 2 and "to be of these settings" in other.stderr
+
+
 @pytest.mark.parametrize("share", [0.002, 0.1, 0.4, 0.9])
 def test_a_killed_run_goes_on_and_ends_with_the_same_games(teacher, lessons, tmp_path, share):
     path = tmp_path / "cut.jsonl"

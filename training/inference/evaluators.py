@@ -18,6 +18,7 @@ import torch
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from common.errors import UsageError
 from games.protocol import PositionBatch, Symmetry
 from training.inference.openvino_model import OpenVinoModel, openvino_is_installed
 from training.samples import pack_states
@@ -48,10 +49,35 @@ def evaluate_positions(evaluator: Evaluator, positions: PositionBatch) -> tuple[
 HEADS = (("conv2d_2", "bn_1"), ("conv2d_3", "bn_2"))
 DENSE = ("dense_layer_1", "dense_layer_2", "flatten_layer_3")
 Library = Literal["torch", "openvino"]
+Backend = Literal["auto", "torch", "openvino"]
+"""A library, or "auto" for the fastest, as command lines and settings have it."""
 DTYPES = (torch.float32, torch.bfloat16)
 TIMED_CALLS = 3
 # The largest change in a probability or value that folding may cause; rounding causes about 1e-6.
 FOLDED_TOLERANCE = 1e-3
+
+
+def library_of(backend: Backend, device: str | None = None) -> Library | None:
+    """Return the library of a backend; None for "auto".
+
+    Args:
+        backend: the backend.
+        device: where the network is to be computed, if a person said so.
+
+    Raises:
+        UsageError: OpenVINO is not installed, or is to compute on a GPU.
+    """
+    if backend == "auto":
+        return None
+    if backend == "openvino":
+        if device == "cuda":
+            raise UsageError("expected the backend torch or auto on the device cuda, since OpenVINO computes on the CPU")
+        if not openvino_is_installed():
+            raise UsageError(
+                "expected OpenVINO for the backend openvino; it is not installed: python -m pip install openvino, or leave "
+                "the choice to auto"
+            )
+    return backend
 
 
 def fold(model: nn.Module) -> nn.Module:
@@ -121,7 +147,8 @@ class InferenceNetwork:
         device: str | None = None,
         batch_size: int = 64,
     ) -> None:
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        on_gpu = torch.cuda.is_available() and library != "openvino"
+        self.device = torch.device(device or ("cuda" if on_gpu else "cpu"))
         self.evaluations = 0
         first = next(layer for layer in model.modules() if isinstance(layer, nn.Conv2d))
         self._shape = (first.in_channels, board_height, board_width)
@@ -132,6 +159,8 @@ class InferenceNetwork:
             states = np.zeros((batch_size, *self._shape), dtype=np.float32)
             choices = [min(choices, key=lambda choice: self._seconds(choice[0], choice[1], states))]
         self._use(*choices[0])
+        if self.library == "torch":
+            self._openvino = None
 
     def load(self, model: nn.Module) -> None:
         """Use the weights of a network with the same layers from now on, and compute in the same way as before.
@@ -140,18 +169,26 @@ class InferenceNetwork:
             ValueError: see the class.
         """
         layers = self._folded.state_dict().keys()
-        self._take(model)
-        if self._openvino is not None:
-            if self._folded.state_dict().keys() == layers:
-                self._openvino.load(self._folded)
-            else:  # blocks that added nothing have learnt
-                self._openvino = OpenVinoModel(self._folded, self._shape)
+        weights = self._take(model)
+        same_layers = weights.keys() == layers  # otherwise blocks that added nothing have learnt
+        if self._openvino is None:
+            if same_layers and self._model is not None:
+                self._model.load_state_dict(weights)
+            else:
+                self._use(self.library, self.dtype)
+            return
+        if same_layers:
+            self._openvino.load(self._folded)
+        else:
+            self._openvino = OpenVinoModel(self._folded, self._shape)
         self._use(self.library, self.dtype)
 
-    def _take(self, model: nn.Module) -> None:
-        """Fold a copy of the network and check that it has the same outputs."""
-        self._folded = fold(model).to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self._check(copy.deepcopy(model).eval().to(self.device))
+    def _take(self, model: nn.Module) -> dict[str, torch.Tensor]:
+        """Fold a copy of the network, check that it has the same outputs, and return its weights."""
+        original = copy.deepcopy(model).eval().to(self.device)
+        self._folded = fold(original).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._check(original)
+        return self._folded.state_dict()
 
     def _libraries(self, asked: Library | None) -> list[Library]:
         """Return the libraries that can compute the network, of the one asked for or of all."""
@@ -168,10 +205,9 @@ class InferenceNetwork:
     def _check(self, original: nn.Module) -> None:
         """Check that the folded network has the same outputs as the original."""
         states = np.random.default_rng(0).integers(0, 2, (8, *self._shape)).astype(np.float32)
-        copied = self._in_torch(torch.float32)
         with torch.inference_mode():
             inputs = self._to_input(states, torch.float32)
-            (log_probs, values), (folded_log_probs, folded_values) = original(inputs), copied(inputs)
+            (log_probs, values), (folded_log_probs, folded_values) = original(inputs), self._folded(inputs)
         off = max((log_probs.exp() - folded_log_probs.exp()).abs().max().item(), (values - folded_values).abs().max().item())
         if off > FOLDED_TOLERANCE:
             raise ValueError(
@@ -209,7 +245,7 @@ class InferenceNetwork:
 
     @property
     def description(self) -> str:
-        """How the network is computed, such as `torch, bfloat16 on cpu`."""
+        """How the network is computed, such as `openvino, bfloat16 on cpu`."""
         return f"{self.library}, {str(self.dtype).removeprefix('torch.')} on {self.device}"
 
     def forward_call(self, states: np.ndarray) -> Callable[[], None]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
 from common.program_ends import Parser, interruptible, run_program
 from common.unwritten import students_faults_as_sentences
@@ -21,6 +22,7 @@ from common.weights import read_weights_of_board
 from training.loop.following import STATE
 from training.loop.state import board_of, read_state, restore, settings_of
 
+BACKENDS = ("auto", "torch", "openvino")
 LARGEST_SEED = 2**32 - 1  # that numpy takes
 
 
@@ -45,8 +47,7 @@ def train_by_command(make_pipeline: Any, presets: Mapping[str, Any], program: st
             if options.games is not None:
                 pipeline.game_batch_num = options.games
             _check_not_over(pipeline)
-            if options.fast:
-                pipeline.play_fast()
+            _play_fast(pipeline, options)
             _announce(pipeline)
             _make_folders()
             interruptible()
@@ -103,6 +104,12 @@ def _parse(presets: Mapping[str, Any]) -> argparse.Namespace:
         action="store_true",
         help="use the self-play in training/ instead of your search, if this tree has training/selfplay/",
     )
+    parser.add_argument(
+        "--backend",
+        choices=BACKENDS,
+        help="with --fast: the library that computes the network (default: auto, or as the run began)",
+    )
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="where the network is computed (default: cpu)")
     options = parser.parse_args()
     if options.games is not None and options.games < 1:
         parser.error(f"expected --games of at least 1; got {options.games}")
@@ -110,6 +117,8 @@ def _parse(presets: Mapping[str, Any]) -> argparse.Namespace:
         parser.error(f"expected --seed from 0 to {LARGEST_SEED}; got {options.seed}")
     if options.fast and find_spec("training.selfplay") is None:
         parser.error("expected training/selfplay/ for --fast; this tree does not have it: leave --fast out")
+    if options.backend is not None and not options.fast:
+        parser.error("expected --fast with --backend; without it, your own network plays the games")
     if options.resume is not None:
         for name in ("preset", "seed", "init_model"):
             if getattr(options, name) is not None:
@@ -142,12 +151,13 @@ def _make_folders() -> None:
 def _new(make_pipeline: Any, presets: Mapping[str, Any], options: argparse.Namespace) -> Any:
     """Return the pipeline of a new run."""
     preset = options.preset or next(iter(presets))
+    cuda = wants_cuda(options.device)
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
     seed_run(seed)
     if options.init_model:
         read_weights_of_board(options.init_model, presets[preset].board_width, presets[preset].board_height)
     try:
-        pipeline = make_pipeline(init_model=options.init_model, preset=preset)
+        pipeline = make_pipeline(init_model=options.init_model, preset=preset, cuda=cuda)
     except RuntimeError as error:
         if options.init_model is None or isinstance(error, NotImplementedError):
             raise
@@ -164,7 +174,7 @@ def _resumed(make_pipeline: Any, presets: Mapping[str, Any], options: argparse.N
     about = state["about_run"]
     if about["preset"] not in presets:
         raise UsageError(f"expected a run of {' or '.join(sorted(presets))} in {path}; it is one of {about['preset']}")
-    pipeline = make_pipeline(preset=about["preset"])
+    pipeline = make_pipeline(preset=about["preset"], cuda=wants_cuda(options.device))
     of_now = settings_of(pipeline)
     for sentence in restore(pipeline, state):
         print(f"Not restored: {sentence}")
@@ -176,6 +186,22 @@ def _resumed(make_pipeline: Any, presets: Mapping[str, Any], options: argparse.N
     if options.fast:
         print("Not restored: with --fast, the games that were in progress begin again.")
     return pipeline
+
+
+def _play_fast(pipeline: Any, options: argparse.Namespace) -> None:
+    """Switch to games side by side if the call asks for them, and say how the network is computed if that changes."""
+    about = pipeline.about
+    before = about.computed_by
+    if not options.fast:
+        about.computed_by = ""
+        return
+    library = before.partition(",")[0]  # the other one would play other games
+    try:
+        about.computed_by = pipeline.play_fast(options.backend or library or "auto")
+    except ValueError as error:
+        raise UsageError(f"--fast: {error}") from error
+    if before and before != about.computed_by:
+        print(f"The network was computed by {before}; from now on the games are others than without the interruption.")
 
 
 def _check_not_over(pipeline: Any) -> None:
@@ -191,5 +217,7 @@ def _announce(pipeline: Any) -> None:
     since = f", continued after {pipeline.games_played} games" if pipeline.games_played else ""
     seed = "No seed" if about.seed is None else f"Seed {about.seed}"
     print(f"{seed}, {pipeline.game_batch_num} games of {about.preset}{since}")
+    if about.computed_by:
+        print(f"In self-play, the network is computed by {about.computed_by}.")
     if reason := best.reason_to_stay(board_of(pipeline)):
         print(f"{best.path} {reason} and stays; the best network of this run goes to {best.aside()} (with --force: there).")

@@ -37,6 +37,7 @@ class AboutRun:
         run: a name that no other run has.
         seed: the seed of its random generators, if it is known.
         rows: the curves of the part of the run before it was interrupted.
+        computed_by: how the network is computed in games side by side; empty if the student's search plays.
         resumed_from: the file of the state from which the run continues; None if it begins.
     """
 
@@ -45,11 +46,13 @@ class AboutRun:
         self.run = secrets.token_hex(8)
         self.seed: int | None = None
         self.rows: list[CurveRow] = []
+        self.computed_by = ""
         self.resumed_from: Path | None = None
 
     def continue_run(self, about: State, resumed_from: Path) -> None:
         """Take over what the state of an interrupted run says."""
         self.run, self.seed, self.rows = about["run"], about["seed"], [tuple(row) for row in about["rows"]]
+        self.computed_by = about.get("computed_by", "")  # the state of an earlier version does not say it
         self.resumed_from = resumed_from
 
 
@@ -120,6 +123,7 @@ class Following:
             "run": self._about.run,
             "seed": self._about.seed,
             "rows": [list(row) for row in self._curves.rows],
+            "computed_by": self._about.computed_by,
             "saved_in": self._pipeline.best_network.saved_in,
             "is_over": self._pipeline.is_over(),
         }

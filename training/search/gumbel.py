@@ -24,7 +24,7 @@ after n playouts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, log2
 
@@ -133,18 +133,19 @@ class GumbelSearch:
         self._rng = rng
         self._games = np.arange(games)
 
-    def decide(self, boards: PositionBatch, is_selfplay: bool) -> Decisions:
-        """See LockstepSearch. In self-play, g is drawn for every position; otherwise it is 0."""
+    def decide(self, boards: PositionBatch, is_selfplay: bool, fast_playouts: int | None = None) -> Decisions:
+        """See LockstepSearch. In self-play, g is drawn for every position; otherwise, and in a fast search, it is 0."""
         trees, games, legal, steps = self.trees, self._games, boards.legal, self._steps
+        settings = self._settings if fast_playouts is None else replace(self._settings, playouts=fast_playouts)
         steps.begin(boards, len(trees) * trees.capacity)
         trees.clear(games)
         trees.expand_roots(games, steps)
         rows = trees.root_rows(games)
         gumbel = np.zeros(legal.shape)
-        if is_selfplay:
+        if is_selfplay and fast_playouts is None:
             gumbel[legal] = self._rng.gumbel(size=int(legal.sum()))
-        halving = _Halving(gumbel, self._nodes(rows), self._settings)
-        for number in range(self._settings.playouts):
+        halving = _Halving(gumbel, self._nodes(rows), settings)
+        for number in range(settings.playouts):
             trees.playout(
                 games,
                 steps,

@@ -53,8 +53,16 @@ class Decisions:
 class LockstepSearch(Protocol):
     """A search for G games in lockstep; the games may be at different moves."""
 
-    def decide(self, boards: PositionBatch, is_selfplay: bool) -> Decisions:
-        """Search these positions; no game is over, and `boards` is not changed."""
+    def decide(self, boards: PositionBatch, is_selfplay: bool, fast_playouts: int | None = None) -> Decisions:
+        """Search these positions.
+
+        Args:
+            boards: the positions, which are not changed; no game is over.
+            is_selfplay: whether to explore.
+            fast_playouts: a number of playouts in place of the settings', for a search without noise, whose policies the
+                network does not learn (Wu 2019, "Accelerating self-play learning in Go", section 3.1).
+        """
+        ...
 
     def advance(self, moves: np.ndarray) -> None:
         """Follow the move that was played in each game, `moves` [G]."""
@@ -107,12 +115,12 @@ class PuctSearch:
         # The smallest and the largest Q that each tree has had, for q_scale "tree".
         self._lowest, self._highest = np.full(games, np.inf), np.full(games, -np.inf)
 
-    def decide(self, boards: PositionBatch, is_selfplay: bool) -> Decisions:
+    def decide(self, boards: PositionBatch, is_selfplay: bool, fast_playouts: int | None = None) -> Decisions:
         """See LockstepSearch. Self-play adds noise at the roots, and draws moves at the temperature of their number.
 
         The policies are always the visit shares, regardless of the temperature at which the moves are drawn.
         """
-        self.run(boards, is_selfplay)
+        self.run(boards, is_selfplay and fast_playouts is None, fast_playouts)
         visits = self.root_visits()
         chances = visit_policies(visits, boards.legal, self._temperature(boards.length, is_selfplay))
         policies = visit_policies(visits, boards.legal, np.ones(len(visits)))
@@ -128,9 +136,16 @@ class PuctSearch:
         later = length - self._settings.first_n_moves + 1
         return np.clip(1 - later / (self._settings.cooling_moves + 1), LOW_TEMPERATURE, 1.0)
 
-    def run(self, boards: PositionBatch, is_selfplay: bool) -> None:
-        """Run the playouts in every tree; in an empty tree, the expansion of the root counts as the first."""
-        trees, playouts, steps = self.trees, self._settings.playouts, self._steps
+    def run(self, boards: PositionBatch, is_selfplay: bool, playouts: int | None = None) -> None:
+        """Run the playouts in every tree; in an empty tree, the expansion of the root counts as the first.
+
+        Args:
+            boards: the positions at the roots.
+            is_selfplay: whether to mix noise into the priors of the roots.
+            playouts: the number of playouts; None for that of the settings.
+        """
+        trees, steps = self.trees, self._steps
+        playouts = playouts or self._settings.playouts
         if not steps.keeps_trees:
             self.restart(self._games)
         trees.make_room(playouts)

@@ -7,43 +7,95 @@ move uses its latest weights.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from games.gomoku.rules import GomokuRules
-from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry
+from training.inference.evaluators import Backend, InferenceNetwork, PositionCache, RandomSymmetry, library_of
+from training.inference.openvino_model import openvino_is_installed
 from training.samples import unpack_states
 from training.search.puct import PuctSettings
 from training.selfplay.game_stream import SelfPlay, SelfPlaySettings
 
 GAMES_AT_ONCE = 16
+TIMED_ROUNDS = 5
+# OpenVINO has to be faster than torch by this factor. The two differ in the last bits: a choice between equals could change
+# from run to run, and then a seed would not repeat a run.
+LEAD = 1.25
+Size = tuple[int, int, int]
+"""The board's width and height, and the length of a winning row."""
 SelfPlaySample = tuple[np.ndarray, np.ndarray, float]
 """(state [9, H, W], move probabilities [A], z), as Game.start_self_play returns them."""
 
 
+def fast_network(net: Any, size: Size, playouts: int, backend: Backend) -> InferenceNetwork:
+    """Make the copy of the student's network that plays, in float32 and on the same device.
+
+    Args:
+        net: the student's PolicyValueNet.
+        size: of the game.
+        playouts: the number of playouts for each move.
+        backend: the library; "auto" takes OpenVINO if it is installed and clearly faster, timed over the playouts of a move
+            and the new weights that follow.
+
+    Raises:
+        UsageError: the backend is not installed, or does not compute on this device.
+    """
+    rules = GomokuRules(*size)
+    device = str(next(net.model.parameters()).device)
+    library = library_of(backend, device)
+
+    def make(library: Any) -> InferenceNetwork:
+        return InferenceNetwork(net.model, rules.width, rules.height, library=library, device=device)
+
+    if library is not None:
+        return make(library)
+    by_torch = make("torch")
+    if device != "cpu" or not openvino_is_installed():
+        return by_torch
+    try:
+        by_openvino = make("openvino")
+    except Exception:  # the converter has no common class of errors for networks that it cannot convert
+        return by_torch
+    states = np.zeros((GAMES_AT_ONCE, rules.planes, rules.height, rules.width), dtype=np.float32)
+    # In turns, so that a busy moment of the machine meets both.
+    rounds = [[_seconds(network, net.model, states) for network in (by_torch, by_openvino)] for _ in range(TIMED_ROUNDS)]
+    of_torch, of_openvino = np.min(rounds, axis=0) @ (1, playouts)
+    return by_openvino if LEAD * of_openvino < of_torch else by_torch
+
+
+def _seconds(network: InferenceNetwork, model: Any, states: np.ndarray) -> tuple[float, float]:
+    """Return how long it takes to load new weights, and to evaluate the states then."""
+    started = time.perf_counter()
+    network.load(model)
+    loaded = time.perf_counter()
+    network(states)
+    return loaded - started, time.perf_counter() - loaded
+
+
 def fast_games(
-    net: Any, width: int, height: int, n_in_row: int, search: PuctSettings, rng: np.random.Generator
+    net: Any, network: InferenceNetwork, size: Size, search: PuctSettings, rng: np.random.Generator
 ) -> Iterator[list[SelfPlaySample]]:
     """Play games endlessly, and yield the samples of each.
 
     Args:
         net: the student's PolicyValueNet, which may learn between two games.
-        width, height, n_in_row: the board's size and the length of a winning row.
+        network: the copy of it that plays.
+        size: of the game.
         search: the search settings.
         rng: draws the noise, moves and symmetries.
     """
-    evaluate: RandomSymmetry
-
-    def evaluate_by_latest(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return evaluate(states)
-
-    rules = GomokuRules(width, height, n_in_row)
-    selfplay = SelfPlay(SelfPlaySettings(rules, GAMES_AT_ONCE, search), evaluate_by_latest, rng)
+    rules, cache = GomokuRules(*size), PositionCache(network)
+    evaluate = RandomSymmetry(cache, rules.symmetries, rng)
+    selfplay = SelfPlay(SelfPlaySettings(rules, GAMES_AT_ONCE, search), evaluate, rng)
     while True:
-        network = InferenceNetwork(net.model, width, height)
-        evaluate = RandomSymmetry(PositionCache(network), rules.symmetries, rng)
-        for game in selfplay.step():
+        games = selfplay.step()
+        for game in games:
             states = unpack_states(game.states, rules)
             yield list(zip(states, game.policies.astype(np.float32), game.results.astype(float), strict=True))
+        if games:
+            network.load(net.model)
+            cache.clear()

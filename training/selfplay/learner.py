@@ -133,6 +133,8 @@ class Learner:
             evaluated network was compared.
         best: the index in `evaluations` of the network that plays (with a gate) or serves for comparison.
         seconds: the time that the run has taken, over all its starts.
+        computed_by: how the workers have computed the network, as rows {"from_games", "start", "by"}; one for each way in
+            each start of the run.
     """
 
     def __init__(self, config: RunConfig, folder: Path, weights: dict[str, torch.Tensor] | None = None) -> None:
@@ -149,6 +151,7 @@ class Learner:
         self.evaluations: list[dict[str, Any]] = []
         self.best: int | None = None
         self.seconds = 0.0
+        self.computed_by: list[dict[str, Any]] = []
         self.replay: ReplayBuffer
         self._report: RunReport
         self._start = 0
@@ -184,6 +187,7 @@ class Learner:
             self.net.optimizer.load_state_dict(state["optimizer"])
             self.steps, self.evaluations, self.best = state["steps"], state["evaluations"], state["best"]
             self.seconds = state["seconds"]
+            self.computed_by = state.get("computed_by", [])
             self.history = [with_current_names(settings) for settings in state["history"]]
             before = DEFAULTS | {name: value for settings in self.history for name, value in settings.items()}
             self.samples = state.get("samples", self.steps * before["batch_size"])
@@ -251,6 +255,7 @@ class Learner:
             "evaluations": self.evaluations,
             "best": self.best,
             "seconds": self.seconds,
+            "computed_by": self.computed_by,
             "history": self.history,
         }
         file = io.BytesIO()
@@ -298,7 +303,18 @@ class Learner:
         self._given[worker] = at
         self._busy.add(worker)
 
+    def _note_backend(self, by: str) -> None:
+        """Record how a worker computes the network, and say so once; say it if an earlier start had another way."""
+        now = {row["by"] for row in self.computed_by if row["start"] == self._start}
+        if by in now:
+            return
+        before = [row["by"] for row in self.computed_by if row["start"] != self._start]
+        self.computed_by.append({"from_games": self.replay.games, "start": self._start, "by": by})
+        other = f"; until game {self.replay.games} it was {before[-1]}" if before and by != before[-1] else ""
+        self._say(f"In self-play, the network is computed by {by}{other}")
+
     def _take_games(self, member: int, played: Played) -> None:
+        self._note_backend(played.computed_by)
         for number, game in enumerate(played.games, played.first):
             self.replay.append(game, Origin(self._start, played.worker, number, self._given[member]))
         self._latest = played.games[-1]
@@ -310,7 +326,9 @@ class Learner:
         due = int(self._steps_due(config.start_positions, config.reuse, config.batch_size))
         rate = config.learning_rate * (1 - 0.9 * min(1.0, self.replay.games / config.games))
         while self.steps < due and not self._interrupts.pressed:
-            batch = self.replay.sample(config.batch_size, np.random.default_rng([config.seed, self.steps]))
+            batch = self.replay.sample(
+                config.batch_size, np.random.default_rng([config.seed, self.steps]), config.root_value_weight
+            )
             with torch.autocast(self.net.device.type, torch.bfloat16, enabled=self._in_bfloat16):
                 self._losses.append(self.net.train_step(*batch, rate))
             self.steps += 1
@@ -341,7 +359,7 @@ class Learner:
         games, weights = candidate.games, candidate.weights
         scores = {"gate": result.gate, "against_other": result.against_other, "against_mcts": result.against_mcts}
         evaluation: dict[str, Any] = {"games": games, "steps": candidate.steps, "samples": candidate.samples}
-        evaluation |= {"accepted": result.accepted, "other": self.best}
+        evaluation |= {"accepted": result.accepted, "other": self.best, "would_resign": list(self.replay.would_resign)}
         self.evaluations.append(evaluation | {name: None if s is None else list(astuple(s)) for name, s in scores.items()})
         path = self._snapshot(-1)
         path.parent.mkdir(exist_ok=True)
@@ -372,7 +390,7 @@ class Learner:
         rows = []
         for place, evaluation in enumerate(self.evaluations, 1):
             row = {name: int(evaluation[name]) for name in ("games", "steps", "accepted")}
-            for name in ("gate", "against_other", "against_mcts"):
+            for name in ("gate", "against_other", "against_mcts", "would_resign"):
                 counts = evaluation.get(name) or ["", "", ""]
                 row |= {f"{name}_{part}": counts[at] for at, part in enumerate(("won", "drawn", "lost"))}
             rows.append(row | {"elo": round(elo[place]), "error_95": round(Z_95 * covariance[place, place] ** 0.5)})
@@ -401,6 +419,10 @@ class Learner:
             parts.append(f"against {other} {_counts(result.against_other)}")
         if result.gate is not None:
             parts.append(f"gate {_counts(result.gate)}, {'accepted' if result.accepted else 'refused'}")
+        if any(self.replay.would_resign):
+            won, drawn, lost = self.replay.would_resign
+            count = won + drawn + lost
+            parts.append(f"of {count} games that a side would have resigned, it won {won} ({won / count:.1%}) and drew {drawn}")
         return f"{row['games']} games: {'; '.join(parts)}; Elo {row['elo']:+} +- {row['error_95']} against pure MCTS"
 
     def _show(self) -> None:

@@ -20,8 +20,8 @@ import contextlib
 import json
 import secrets
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +71,28 @@ def settings(options: argparse.Namespace) -> RunConfig:
             raise UsageError(f"expected one of {', '.join(RUN_PRESETS)} for a new run; got no preset")
         return changed(replace(RUN_PRESETS[options.preset], seed=secrets.randbelow(SEED_LIMIT)), options)
     try:
-        before = RunConfig(**with_current_names(json.loads(path.read_text(encoding="utf-8"))))
+        recorded = with_current_names(json.loads(path.read_text(encoding="utf-8")))
+        before = RunConfig(**recorded)
     except FileNotFoundError:
         raise UsageError(f"expected a run to continue in {options.run}; there is none") from None
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(f"expected the settings of a run in {path}; {error}") from None
     config = changed(before, options)
+    say_defaults(config, recorded)
     for name in LASTING:
         if (now := getattr(config, name)) != (was := getattr(before, name)):
             raise UsageError(f"expected {option(name)} {was}, as when {options.run} was started; got {now}")
     return config
+
+
+def say_defaults(config: RunConfig, recorded: Mapping[str, Any]) -> None:
+    """Say which settings a run does not record because it was begun before they existed, and what they are now."""
+    values = [f"{option(name)} {value}" for name, value in asdict(config).items() if name not in recorded]
+    if values:
+        print(
+            f"The run was begun before these settings existed, and goes on with {', '.join(values)}.",
+            file=sys.stderr,
+        )
 
 
 def first_weights(config: RunConfig) -> dict[str, Any]:

@@ -6,11 +6,15 @@ import argparse
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type_hints
 
+import numpy as np
+
 from common.errors import UsageError
 from games.catalog import rules_of
 from games.protocol import GameRules
+from training.inference.evaluators import Backend, library_of
 from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
+from training.selfplay.balanced_openings import OpeningSettings
 from training.selfplay.game_stream import SelfPlaySettings
 
 
@@ -24,6 +28,17 @@ class RunSettings(Protocol):
 
 
 AnyRunSettings = TypeVar("AnyRunSettings", bound=RunSettings)
+
+
+# The smallest values of whole numbers that may be other than 1, and the ranges of shares and values.
+LEAST = {
+    "seed": 0, "search_depth": 0, "cooling_moves": 0, "opening_stones": 0, "playouts": 2, "fast_playouts": 2,
+    "match_playouts": 2, "mcts_playouts": 2,
+}  # fmt: skip
+RANGES = {
+    "full_share": (0.0, 1.0), "opening_value": (0.0, 1.0), "empty_board_share": (0.0, 1.0), "root_value_weight": (0.0, 1.0),
+    "play_on_share": (0.0, 1.0), "resign_below": (-1.0, 0.0),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,12 +61,21 @@ class RunConfig:
         c_puct: the exploration constant of PUCT.
         first_n_moves: the number of moves at the start of a self-play game that PUCT draws at temperature 1.
         cooling_moves: the number of moves after these over which PUCT lets the temperature fall to 0.
+        full_share: playouts capped at random: the share of moves that are searched with `playouts` and learnt from.
+        fast_playouts: the number of playouts of the other moves, without noise.
+        opening_stones: a game of self-play begins with 1 to this many random moves; 0 for games from the empty board alone.
+        opening_value: these moves are drawn again until the network's value lies between -opening_value and opening_value.
+        empty_board_share: the share of games that begin on the empty board all the same.
+        resign_below: a side resigns if its search gives it a lower value; at -1 nobody resigns.
+        play_on_share: the share of games in which nobody may resign. The games among them that the side that would have
+            resigned did not lose are counted in elo.csv.
         games_at_once: the number of games that each worker plays side by side.
         games: the number of games in the whole run.
         buffer_positions: the number of most recent positions to learn from.
         start_positions: the number of positions to collect before the first training step.
         batch_size: the number of samples per training step.
         reuse: the average number of samples drawn for each new position.
+        root_value_weight: w; the value learns (1 - w) z + w q, where z is the game's result and q the search's value.
         learning_rate: the initial learning rate; it falls linearly to a tenth over `games`.
         gate: whether self-play only changes to networks that beat the best one so far; otherwise it always uses the latest.
         gate_games: the largest number of games in such a match.
@@ -62,6 +86,7 @@ class RunConfig:
         mcts_playouts: the number of playouts per move of pure MCTS.
         match_playouts: the number of playouts per move of the networks in matches.
         save_every_s: seconds between two checkpoints.
+        backend: what computes the networks that play: torch, openvino, or the faster one of them (auto).
         seed: the seed of all random numbers.
         init_model: weights to start from, without their idle blocks if they have more blocks than `blocks`; an empty string
             for new random weights.
@@ -82,12 +107,20 @@ class RunConfig:
     c_puct: float = 5.0
     first_n_moves: int = 12
     cooling_moves: int = 0
+    full_share: float = 1.0
+    fast_playouts: int = 8
+    opening_stones: int = 0
+    opening_value: float = 0.3
+    empty_board_share: float = 0.25
+    resign_below: float = -1.0
+    play_on_share: float = 0.1
     games_at_once: int = 64
     games: int = 5000
     buffer_positions: int = 100_000
     start_positions: int = 2000
     batch_size: int = 256
     reuse: float = 6.0
+    root_value_weight: float = 0.0
     learning_rate: float = 1e-3
     gate: bool = True
     gate_games: int = 400
@@ -97,6 +130,7 @@ class RunConfig:
     mcts_playouts: int = 1000
     match_playouts: int = 32
     save_every_s: float = 60.0
+    backend: Backend = "auto"
     seed: int = 1
     init_model: str = ""
 
@@ -112,23 +146,29 @@ class RunConfig:
 
     def selfplay_settings(self) -> SelfPlaySettings:
         """Return the settings of a worker."""
-        search = self.search_settings(self.playouts)
-        return SelfPlaySettings(self.rules(), self.games_at_once, search)
+        openings = OpeningSettings(self.opening_stones, self.opening_value, self.empty_board_share)
+        return SelfPlaySettings(
+            self.rules(),
+            self.games_at_once,
+            self.search_settings(self.playouts),
+            self.resign_below if self.resign_below > -1 else None,
+            self.play_on_share,
+            openings if self.opening_stones else None,
+            self.full_share,
+            self.fast_playouts,
+        )
 
     def check(self) -> None:
         """Raise UsageError if the settings cannot work."""
         for name, value in asdict(self).items():
-            least = {
-                "seed": 0,
-                "search_depth": 0,
-                "cooling_moves": 0,
-                "playouts": 2,
-                "match_playouts": 2,
-                "mcts_playouts": 2,
-            }.get(name, 1)
+            least = LEAST.get(name, 1)
             if isinstance(value, bool | str) or name == "komi":
                 continue
-            if isinstance(value, float):
+            if name in RANGES:
+                low, high = RANGES[name]
+                if not low <= value <= high:
+                    raise UsageError(f"expected {option(name)} from {low:g} to {high:g}; got {value:g}")
+            elif isinstance(value, float):
                 if not value > 0:
                     raise UsageError(f"expected {option(name)} above 0; got {value:g}")
             elif value < least:
@@ -146,7 +186,12 @@ class RunConfig:
                 f"expected a board of at least {self.n_in_row} by {self.n_in_row} points for {self.n_in_row} in a row; "
                 f"got {self.board_width} by {self.board_height}"
             )
-        self.rules()
+        library_of(self.backend)
+        if not self.full_share > 0:
+            raise UsageError("expected --full-share above 0, since only these moves are learnt from; got 0")
+        if self.full_share < 1 and self.fast_playouts >= self.playouts:
+            raise UsageError(f"expected --fast-playouts below --playouts, {self.playouts}; got {self.fast_playouts}")
+        self.rules().draw_opening(self.opening_stones, np.random.default_rng(0))  # refuses too many stones
         if self.start_positions > self.buffer_positions:
             raise UsageError(
                 f"expected --start-positions of at most --buffer-positions, {self.buffer_positions}; got {self.start_positions}"
@@ -172,6 +217,18 @@ RUN_PRESETS = {
     ),
     "gomoku_15": RunConfig(
         15, 15, 5, 19, games=100_000, buffer_positions=1_000_000, start_positions=20_000, check_every=5000, save_every_s=180,
+    ),
+    # As the course's document has it; its buffer of 500000 samples holds 62500 positions in eight symmetries each.
+    "gomoku_11_paper": RunConfig(
+        11, 11, 5, 19, search="puct", playouts=400, match_playouts=400, first_n_moves=12, games=100_000,
+        buffer_positions=62_500, start_positions=2000, batch_size=512, learning_rate=1e-3, gate_games=400, gate_score=0.55,
+        check_every=1000, save_every_s=180,
+    ),
+    # As a document on small boards has it: 50 rounds of 5 games. What it does not say is ours.
+    "gomoku_9_small": RunConfig(
+        9, 9, 5, network="plain", search="puct", playouts=100, match_playouts=100, games_at_once=5, games=250,
+        buffer_positions=10_000, start_positions=200, batch_size=64, reuse=10, gate=False, check_every=50, rating_games=10,
+        mcts_playouts=100,
     ),
     # As a paper on NoGo has it: a plain network, many playouts, every network has to pass the gate.
     "nogo_9_plain": RunConfig(

@@ -24,7 +24,7 @@ from torch import nn
 from arena.statistics.estimates import GameResult, elo
 from arena.statistics.stopping import Sprt
 from common.errors import UsageError
-from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry
+from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry, library_of
 from training.inference.networks import new_model
 from training.matches import MatchSettings, PlayedGame, PlayedMatch, SearchAgent, play_lockstep_match
 from training.samples import FinishedGame
@@ -63,12 +63,14 @@ class Played:
         games: the games that ended.
         first: the number of the first of these games, counted by the worker.
         evaluations: the number of positions that the network evaluated during the task, in all games of the worker.
+        computed_by: how the worker computes the network, such as `openvino, bfloat16 on cpu`.
     """
 
     worker: int
     games: list[FinishedGame]
     first: int
     evaluations: int
+    computed_by: str
 
 
 def network_with(weights: bytes, config: RunConfig, earlier: InferenceNetwork | None) -> InferenceNetwork:
@@ -78,7 +80,12 @@ def network_with(weights: bytes, config: RunConfig, earlier: InferenceNetwork | 
         earlier.load(model)
         return earlier
     return InferenceNetwork(
-        model, config.board_width, config.board_height, dtype=None, library=None, batch_size=config.games_at_once
+        model,
+        config.board_width,
+        config.board_height,
+        dtype=None,
+        library=library_of(config.backend),
+        batch_size=config.games_at_once,
     )
 
 
@@ -121,7 +128,7 @@ class SelfPlayWorker:
         while not games:
             games = selfplay.step()
         self._games += len(games)
-        return Played(self._number, games, first, self._network.evaluations - evaluations)
+        return Played(self._number, games, first, self._network.evaluations - evaluations, self._network.description)
 
 
 # --------------------------------------------------------------------------------------------------- evaluation

@@ -1,0 +1,28 @@
+"""The tables about the speed of networks and of a single game: each function makes one from a record."""
+
+from __future__ import annotations
+
+from recording import Record
+from table_text import markdown, rounded
+
+
+def one_game(record: Record) -> str:
+    """Return the playouts per second of one game, as a student's loop evaluates the network and in the fast ways."""
+    rows = []
+    for row in record["rows"]:
+        student, exact, fastest = (row["playouts_per_s"][way] for way in ("student's loop", "float32", "fastest"))
+        same = f"{row['same']['float32']} and {row['same']['fastest']} of {row['moves']}"
+        speeds = [rounded(student), rounded(exact), rounded(fastest), rounded(fastest / student, 1)]
+        rows.append([row["board"], *speeds, row["how"], same])
+    header = ["board", "student's loop", "float32", "fastest", "ratio", "the fastest is", "same visits in float32, fastest"]
+    return markdown(header, rows, "lrrrrlr")
+
+
+def inference(record: Record) -> str:
+    """Return the evaluations per second of each library and type, for each board and batch size."""
+    rows: dict[tuple[str, int, int], list[str]] = {}
+    ways = list(dict.fromkeys((row["library"], row["dtype"]) for row in record["rows"]))
+    for row in record["rows"]:
+        rows.setdefault((row["board"], row["blocks"], row["batch"]), []).append(rounded(row["evaluations_per_s"]))
+    header = ["board", "blocks", "batch", *(f"{library}, {dtype}" for library, dtype in ways)]
+    return markdown(header, ([*case, *rates] for case, rates in rows.items()))
