@@ -91,6 +91,16 @@ def test_each_iteration_is_reported_on_request_and_standard_output_is_the_protoc
         assert len(set(line)) == len(line) and (7, 7) not in line and all(0 <= v < 15 for cell in line for v in cell)
 
 
+def test_a_move_of_so_many_nodes_does_not_depend_on_the_time(reference):
+    """Both the choice of black's second stone, which takes many searches, and an ordinary move."""
+    said = "-1 -1\n3 3\n4 9\n"
+    short, told = play(reference, said, side=0, GOMOKU_NODES="4000", GOMOKU_REPORT="1", GOMOKU_MOVE_TIME_S="0.001")
+    long, same = play(reference, said, side=0, GOMOKU_NODES="4000", GOMOKU_REPORT="1", GOMOKU_MOVE_TIME_S="5")
+    without_speed = [re.sub(r"nps \d+", "", text) for text in (told, same)]
+    assert short == long and without_speed[0] == without_speed[1]
+    assert 400 < int(REPORT_LINE.fullmatch(told.splitlines()[-1])[2]) <= 4000
+
+
 def test_a_win_by_threats_is_reported_at_depth_0_with_its_first_move(reference):
     """White answers far away, so that black's three grows; what black then plays is what was reported."""
     output, told = play(reference, "-1 -1\n0 0\n0 14\n14 0\n14 14\n0 7\n", side=0, GOMOKU_REPORT="1")

@@ -13,8 +13,17 @@ constexpr std::size_t LINE_LENGTH = 12;
 
 }  // namespace
 
-Limits Limits::of_time(double budget_s, int max_depth) {
-    return {budget_s, max_depth, static_cast<int>(std::min(1e9, budget_s * THREAT_NODES_PER_SECOND))};
+Limits Limits::of_time(double budget_s) {
+    return {budget_s, MAX_PLY, static_cast<int>(std::min(1e9, budget_s * THREAT_NODES_PER_SECOND))};
+}
+
+Limits Limits::of_nodes(std::uint64_t nodes) {
+    const auto threat_nodes = std::min(nodes / 10, std::uint64_t{1'000'000'000});
+    return {std::numeric_limits<double>::infinity(), MAX_PLY, static_cast<int>(threat_nodes), nodes};
+}
+
+Limits Limits::part(int searches, int depth) const {
+    return {budget_s / searches, depth, threat_nodes / searches, max_nodes / static_cast<std::uint64_t>(searches)};
 }
 
 Search::Search(Position &position, const Options &options)

@@ -28,7 +28,11 @@ struct Limits {
     std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();
 
     /// For a move within `budget_s`, of which the threat search at the root gets its share.
-    static Limits of_time(double budget_s, int max_depth = MAX_PLY);
+    static Limits of_time(double budget_s);
+    /// For a move of so many nodes, whatever time they take; the threat search gets a tenth.
+    static Limits of_nodes(std::uint64_t nodes);
+    /// For each of `searches` equal parts of such a move, no deeper than `depth`.
+    Limits part(int searches, int depth) const;
 };
 
 struct Result {
