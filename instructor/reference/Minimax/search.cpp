@@ -55,9 +55,11 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
 
 void Search::prepare(const Limits &limits) {
     clock_.emplace(limits.budget_s);
+    threats_.obey(*clock_);
     nodes_ = 0;
     earlier_threat_nodes_ = threats_.nodes();
     max_nodes_ = limits.max_nodes;
+    next_check_ = 0;
     root_refutations_.clear();
     refutation_nodes_ = limits.threat_nodes / 4;
     ordering_.forget();
@@ -76,7 +78,7 @@ void Search::deepen(int side, int max_depth, Result &result, const Observer &obs
             result.line = principal_variation(side);
             report(result, observer);
             const bool only_move = moves_[0].size() == 1;
-            if (std::abs(result.score) > SURE_WIN || only_move || !clock_->allows_another()) {
+            if (std::abs(result.score) > SURE_WIN || only_move) {
                 break;
             }
         }
@@ -263,8 +265,12 @@ bool Search::loses_to_threats(int side, int cell) {
 }
 
 void Search::count_node() {
-    if (++nodes_ % NODES_BETWEEN_CHECKS == 0 && is_over()) {
-        throw Stopped{};
+    ++nodes_;
+    if (searched() >= next_check_) {
+        next_check_ = searched() + NODES_BETWEEN_CHECKS;
+        if (is_over()) {
+            throw Stopped{};
+        }
     }
 }
 

@@ -98,6 +98,7 @@ class Search {
     std::uint64_t nodes_ = 0;
     std::uint64_t earlier_threat_nodes_ = 0;  // of earlier runs
     std::uint64_t max_nodes_ = 0;
+    std::uint64_t next_check_ = 0;                    // when `searched()` reaches it, the limits are looked at
     int root_cell_ = NO_CELL;                         // the best so far
     std::unordered_map<int, bool> root_refutations_;  // by root move: whether the opponent has a VCT after it
     int refutation_nodes_ = 0;                        // for each of them
