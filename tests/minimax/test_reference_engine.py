@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "instructor" / "reference" / "Minimax"
-DEPTH = "4"
+DEPTH = "5"
 BENCH_LINE = re.compile(r" *(\d+) (\w+) +depth +(\d+) nodes +(\d+) time +[\d.]+ nps +\d+ score +(-?\d+) best (\d+),(\d+)")
 REPORT_LINE = re.compile(r"depth (\d+) nodes (\d+) nps (\d+) score (-?\d+) pv((?: \d+,\d+)+)")
 IDEAS = re.findall(r'^ +\{"(\w+)", &Options::', (SOURCES / "options.h").read_text(), re.MULTILINE)

@@ -96,8 +96,14 @@ int Search::negamax(Node node) {
     if (const std::optional<int> score = cut_off(node)) {
         return *score;
     }
-    if (selectivity_.is_leaf(node.depth, node.ply, is_in_danger(node.side))) {
+    const bool in_danger = is_in_danger(node.side);
+    if (selectivity_.is_leaf(node.depth, node.ply, in_danger)) {
         return leaf_value(node);
+    }
+    if (!in_danger && node.is_scout()) {
+        if (const std::optional<int> score = pruned(node)) {
+            return *score;
+        }
     }
     return search_moves(node);
 }
@@ -130,6 +136,18 @@ std::optional<int> Search::cut_off(Node &node) const {
     return std::nullopt;
 }
 
+/// Pruning near the leaves (Heinz 1998): a score by the evaluation, or by a VCF, where that is far outside the window.
+std::optional<int> Search::pruned(const Node &node) {
+    const int value = evaluate(position_, node.side);
+    if (selectivity_.is_far_above(value, node.beta, node.depth)) {
+        return value;
+    }
+    if (selectivity_.is_far_below(value, node.alpha, node.depth)) {
+        return leaf_value(node);
+    }
+    return std::nullopt;
+}
+
 /// Leaf value: a win if the side to move has a victory by continuous fours, else the evaluation.
 ///
 /// That victory is not searched for while the opponent threatens a five, which must be stopped first.
@@ -151,6 +169,9 @@ int Search::search_moves(Node node) {
     const Entry *entry = table_.find(hash);
     const bool in_danger = is_in_danger(node.side);
     const int first_alpha = node.alpha;
+    node.depth = selectivity_.depth_of(node.depth, node.ply, entry != nullptr);
+    const bool skips =
+        !in_danger && node.is_scout() && selectivity_.skips_quiet_moves(evaluate(position_, node.side), node.alpha, node.depth);
     std::vector<Move> &moves = moves_[node.ply];
     ordering_.find_moves(node.side, entry != nullptr ? entry->best_cell : NO_CELL, node.ply,
                          selectivity_.width(node.depth, node.ply), moves);
@@ -158,6 +179,9 @@ int Search::search_moves(Node node) {
     int best_cell = moves.front().cell;
     for (std::size_t place = 0; place < moves.size(); ++place) {
         const int cell = moves[place].cell;
+        if (skips && best > -SURE_WIN && is_calm(node.side, cell)) {
+            continue;
+        }
         const bool is_quiet = !in_danger && position_.point_class(node.side, cell) < MAKES_FOUR;
         const int score = search_move(node, place, is_quiet);
         if (score > best) {
@@ -237,6 +261,11 @@ std::optional<int> Search::decided_by_fours(const Node &node) const {
 bool Search::is_in_danger(int side) const {
     const int other = 1 - side;
     return position_.count(other, MAKES_FIVE) > 0 || position_.count(other, WIN_FOUR) > 0;
+}
+
+/// Whether a stone of `side` on this point makes no three, and stops no four.
+bool Search::is_calm(int side, int cell) const {
+    return position_.point_class(side, cell) == QUIET && position_.point_class(1 - side, cell) < MAKES_FOUR;
 }
 
 /// The first move of a win by threats, looked for before the search; or NO_CELL.

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -65,6 +66,8 @@ class Search {
         int ply;  // moves below the root
 
         bool is_root() const { return ply == 0; }
+        /// Whether it only matters on which side of the window the score lies, and none of them is a proven one.
+        bool is_scout() const { return beta - alpha == 1 && std::abs(beta) <= SURE_WIN; }
         /// The node after a move, searched to `new_depth` with the window from alpha to `new_beta`, seen from the other side.
         Node child(int new_depth, int new_beta) const { return {1 - side, new_depth, -new_beta, -alpha, ply + 1}; }
     };
@@ -75,10 +78,12 @@ class Search {
     int negamax(Node node);
     std::optional<int> cut_off(Node &node) const;
     std::optional<int> decided_by_fours(const Node &node) const;
+    std::optional<int> pruned(const Node &node);
     int leaf_value(const Node &node);
     int search_moves(Node node);
     int search_move(const Node &node, std::size_t place, bool is_quiet);
     bool is_in_danger(int side) const;
+    bool is_calm(int side, int cell) const;
     int find_threat_win(int side, int threat_nodes);
     bool loses_to_threats(int side, int cell);
     void count_node();
