@@ -31,7 +31,8 @@ std::string ai_name = "reference";
 
 namespace {
 
-constexpr double TIME_SHARE = 0.9;
+constexpr double RESERVED_SHARE = 0.1;  // of the time limit
+constexpr double LEAST_RESERVED_S = 0.03;
 constexpr double MOST_S = 3.5;
 constexpr double MOST_NODES = 1e12;
 constexpr int SWAP_STONES = 3;
@@ -57,6 +58,12 @@ double environment_number(const char *name, double fallback) {
     char *end = nullptr;
     const double number = text == nullptr ? 0.0 : std::strtod(text, &end);
     return text == nullptr || end == text || number <= 0 ? fallback : number;
+}
+
+/// The seconds to use of a time limit. On a busy machine an answer may be some 0.03 s late, however short the limit is.
+double budget_of(double limit_s) {
+    const double reserved_s = std::max(RESERVED_SHARE * limit_s, std::min(LEAST_RESERVED_S, limit_s / 2));
+    return std::min(MOST_S, limit_s - reserved_s);
 }
 
 void report(const Result &result) {
@@ -100,9 +107,8 @@ void init() {
     engine->generator.seed(seed != nullptr ? static_cast<unsigned>(std::strtoul(seed, nullptr, 10))
                                            : static_cast<unsigned>(now));
     const double nodes = environment_number("GOMOKU_NODES", 0.0);
-    engine->limits = nodes >= 1.0
-                         ? Limits::of_nodes(static_cast<std::uint64_t>(std::min(nodes, MOST_NODES)))
-                         : Limits::of_time(std::min(MOST_S, TIME_SHARE * environment_number("GOMOKU_MOVE_TIME_S", 5.0)));
+    engine->limits = nodes >= 1.0 ? Limits::of_nodes(static_cast<std::uint64_t>(std::min(nodes, MOST_NODES)))
+                                  : Limits::of_time(budget_of(environment_number("GOMOKU_MOVE_TIME_S", 5.0)));
     engine->reports = std::getenv("GOMOKU_REPORT") != nullptr;
     engine->may_swap = std::getenv("GOMOKU_NO_SWAP") == nullptr;
     ai_set_stone = [](int x, int y, bool mine) { engine->position.put(cell_of(x, y), mine ? ai_side : 1 - ai_side); };
