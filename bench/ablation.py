@@ -38,6 +38,8 @@ IDEAS = (
     "vcf,rootvcf,rootvct",
     "killers,history",
     "lmr",
+    "futility,razoring,skipping",
+    "iir",
     "extension",
     "wins",
 )

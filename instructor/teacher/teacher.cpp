@@ -16,7 +16,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -125,8 +124,7 @@ class Teacher {
     }
 
     Result search(int side, std::uint64_t nodes, const Observer &observer = nullptr) {
-        const int threat_nodes = static_cast<int>(nodes / 10);
-        return search_.run(side, {std::numeric_limits<double>::infinity(), MAX_PLY, threat_nodes, nodes}, observer);
+        return search_.run(side, Limits::of_nodes(nodes), observer);
     }
 
     /// Put the first stones down; returns whether a game from there is worth playing.

@@ -17,6 +17,13 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
         ("protocol_check.py", ["nobody"], "expected names or patterns of variants or mutants; none fits nobody"),
         ("sandbox.py", ["--rounds", "0"], "expected --rounds of at least 1; got 0"),
         ("verdicts.py", ["--kind", "mutants", "--record"], "expected --kind variants with --record"),
+        ("versions.py", ["{tmp}/records", "nowhere", "neither"], "one of the arguments --nodes --time-limit is required"),
+        ("versions.py", ["{tmp}/records", "nowhere", "neither", "--nodes", "0"], "expected --games of at least 1, and --nodes"),
+        (
+            "versions.py",
+            ["{tmp}/records", "nowhere", "neither", "--nodes", "9"],
+            "expected an engine at nowhere; nothing is there",
+        ),
         ("stopping.py", ["--runs", "0"], "expected --runs, --plays and --most of at least 1"),
         ("stopping.py", ["--plays", "0"], "expected --runs, --plays and --most of at least 1"),
     ],

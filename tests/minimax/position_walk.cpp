@@ -12,6 +12,7 @@
 
 #include "position.h"
 #include "search.h"
+#include "threats.h"
 
 namespace {
 
@@ -183,6 +184,15 @@ void expect_stopped(Position &position, const Placed &placed) {
     }
 }
 
+/// A threat search that remembers the earlier positions of a walk finds what a new one finds, and no more than there is.
+void expect_same_fours(Position &position, ThreatSearch &remembering) {
+    for (int side = 0; side < 2; ++side) {
+        const int known = remembering.find_vcf(side, 2'000);
+        expect(known != NO_CELL || ThreatSearch(position).find_vcf(side, 2'000) == NO_CELL, "forgotten VCF");
+        expect(known == NO_CELL || ThreatSearch(position).find_vcf(side, 200'000) != NO_CELL, "invented VCF");
+    }
+}
+
 /// A random point, mostly near the stones, so that lines grow.
 int random_cell(const Position &position, std::mt19937 &generator) {
     for (;;) {
@@ -245,6 +255,7 @@ int main() {
     Fives fives;
     for (int number = 0; number < 30; ++number) {
         Walk walk;
+        ThreatSearch remembering(walk.position);
         const bool fills_board = number % 3 == 0;
         const std::size_t most = fills_board ? 225 : 60;
         while (walk.placed.size() < most) {
@@ -255,6 +266,7 @@ int main() {
             }
             if (++steps % 20 == 0) {
                 expect_defined(walk.position);
+                expect_same_fours(walk.position, remembering);
                 ++definitions;
             }
         }

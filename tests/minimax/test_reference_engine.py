@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "instructor" / "reference" / "Minimax"
-DEPTH = "4"
+DEPTH = "5"
 BENCH_LINE = re.compile(r" *(\d+) (\w+) +depth +(\d+) nodes +(\d+) time +[\d.]+ nps +\d+ score +(-?\d+) best (\d+),(\d+)")
 REPORT_LINE = re.compile(r"depth (\d+) nodes (\d+) nps (\d+) score (-?\d+) pv((?: \d+,\d+)+)")
 IDEAS = re.findall(r'^ +\{"(\w+)", &Options::', (SOURCES / "options.h").read_text(), re.MULTILINE)
@@ -89,6 +89,16 @@ def test_each_iteration_is_reported_on_request_and_standard_output_is_the_protoc
     for match in found:
         line = [tuple(map(int, cell.split(","))) for cell in match[5].split()]
         assert len(set(line)) == len(line) and (7, 7) not in line and all(0 <= v < 15 for cell in line for v in cell)
+
+
+def test_a_move_of_so_many_nodes_does_not_depend_on_the_time(reference):
+    """Both the choice of black's second stone, which takes many searches, and an ordinary move."""
+    said = "-1 -1\n3 3\n4 9\n"
+    short, told = play(reference, said, side=0, GOMOKU_NODES="4000", GOMOKU_REPORT="1", GOMOKU_MOVE_TIME_S="0.001")
+    long, same = play(reference, said, side=0, GOMOKU_NODES="4000", GOMOKU_REPORT="1", GOMOKU_MOVE_TIME_S="5")
+    without_speed = [re.sub(r"nps \d+", "", text) for text in (told, same)]
+    assert short == long and without_speed[0] == without_speed[1]
+    assert 400 < int(REPORT_LINE.fullmatch(told.splitlines()[-1])[2]) <= 4000
 
 
 def test_a_win_by_threats_is_reported_at_depth_0_with_its_first_move(reference):

@@ -22,8 +22,6 @@ class Clock {
         return std::max(cpu_s, wall_s / wall_patience());
     }
     bool is_over() const { return elapsed_s() >= budget_s_; }
-    /// Whether one more iteration could end in time: it takes several times as long as all before it together.
-    bool allows_another() const { return elapsed_s() < 0.4 * budget_s_; }
 
    private:
     struct Moment {

@@ -4,9 +4,10 @@
 // Read it in this order: patterns.h and position.h (the board), evaluate.h, search.cpp (the algorithm) with table.h,
 // ordering.h and selectivity.h, then threats.h and opening.h.
 //
-// A move takes at most eight tenths of the time limit (GOMOKU_MOVE_TIME_S, 5 s by default) and never more than 3.5 s, on the
+// A move takes at most nine tenths of the time limit (GOMOKU_MOVE_TIME_S, 5 s by default) and never more than 3.5 s, on the
 // clock that the referee uses (GOMOKU_CLOCK: CPU time, or "wall"). Other environment variables:
 //
+//     GOMOKU_NODES      a move searches so many nodes, whatever time they take: games that do not depend on the machine
 //     GOMOKU_SEED       repeats its choices in the opening
 //     GOMOKU_NO_SWAP    set: it never swaps
 //     GOMOKU_REPORT     set: it writes a line about each completed iteration to standard error. Depth 0 means that the threat
@@ -30,8 +31,10 @@ std::string ai_name = "reference";
 
 namespace {
 
-constexpr double TIME_SHARE = 0.8;
+constexpr double RESERVED_SHARE = 0.1;  // of the time limit
+constexpr double LEAST_RESERVED_S = 0.03;
 constexpr double MOST_S = 3.5;
+constexpr double MOST_NODES = 1e12;
 constexpr int SWAP_STONES = 3;
 constexpr std::pair<int, int> NO_STONE{-1, -1};  // told: black opens, or white has swapped; answered: a swap
 
@@ -41,7 +44,7 @@ struct Engine {
     Position position;
     Search search;
     std::mt19937 generator;
-    double budget_s = MOST_S;
+    Limits limits = Limits::of_time(MOST_S);  // of a move
     bool reports = false;
     bool may_swap = true;
 };
@@ -55,6 +58,12 @@ double environment_number(const char *name, double fallback) {
     char *end = nullptr;
     const double number = text == nullptr ? 0.0 : std::strtod(text, &end);
     return text == nullptr || end == text || number <= 0 ? fallback : number;
+}
+
+/// The seconds to use of a time limit. On a busy machine an answer may be some 0.03 s late, however short the limit is.
+double budget_of(double limit_s) {
+    const double reserved_s = std::max(RESERVED_SHARE * limit_s, std::min(LEAST_RESERVED_S, limit_s / 2));
+    return std::min(MOST_S, limit_s - reserved_s);
 }
 
 void report(const Result &result) {
@@ -97,7 +106,9 @@ void init() {
     const auto now = std::chrono::high_resolution_clock::now().time_since_epoch().count();
     engine->generator.seed(seed != nullptr ? static_cast<unsigned>(std::strtoul(seed, nullptr, 10))
                                            : static_cast<unsigned>(now));
-    engine->budget_s = std::min(MOST_S, TIME_SHARE * environment_number("GOMOKU_MOVE_TIME_S", 5.0));
+    const double nodes = environment_number("GOMOKU_NODES", 0.0);
+    engine->limits = nodes >= 1.0 ? Limits::of_nodes(static_cast<std::uint64_t>(std::min(nodes, MOST_NODES)))
+                                  : Limits::of_time(budget_of(environment_number("GOMOKU_MOVE_TIME_S", 5.0)));
     engine->reports = std::getenv("GOMOKU_REPORT") != nullptr;
     engine->may_swap = std::getenv("GOMOKU_NO_SWAP") == nullptr;
     ai_set_stone = [](int x, int y, bool mine) { engine->position.put(cell_of(x, y), mine ? ai_side : 1 - ai_side); };
@@ -114,10 +125,10 @@ std::pair<int, int> action(std::pair<int, int> loc) {
     if (position.stones() == 0) {
         cell = first_stone(engine->generator);
     } else if (ai_side == 0 && position.stones() == 2 && options.balance) {
-        cell = balanced_stone(position, engine->search, engine->budget_s, engine->generator);
+        cell = balanced_stone(position, engine->search, engine->limits, engine->generator);
     } else {
         const Observer observer = engine->reports ? report : Observer();
-        const Result result = engine->search.run(ai_side, Limits::of_time(engine->budget_s), observer);
+        const Result result = engine->search.run(ai_side, engine->limits, observer);
         if (ai_side == 1 && position.stones() == SWAP_STONES && result.score < 0 && engine->may_swap) {
             position.swap_colours();
             return NO_STONE;

@@ -43,8 +43,8 @@ int first_stone(std::mt19937 &generator) {
     return cell_of(x, y);
 }
 
-int balanced_stone(Position &position, Search &search, double budget_s, std::mt19937 &generator) {
-    const Clock clock(budget_s);
+int balanced_stone(Position &position, Search &search, const Limits &limits, std::mt19937 &generator) {
+    const Clock clock(limits.budget_s);
     std::vector<std::pair<int, int>> places;  // size of white's score, who is to move; cell
     for (const int cell : position.points()) {
         if (distance_to_stones(position, cell) == DISTANCE) {
@@ -54,13 +54,13 @@ int balanced_stone(Position &position, Search &search, double budget_s, std::mt1
     std::shuffle(places.begin(), places.end(), generator);
     places.resize(std::min(places.size(), FIRST_POINTS));
     for (const int depth : {FIRST_DEPTH, SECOND_DEPTH}) {
-        const double share_s = budget_s / (2.0 * static_cast<double>(places.size()));
+        const Limits share = limits.part(2 * static_cast<int>(places.size()), depth);
         for (auto &[unevenness, cell] : places) {
             if (clock.is_over()) {
                 break;
             }
             position.put(cell, BLACK);
-            unevenness = std::abs(search.run(WHITE, Limits::of_time(share_s, depth)).score);
+            unevenness = std::abs(search.run(WHITE, share).score);
             position.take(cell);
         }
         std::sort(places.begin(), places.end());

@@ -12,6 +12,6 @@
 int first_stone(std::mt19937 &generator);
 
 /// Black's second stone: one of the points after which neither side is ahead, since white may swap.
-int balanced_stone(Position &position, Search &search, double budget_s, std::mt19937 &generator);
+int balanced_stone(Position &position, Search &search, const Limits &limits, std::mt19937 &generator);
 
 #endif

@@ -24,6 +24,10 @@ struct Options {
     bool narrow = true;        // a lower limit nearer the leaves
     bool distance = true;      // mate distance pruning: no line that is longer than a win already found
     bool wins = true;          // an open four and a double four count as won without a search
+    bool futility = true;      // near the leaves, a position evaluated far above beta is cut off
+    bool razoring = true;      // and one evaluated far below alpha is only searched for a VCF
+    bool skipping = true;      // and in one evaluated below alpha only the first move and those that threaten are searched
+    bool iir = true;           // internal iterative reduction: a position that the table does not know is searched less deeply
     bool balance = true;       // black's second stone goes where neither side is ahead, since white may swap
 };
 
@@ -33,7 +37,7 @@ struct Idea {
     bool Options::*flag;
 };
 
-constexpr std::array<Idea, 18> IDEAS = {{
+constexpr std::array<Idea, 22> IDEAS = {{
     {"table", &Options::table},
     {"pvs", &Options::pvs},
     {"lmr", &Options::lmr},
@@ -51,6 +55,10 @@ constexpr std::array<Idea, 18> IDEAS = {{
     {"narrow", &Options::narrow},
     {"distance", &Options::distance},
     {"wins", &Options::wins},
+    {"futility", &Options::futility},
+    {"razoring", &Options::razoring},
+    {"skipping", &Options::skipping},
+    {"iir", &Options::iir},
     {"balance", &Options::balance},
 }};
 

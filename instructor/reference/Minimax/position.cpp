@@ -54,15 +54,32 @@ void Position::draw_keys() {
 }
 
 void Position::put(int cell, int colour) {
-    change(cell, colour);
+    placed_.push_back({cell, changes_.size(), counts_, values_});
+    tally(cell, -1);
+    stone_[cell] = static_cast<std::uint8_t>(colour);
+    flip_keys(cell, colour, 1, [this](int neighbour, int direction) { refresh(neighbour, direction); });
     hash_ ^= stone_key_[colour][cell];
     ++stones_;
 }
 
 void Position::take(int cell) {
-    hash_ ^= stone_key_[stone_[cell]][cell];
+    const int colour = stone_[cell];
+    stone_[cell] = EMPTY;
+    if (!placed_.empty() && placed_.back().cell == cell) {
+        flip_keys(cell, colour, -1, [](int, int) {});
+        undo(placed_.back());
+        placed_.pop_back();
+    } else {
+        flip_keys(cell, colour, -1, [this](int neighbour, int direction) { refresh(neighbour, direction); });
+        for (int direction = 0; direction < 4; ++direction) {
+            set_patterns(cell, direction);  // not updated while a stone was here
+        }
+        tally(cell, 1);
+        placed_.clear();
+        changes_.clear();
+    }
+    hash_ ^= stone_key_[colour][cell];
     --stones_;
-    change(cell, EMPTY);
 }
 
 void Position::swap_colours() {
@@ -87,14 +104,10 @@ int Position::find(int colour, PointClass wanted) const {
     return NO_CELL;
 }
 
-/// Put a stone on a cell or take it away, and update the lines of its neighbours.
-void Position::change(int cell, int to) {
-    const bool placing = to != EMPTY;
-    if (placing) {
-        tally(cell, -1);
-    }
-    const int flip = code_of(placing ? to : stone_[cell]);
-    stone_[cell] = static_cast<std::uint8_t>(to);
+/// Enter a stone in the keys of its neighbours or remove it, and visit each of them with the direction of its line.
+template <typename Visit>
+void Position::flip_keys(int cell, int colour, int near_change, const Visit &visit) {
+    const int flip = code_of(colour);
     for (int direction = 0; direction < 4; ++direction) {
         for (int k = 1; k <= MARGIN; ++k) {
             // This cell is k ahead of the neighbour behind it, and k behind the one ahead.
@@ -102,29 +115,50 @@ void Position::change(int cell, int to) {
             const int ahead = cell + k * DIRECTIONS[direction];
             key_[behind][direction] ^= static_cast<std::uint16_t>(flip << (2 * (MARGIN + k - 1)));
             key_[ahead][direction] ^= static_cast<std::uint16_t>(flip << (2 * (MARGIN - k)));
-            refresh(behind, direction);
-            refresh(ahead, direction);
+            visit(behind, direction);
+            visit(ahead, direction);
             if (k <= 2) {
-                near_[behind] += placing ? 1 : -1;
-                near_[ahead] += placing ? 1 : -1;
+                near_[behind] = static_cast<std::uint8_t>(near_[behind] + near_change);
+                near_[ahead] = static_cast<std::uint8_t>(near_[ahead] + near_change);
             }
         }
     }
-    if (!placing) {
-        for (int direction = 0; direction < 4; ++direction) {
-            set_patterns(cell, direction);  // not updated while a stone was here
-        }
-        tally(cell, 1);
-    }
 }
 
-/// Update one line of a point if the point is empty.
-void Position::refresh(int cell, int direction) {
-    if (stone_[cell] == EMPTY && pattern_[cell][direction] != PATTERNS_OF_KEY[key_[cell][direction]]) {
-        tally(cell, -1);
-        set_patterns(cell, direction);
-        tally(cell, 1);
+/// Restore what the last stone changed.
+void Position::undo(const Placed &last) {
+    for (; changes_.size() > last.first_change; changes_.pop_back()) {
+        const Change &change = changes_.back();
+        pattern_[change.cell][change.direction] = change.patterns;
+        lines_[0][change.cell] = change.lines[0];
+        lines_[1][change.cell] = change.lines[1];
     }
+    counts_ = last.counts;
+    values_ = last.values;
+}
+
+/// Update one line of a point, and the sums, if the point is empty.
+void Position::refresh(int cell, int direction) {
+    if (stone_[cell] != EMPTY) {
+        return;
+    }
+    PatternPair &before = pattern_[cell][direction];
+    const PatternPair now = PATTERNS_OF_KEY[key_[cell][direction]];
+    if (now == before) {
+        return;
+    }
+    changes_.push_back(
+        {static_cast<std::int16_t>(cell), static_cast<std::int16_t>(direction), before, {lines_[0][cell], lines_[1][cell]}});
+    for (int colour = 0; colour < 2; ++colour) {
+        if (now[colour] != before[colour]) {
+            const PointWorth &old_worth = worth(colour, cell);
+            add_to_line(colour, cell, direction, now[colour] - before[colour]);
+            const PointWorth &new_worth = worth(colour, cell);
+            counts_[colour] += one_of(new_worth.point_class) - one_of(old_worth.point_class);
+            values_[colour] += new_worth.value - old_worth.value;
+        }
+    }
+    before = now;
 }
 
 /// Set the patterns of one line of a point from its key.
@@ -132,17 +166,22 @@ void Position::set_patterns(int cell, int direction) {
     PatternPair &before = pattern_[cell][direction];
     const PatternPair now = PATTERNS_OF_KEY[key_[cell][direction]];
     for (int colour = 0; colour < 2; ++colour) {
-        lines_[colour][cell] =
-            static_cast<std::uint16_t>(lines_[colour][cell] + (now[colour] - before[colour]) * LINE_WEIGHT[direction]);
+        add_to_line(colour, cell, direction, now[colour] - before[colour]);
     }
     before = now;
+}
+
+/// Change the number of one line's pattern for one colour.
+void Position::add_to_line(int colour, int cell, int direction, int difference) {
+    std::uint16_t &lines = lines_[colour][cell];
+    lines = static_cast<std::uint16_t>(lines + difference * LINE_WEIGHT[direction]);
 }
 
 /// Add an empty point to the sums (sign 1) or subtract it (sign -1).
 void Position::tally(int cell, int sign) {
     for (int colour = 0; colour < 2; ++colour) {
         const PointWorth &point = worth(colour, cell);
-        counts_[colour][point.point_class] += sign;
+        counts_[colour] += sign > 0 ? one_of(point.point_class) : -one_of(point.point_class);
         values_[colour] += sign * point.value;
     }
 }

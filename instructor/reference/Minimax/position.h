@@ -45,7 +45,7 @@ class Position {
     int pattern(int colour, int cell, int direction) const { return pattern_[cell][direction][colour]; }
     PointClass point_class(int colour, int cell) const { return worth(colour, cell).point_class; }
     /// How many points are of this class for a colour.
-    int count(int colour, PointClass wanted) const { return counts_[colour][wanted]; }
+    int count(int colour, PointClass wanted) const { return counts_[colour] >> (COUNT_BITS * wanted) & MOST_COUNTED; }
     /// The first point of this class for a colour, NO_CELL if there is none.
     int find(int colour, PointClass wanted) const;
     /// The sum of the pattern values of a point for a colour.
@@ -61,18 +61,41 @@ class Position {
     static constexpr int RIM = 3;
 
    private:
+    static constexpr int COUNT_BITS = 8;
+    static constexpr int MOST_COUNTED = (1 << COUNT_BITS) - 1;
+    static_assert(SIZE * SIZE <= MOST_COUNTED && COUNT_BITS * CLASSES <= 64);
+
     void draw_keys();
-    void change(int cell, int to);
+    /// A line of a point before a stone changed its patterns.
+    struct Change {
+        std::int16_t cell;
+        std::int16_t direction;
+        PatternPair patterns;
+        std::array<std::uint16_t, 2> lines;
+    };
+    /// A stone, and the sums before it was put down.
+    struct Placed {
+        int cell;
+        std::size_t first_change;
+        std::array<std::uint64_t, 2> counts;
+        std::array<int, 2> values;
+    };
+
+    template <typename Visit>
+    void flip_keys(int cell, int colour, int near_change, const Visit &visit);
+    void undo(const Placed &last);
     void refresh(int cell, int direction);
     void set_patterns(int cell, int direction);
+    void add_to_line(int colour, int cell, int direction, int difference);
     void tally(int cell, int sign);
+    static std::uint64_t one_of(PointClass point_class) { return std::uint64_t{1} << (COUNT_BITS * point_class); }
     const PointWorth &worth(int colour, int cell) const { return WORTH_OF_LINES[lines_[colour][cell]]; }
 
     std::array<std::uint8_t, CELLS> stone_;
     std::array<std::array<std::uint16_t, 4>, CELLS> key_;  // of PATTERNS_OF_KEY, one for each line
     std::array<std::array<PatternPair, 4>, CELLS> pattern_;
     std::array<std::array<std::uint16_t, CELLS>, 2> lines_;  // index into WORTH_OF_LINES
-    std::array<std::array<int, CLASSES>, 2> counts_;
+    std::array<std::uint64_t, 2> counts_;  // the count of each class takes COUNT_BITS bits, so that one addition changes two
     std::array<int, 2> values_;
     std::array<std::uint8_t, CELLS> near_;
     std::array<std::array<std::uint64_t, CELLS>, 2> stone_key_;
@@ -80,6 +103,8 @@ class Position {
     std::uint64_t hash_ = 0;
     int stones_ = 0;
     std::vector<int> points_;
+    std::vector<Placed> placed_;   // the last stones, if they are taken back in turn: what to restore
+    std::vector<Change> changes_;  // by these stones
 };
 
 #endif

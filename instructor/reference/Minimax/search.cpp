@@ -13,8 +13,17 @@ constexpr std::size_t LINE_LENGTH = 12;
 
 }  // namespace
 
-Limits Limits::of_time(double budget_s, int max_depth) {
-    return {budget_s, max_depth, static_cast<int>(std::min(1e9, budget_s * THREAT_NODES_PER_SECOND))};
+Limits Limits::of_time(double budget_s) {
+    return {budget_s, MAX_PLY, static_cast<int>(std::min(1e9, budget_s * THREAT_NODES_PER_SECOND))};
+}
+
+Limits Limits::of_nodes(std::uint64_t nodes) {
+    const auto threat_nodes = std::min(nodes / 10, std::uint64_t{1'000'000'000});
+    return {std::numeric_limits<double>::infinity(), MAX_PLY, static_cast<int>(threat_nodes), nodes};
+}
+
+Limits Limits::part(int searches, int depth) const {
+    return {budget_s / searches, depth, threat_nodes / searches, max_nodes / static_cast<std::uint64_t>(searches)};
 }
 
 Search::Search(Position &position, const Options &options)
@@ -46,9 +55,11 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
 
 void Search::prepare(const Limits &limits) {
     clock_.emplace(limits.budget_s);
+    threats_.obey(*clock_);
     nodes_ = 0;
     earlier_threat_nodes_ = threats_.nodes();
     max_nodes_ = limits.max_nodes;
+    next_check_ = 0;
     root_refutations_.clear();
     refutation_nodes_ = limits.threat_nodes / 4;
     ordering_.forget();
@@ -67,7 +78,7 @@ void Search::deepen(int side, int max_depth, Result &result, const Observer &obs
             result.line = principal_variation(side);
             report(result, observer);
             const bool only_move = moves_[0].size() == 1;
-            if (std::abs(result.score) > SURE_WIN || only_move || !clock_->allows_another()) {
+            if (std::abs(result.score) > SURE_WIN || only_move) {
                 break;
             }
         }
@@ -85,8 +96,14 @@ int Search::negamax(Node node) {
     if (const std::optional<int> score = cut_off(node)) {
         return *score;
     }
-    if (selectivity_.is_leaf(node.depth, node.ply, is_in_danger(node.side))) {
+    const bool in_danger = is_in_danger(node.side);
+    if (selectivity_.is_leaf(node.depth, node.ply, in_danger)) {
         return leaf_value(node);
+    }
+    if (!in_danger && node.is_scout()) {
+        if (const std::optional<int> score = pruned(node)) {
+            return *score;
+        }
     }
     return search_moves(node);
 }
@@ -119,6 +136,18 @@ std::optional<int> Search::cut_off(Node &node) const {
     return std::nullopt;
 }
 
+/// Pruning near the leaves (Heinz 1998): a score by the evaluation, or by a VCF, where that is far outside the window.
+std::optional<int> Search::pruned(const Node &node) {
+    const int value = evaluate(position_, node.side);
+    if (selectivity_.is_far_above(value, node.beta, node.depth)) {
+        return value;
+    }
+    if (selectivity_.is_far_below(value, node.alpha, node.depth)) {
+        return leaf_value(node);
+    }
+    return std::nullopt;
+}
+
 /// Leaf value: a win if the side to move has a victory by continuous fours, else the evaluation.
 ///
 /// That victory is not searched for while the opponent threatens a five, which must be stopped first.
@@ -140,6 +169,9 @@ int Search::search_moves(Node node) {
     const Entry *entry = table_.find(hash);
     const bool in_danger = is_in_danger(node.side);
     const int first_alpha = node.alpha;
+    node.depth = selectivity_.depth_of(node.depth, node.ply, entry != nullptr);
+    const bool skips =
+        !in_danger && node.is_scout() && selectivity_.skips_quiet_moves(evaluate(position_, node.side), node.alpha, node.depth);
     std::vector<Move> &moves = moves_[node.ply];
     ordering_.find_moves(node.side, entry != nullptr ? entry->best_cell : NO_CELL, node.ply,
                          selectivity_.width(node.depth, node.ply), moves);
@@ -147,6 +179,9 @@ int Search::search_moves(Node node) {
     int best_cell = moves.front().cell;
     for (std::size_t place = 0; place < moves.size(); ++place) {
         const int cell = moves[place].cell;
+        if (skips && best > -SURE_WIN && is_calm(node.side, cell)) {
+            continue;
+        }
         const bool is_quiet = !in_danger && position_.point_class(node.side, cell) < MAKES_FOUR;
         const int score = search_move(node, place, is_quiet);
         if (score > best) {
@@ -228,6 +263,11 @@ bool Search::is_in_danger(int side) const {
     return position_.count(other, MAKES_FIVE) > 0 || position_.count(other, WIN_FOUR) > 0;
 }
 
+/// Whether a stone of `side` on this point makes no three, and stops no four.
+bool Search::is_calm(int side, int cell) const {
+    return position_.point_class(side, cell) == QUIET && position_.point_class(1 - side, cell) < MAKES_FOUR;
+}
+
 /// The first move of a win by threats, looked for before the search; or NO_CELL.
 int Search::find_threat_win(int side, int threat_nodes) {
     int cell = options_.root_vcf ? threats_.find_vcf(side, ROOT_VCF_NODES) : NO_CELL;
@@ -254,8 +294,12 @@ bool Search::loses_to_threats(int side, int cell) {
 }
 
 void Search::count_node() {
-    if (++nodes_ % NODES_BETWEEN_CHECKS == 0 && is_over()) {
-        throw Stopped{};
+    ++nodes_;
+    if (searched() >= next_check_) {
+        next_check_ = searched() + NODES_BETWEEN_CHECKS;
+        if (is_over()) {
+            throw Stopped{};
+        }
     }
 }
 

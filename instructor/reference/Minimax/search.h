@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -28,7 +29,11 @@ struct Limits {
     std::uint64_t max_nodes = std::numeric_limits<std::uint64_t>::max();
 
     /// For a move within `budget_s`, of which the threat search at the root gets its share.
-    static Limits of_time(double budget_s, int max_depth = MAX_PLY);
+    static Limits of_time(double budget_s);
+    /// For a move of so many nodes, whatever time they take; the threat search gets a tenth.
+    static Limits of_nodes(std::uint64_t nodes);
+    /// For each of `searches` equal parts of such a move, no deeper than `depth`.
+    Limits part(int searches, int depth) const;
 };
 
 struct Result {
@@ -61,6 +66,8 @@ class Search {
         int ply;  // moves below the root
 
         bool is_root() const { return ply == 0; }
+        /// Whether it only matters on which side of the window the score lies, and none of them is a proven one.
+        bool is_scout() const { return beta - alpha == 1 && std::abs(beta) <= SURE_WIN; }
         /// The node after a move, searched to `new_depth` with the window from alpha to `new_beta`, seen from the other side.
         Node child(int new_depth, int new_beta) const { return {1 - side, new_depth, -new_beta, -alpha, ply + 1}; }
     };
@@ -71,10 +78,12 @@ class Search {
     int negamax(Node node);
     std::optional<int> cut_off(Node &node) const;
     std::optional<int> decided_by_fours(const Node &node) const;
+    std::optional<int> pruned(const Node &node);
     int leaf_value(const Node &node);
     int search_moves(Node node);
     int search_move(const Node &node, std::size_t place, bool is_quiet);
     bool is_in_danger(int side) const;
+    bool is_calm(int side, int cell) const;
     int find_threat_win(int side, int threat_nodes);
     bool loses_to_threats(int side, int cell);
     void count_node();
@@ -94,6 +103,7 @@ class Search {
     std::uint64_t nodes_ = 0;
     std::uint64_t earlier_threat_nodes_ = 0;  // of earlier runs
     std::uint64_t max_nodes_ = 0;
+    std::uint64_t next_check_ = 0;                    // when `searched()` reaches it, the limits are looked at
     int root_cell_ = NO_CELL;                         // the best so far
     std::unordered_map<int, bool> root_refutations_;  // by root move: whether the opponent has a VCT after it
     int refutation_nodes_ = 0;                        // for each of them

@@ -31,6 +31,27 @@ class Selectivity {
     /// Whether a leaf is searched for a VCF: it cannot matter where the evaluation alone causes a cut-off.
     bool wants_vcf(int value, int beta) const { return options_.vcf && !(options_.lazy_vcf && value >= beta); }
 
+    /// Futility pruning: whether a position is evaluated so far above beta that a search of this depth would hardly change it.
+    bool is_far_above(int value, int beta, int depth) const {
+        return options_.futility && depth <= FUTILITY_DEPTH && value - FUTILITY_PER_PLY * depth >= beta;
+    }
+
+    /// Razoring: whether a position is evaluated so far below alpha that only a VCF could still help.
+    bool is_far_below(int value, int alpha, int depth) const {
+        return options_.razoring && depth <= RAZORING_DEPTH && value + RAZORING_PER_PLY * (depth + 1) <= alpha;
+    }
+
+    /// Futility pruning of moves: whether only the first move, and those that make or stop a threat, may reach alpha.
+    bool skips_quiet_moves(int value, int alpha, int depth) const {
+        return options_.skipping && depth <= SKIPPING_DEPTH && value + SKIPPING_MARGIN + SKIPPING_PER_PLY * depth <= alpha;
+    }
+
+    /// The depth to which a position is searched. Where the table knows no best move, the order is poor: a shallower search
+    /// finds one, and the next iteration is deep again (internal iterative reduction).
+    int depth_of(int depth, int ply, bool is_known) const {
+        return options_.iir && !is_known && ply > 0 && depth >= IIR_FROM_DEPTH ? depth - 1 : depth;
+    }
+
     /// The depth left after a move. The only answer to a four is free, except close to the deepest ply.
     int depth_after(int depth, int ply, bool is_only_move) const {
         const bool is_free = is_only_move && options_.extension && ply < MAX_PLY - EXTENSION_MARGIN;
@@ -60,6 +81,15 @@ class Selectivity {
    private:
     static constexpr int LOWEST_DEPTH = -4;
     static constexpr int EXTENSION_MARGIN = 8;
+    // The margins are in points of the evaluation.
+    static constexpr int FUTILITY_DEPTH = 4;
+    static constexpr int FUTILITY_PER_PLY = 120;
+    static constexpr int RAZORING_DEPTH = 3;
+    static constexpr int RAZORING_PER_PLY = 150;
+    static constexpr int SKIPPING_DEPTH = 3;
+    static constexpr int SKIPPING_MARGIN = 50;
+    static constexpr int SKIPPING_PER_PLY = 100;
+    static constexpr int IIR_FROM_DEPTH = 4;
     static constexpr int REDUCED_FROM_DEPTH = 3;
     static constexpr std::array<std::size_t, 3> LATE = {3, 6, 12};  // one ply more from each of these places on
     static constexpr int MOST_WIDTH = 24;

@@ -1,19 +1,47 @@
 #include "threats.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace {
 
 constexpr int VCF_NODES = 100;     // at each attacking step of a VCT
 constexpr int ANSWER_NODES = 500;  // for a VCF of the side that is threatened
 constexpr int MOST_THREATS = 12;   // before the fours
+constexpr int EVERY_NODE = std::numeric_limits<int>::max();
+constexpr std::uint64_t NODES_BETWEEN_CHECKS = 256;
 
 }  // namespace
 
+void ThreatSearch::obey(const Clock &clock) {
+    clock_ = &clock;
+    next_check_ = visited_;
+    is_late_ = false;
+}
+
 int ThreatSearch::find_vcf(int side, int nodes) {
     vcf_nodes_left_ = nodes;
-    no_vcf_.clear();
+    vcf_gave_up_ = false;
     return winning_four(side);
+}
+
+/// The entry of this position, an empty one if there is none. The next call may overwrite it.
+ThreatSearch::Entry &ThreatSearch::entry_of(std::uint64_t hash) {
+    Entry &entry = entries_[hash % SIZE_OF_TABLE];
+    if (entry.hash != hash) {
+        entry = {};
+        entry.hash = hash;
+    }
+    return entry;
+}
+
+/// Whether the time is over; the clock is read now and then.
+bool ThreatSearch::is_late() {
+    if (visited_ >= next_check_) {
+        next_check_ = visited_ + NODES_BETWEEN_CHECKS;
+        is_late_ = clock_ != nullptr && clock_->is_over();
+    }
+    return is_late_;
 }
 
 /// The first move of a VCF for `side`, who is to move, or NO_CELL if there is none or the nodes are used up.
@@ -34,22 +62,40 @@ int ThreatSearch::winning_four(int side) {
         return NO_CELL;
     }
     const std::uint64_t hash = position_.hash(side);
-    if (--vcf_nodes_left_ <= 0 || no_vcf_.count(hash) > 0) {
+    const Entry &known = entry_of(hash);
+    if (known.vcf_cell != NO_CELL || known.vcf_nodes == EVERY_NODE) {
+        return known.vcf_cell;
+    }
+    if (known.vcf_nodes >= vcf_nodes_left_ || --vcf_nodes_left_ <= 0 || is_late()) {
+        vcf_gave_up_ = true;
         return NO_CELL;
     }
-    const int forced = to_stop == 1 ? position_.find(other, MAKES_FIVE) : NO_CELL;
-    for (const PointClass wanted : {WIN_FOUR, FOUR_THREE, MAKES_FOUR}) {
+    const int nodes = vcf_nodes_left_;
+    const int cell = first_winning_four(side);
+    if (!is_late_) {
+        Entry &entry = entry_of(hash);
+        entry.vcf_cell = static_cast<std::int16_t>(cell);
+        entry.vcf_nodes = vcf_gave_up_ ? nodes : EVERY_NODE;
+    }
+    return cell;
+}
+
+/// The first four, the strongest first, after which `side` wins; or NO_CELL.
+int ThreatSearch::first_winning_four(int side) {
+    if (position_.count(1 - side, MAKES_FIVE) > 0) {
+        const int forced = position_.find(1 - side, MAKES_FIVE);
+        return position_.point_class(side, forced) >= MAKES_FOUR && wins_after_four(side, forced) ? forced : NO_CELL;
+    }
+    for (const PointClass wanted : {FOUR_THREE, MAKES_FOUR}) {
         if (position_.count(side, wanted) == 0) {
             continue;
         }
         for (const int cell : position_.points()) {
-            if (position_.is_empty(cell) && position_.point_class(side, cell) == wanted &&
-                (forced == NO_CELL || cell == forced) && wins_after_four(side, cell)) {
+            if (position_.is_empty(cell) && position_.point_class(side, cell) == wanted && wins_after_four(side, cell)) {
                 return cell;
             }
         }
     }
-    no_vcf_.insert(hash);
     return NO_CELL;
 }
 
@@ -75,8 +121,7 @@ bool ThreatSearch::wins_after_four(int side, int cell) {
 
 int ThreatSearch::find_vct(int side, int nodes) {
     stop_at_ = visited_ + static_cast<std::uint64_t>(nodes);
-    no_vct_.clear();
-    for (int threats = 1; threats <= MOST_THREATS && visited_ < stop_at_; ++threats) {
+    for (int threats = 1; threats <= MOST_THREATS && visited_ < stop_at_ && !is_late_; ++threats) {
         const int cell = winning_threat(side, threats);
         if (cell != NO_CELL) {
             return cell;
@@ -93,9 +138,8 @@ int ThreatSearch::winning_threat(int side, int threats) {
         return four;
     }
     const std::uint64_t hash = position_.hash(side);
-    const auto known = no_vct_.find(hash);
-    if (threats == 0 || visited_ >= stop_at_ || position_.count(other, MAKES_FIVE) > 1 ||
-        (known != no_vct_.end() && known->second >= threats)) {
+    if (threats == 0 || visited_ >= stop_at_ || is_late_ || position_.count(other, MAKES_FIVE) > 1 ||
+        entry_of(hash).no_vct_of >= threats) {
         return NO_CELL;
     }
     std::vector<int> attacks;
@@ -107,11 +151,11 @@ int ThreatSearch::winning_threat(int side, int threats) {
         if (wins) {
             return cell;
         }
-        if (visited_ >= stop_at_) {
+        if (visited_ >= stop_at_ || is_late_) {
             return NO_CELL;
         }
     }
-    no_vct_[hash] = threats;
+    entry_of(hash).no_vct_of = static_cast<std::int16_t>(threats);
     return NO_CELL;
 }
 
@@ -141,7 +185,7 @@ bool ThreatSearch::holds(int side, int threats) {
 /// Whether `side`, who has no five to stop, need not answer: no open four threatens, or its own VCF is faster. If the nodes run
 /// out before that is clear the answer is yes, since a win must be proven.
 bool ThreatSearch::need_not_answer(int side) {
-    return position_.count(1 - side, WIN_FOUR) == 0 || find_vcf(side, ANSWER_NODES) != NO_CELL || vcf_nodes_left_ <= 0;
+    return position_.count(1 - side, WIN_FOUR) == 0 || find_vcf(side, ANSWER_NODES) != NO_CELL || vcf_gave_up_;
 }
 
 /// Moves that make at least an open three, the strongest first; while the opponent threatens a five, only the move that stops

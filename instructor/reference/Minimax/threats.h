@@ -5,15 +5,17 @@
 #define THREATS_H
 
 #include <cstdint>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "clock.h"
 #include "position.h"
 
 class ThreatSearch {
    public:
-    explicit ThreatSearch(Position &position) : position_(position) {}
+    explicit ThreatSearch(Position &position) : position_(position), entries_(SIZE_OF_TABLE) {}
+
+    /// Give up every search as soon as this clock, which must outlive them, says that the time is over.
+    void obey(const Clock &clock);
 
     /// Victory by continuous fours (VCF): the first move of a win for `side`, who is to move, or NO_CELL. Gives up after
     /// `nodes` positions.
@@ -27,7 +29,20 @@ class ThreatSearch {
     std::uint64_t nodes() const { return visited_; }
 
    private:
+    /// What earlier searches found out about a position, whichever of their moves led to it.
+    struct Entry {
+        std::uint64_t hash = 0;
+        std::int32_t vcf_nodes = 0;        // with so many nodes no VCF was found; EVERY_NODE if there is none
+        std::int16_t vcf_cell = NO_CELL;   // first move of a VCF
+        std::int16_t no_vct_of = NOTHING;  // there is no VCT of at most so many threats
+    };
+    static constexpr std::size_t SIZE_OF_TABLE = std::size_t{1} << 16;
+    static constexpr std::int16_t NOTHING = -1;
+
+    Entry &entry_of(std::uint64_t hash);
+    bool is_late();
     int winning_four(int side);
+    int first_winning_four(int side);
     bool wins_after_four(int side, int cell);
     int winning_threat(int side, int threats);
     bool holds(int side, int threats);
@@ -36,9 +51,12 @@ class ThreatSearch {
     void find_defences(int side, std::vector<int> &cells) const;
 
     Position &position_;
-    std::unordered_set<std::uint64_t> no_vcf_;       // positions without a VCF
-    std::unordered_map<std::uint64_t, int> no_vct_;  // positions without a VCT of at most so many threats
+    std::vector<Entry> entries_;  // one for each remainder of a hash; a new one always replaces the old one
+    const Clock *clock_ = nullptr;
+    std::uint64_t next_check_ = 0;  // of the clock, when `visited_` reaches it
+    bool is_late_ = false;
     int vcf_nodes_left_ = 0;
+    bool vcf_gave_up_ = false;  // so that no answer means nothing
     std::uint64_t visited_ = 0;
     std::uint64_t stop_at_ = 0;  // value of `visited_` that ends the VCT
 };
