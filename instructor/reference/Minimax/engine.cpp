@@ -4,7 +4,7 @@
 // Read it in this order: patterns.h and position.h (the board), evaluate.h, search.cpp (the algorithm) with table.h,
 // ordering.h and selectivity.h, then threats.h and opening.h.
 //
-// A move takes at most nine tenths of the time limit (GOMOKU_MOVE_TIME_S, 5 s by default) and never more than 3.5 s, on the
+// A move takes at most nine tenths of the time limit (GOMOKU_MOVE_TIME_S, 5 s by default) and never more than 2 s, on the
 // clock that the referee uses (GOMOKU_CLOCK: CPU time, or "wall"). Other environment variables:
 //
 //     GOMOKU_NODES      a move searches so many nodes, whatever time they take: games that do not depend on the machine
@@ -33,7 +33,7 @@ namespace {
 
 constexpr double RESERVED_SHARE = 0.1;  // of the time limit
 constexpr double LEAST_RESERVED_S = 0.03;
-constexpr double MOST_S = 3.5;
+constexpr double MOST_S = 2.0;
 constexpr double MOST_NODES = 1e12;
 constexpr int SWAP_STONES = 3;
 constexpr std::pair<int, int> NO_STONE{-1, -1};  // told: black opens, or white has swapped; answered: a swap
