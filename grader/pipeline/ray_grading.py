@@ -6,7 +6,7 @@ brings the grader's own files to the nodes, by content (its `working_dir`), and 
 sent to another one with all verdicts and games so far, so nothing that was finished is repeated.
 
 A node must have the same versions of what verdicts depend on, the same confinement, and enough speed. All nodes are examined
-before the first submission, and a node that joins later before it grades.
+before the first submission; one that joins the cluster later is not.
 """
 
 from __future__ import annotations
