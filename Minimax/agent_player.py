@@ -47,7 +47,7 @@ def gtp_rules(game: str, superko: bool, size: int, komi: float) -> GameRules:
         raise ValueError(str(error)) from None
 
 
-def board_of(weights: str, game: str) -> int:
+def size_of_weights(weights: str, game: str) -> int:
     """Return the size of the square board that the weights are for, by the number of actions.
 
     Raises:
@@ -110,12 +110,12 @@ def converse(options: argparse.Namespace, answers: Any) -> None:
     """
     import torch
 
-    from training.origin import settings_of
+    from training.origin import settings_of_run
 
     torch.set_num_threads(1)
     weights = options.agent.partition(":")[2].partition("?")[0]
-    size = options.board or board_of(weights, options.game)
-    komi = settings_of(Path(weights)).get("komi", 7.5) if options.komi is None else options.komi
+    size = options.board or size_of_weights(weights, options.game)
+    komi = settings_of_run(Path(weights)).get("komi", 7.5) if options.komi is None else options.komi
 
     def send(text: str) -> None:
         answers.write(text)

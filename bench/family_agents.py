@@ -19,7 +19,7 @@ from training.export_run import read_evaluations
 from training.inference.evaluators import InferenceNetwork, PositionCache, StateEvaluator
 from training.matches import SearchAgent, load_inference_network, make_agent
 from training.muzero.muzero_run import read_muzero_settings
-from training.origin import settings_of
+from training.origin import settings_of_run
 from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
 from training.search.rollouts import RandomRollouts
@@ -134,7 +134,7 @@ def contestant(
         evaluate: StateEvaluator = PositionCache(_loaded(weights, rules, batch_size))
         if isinstance(rules, GomokuRules) and method == "mixed":
             evaluate = MixedEvaluator(evaluate, evaluate, RandomRollouts(rules.n_in_row, rng), SHARE)
-        depth = settings_of(weights).get("search_depth", 0)  # as the search of the network's run
+        depth = settings_of_run(weights).get("search_depth", 0)  # as the search of the network's run
         settings: PuctSettings | GumbelSettings = PuctSettings(playouts, search_depth=depth)
         if method == "gumbel":
             settings = GumbelSettings(playouts, search_depth=depth)

@@ -51,7 +51,7 @@ from training.inference.evaluators import (
 )
 from training.inference.networks import holds_game_model, read_game_model
 from training.muzero.muzero_run import read_muzero_run
-from training.origin import settings_of
+from training.origin import settings_of_run
 from training.search.gumbel import GumbelSettings
 from training.search.latent import LatentSearchModel
 from training.search.puct import PuctSettings
@@ -327,7 +327,7 @@ def make_agent(
     }.get(kind)
     if known is None:
         raise UsageError(f"expected alphazero:FILE, gumbel:FILE, policy:FILE, muzero:FOLDER or mcts:playouts=N; got {text}")
-    trained = settings_of(Path(weights)) if weights and kind != "muzero" else {}
+    trained = settings_of_run(Path(weights)) if weights and kind != "muzero" else {}
     defaults = DEFAULTS | {name: trained[name] for name in depth if name in trained}
     try:
         given = dict(parse_qsl(query, strict_parsing=True)) if query else {}

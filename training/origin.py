@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def settings_of(weights: Path) -> dict[str, Any]:
+def settings_of_run(weights: Path) -> dict[str, Any]:
     """Return the latest settings of a file's run, from its manifest or from the folder of the run; none if it has neither.
 
     Args:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from games.gomoku.rules import GomokuRules
+from training.exact import Size
 from training.inference.evaluators import Backend, InferenceNetwork, PositionCache, RandomSymmetry, library_of
 from training.inference.openvino_model import openvino_is_installed
 from training.samples import unpack_states
@@ -25,8 +26,6 @@ TIMED_ROUNDS = 5
 # OpenVINO has to be faster than torch by this factor. The two differ in the last bits: a choice between equals could change
 # from run to run, and then a seed would not repeat a run.
 LEAD = 1.25
-Size = tuple[int, int, int]
-"""The board's width and height, and the length of a winning row."""
 SelfPlaySample = tuple[np.ndarray, np.ndarray, float]
 """(state [9, H, W], move probabilities [A], z), as Game.start_self_play returns them."""
 

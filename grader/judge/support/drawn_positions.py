@@ -182,7 +182,7 @@ def _results(board: Board, path: tuple[int, ...], values: dict[tuple[int, ...], 
 
 def random_states(rng: Random, width: int, height: int, count: int) -> np.ndarray:
     """Return the feature planes [count, 9, height, width] float32 of positions that occur in games."""
-    return states_of(positions_in_games(rng, width, height, count))
+    return planes_of_positions(positions_in_games(rng, width, height, count))
 
 
 def positions_in_games(rng: Random, width: int, height: int, count: int) -> list[BoardPosition]:
@@ -190,6 +190,6 @@ def positions_in_games(rng: Random, width: int, height: int, count: int) -> list
     return [random_position(rng, width, height, min(width, height), rng.randrange(8)) for _ in range(count)]
 
 
-def states_of(positions: Sequence[BoardPosition]) -> np.ndarray:
+def planes_of_positions(positions: Sequence[BoardPosition]) -> np.ndarray:
     """Return the feature planes [N, 9, height, width] float32 of positions."""
     return np.stack([np.asarray(board_at(position).current_state(), dtype=np.float32) for position in positions])

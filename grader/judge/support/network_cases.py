@@ -11,7 +11,7 @@ import numpy as np
 from Board.symmetries import Symmetries
 from grader.confinement.worker_client import Worker
 from grader.judge.support.board_position import board_at
-from grader.judge.support.drawn_positions import positions_in_games, random_position, random_states, states_of
+from grader.judge.support.drawn_positions import planes_of_positions, positions_in_games, random_position, random_states
 from grader.judge.support.drawn_weights import random_weights
 from grader.judge.support.objectives import Targets
 from grader.judge.support.oracle import Answers
@@ -47,7 +47,7 @@ class OutputsCase:
         self.width, self.height, self.block = shape
         self.weights = random_weights(*shape, rng.randrange(2**31))
         self.positions = positions_in_games(rng, self.width, self.height, 8)
-        self.states = states_of(self.positions)
+        self.states = planes_of_positions(self.positions)
 
 
 OUTPUTS = {f"outputs {w}x{h}": partial(OutputsCase, shape=(w, h, block)) for w, h, block in SHAPES_OF_OUTPUTS}
