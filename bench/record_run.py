@@ -7,7 +7,8 @@
 The first command copies the result.json of AlphaGo's four stages (`python -m training.alphago`) and counts the teacher's games.
 The second copies elo.csv of a run of self-play on 3x3 and counts the lines that each evaluated network loses to every line of
 replies, with the grader's search. The third copies what runs of MuZero on 3x3 (`python -m training.muzero`) have counted
-themselves, and compares their latest models with the rules. Afterwards `python bench/tables.py` rewrites the tables.
+themselves, and compares their latest models with the rules; seeds that the record already has stay in it. Afterwards
+`python bench/tables.py` rewrites the tables.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 import torch
-from recording import RECORDS, Record, read_json, write_record
+from recording import RECORDS, Record, earlier_record, merged, read_json, write_record
 
 from arena.match.records import machine
 from common.errors import UsageError
@@ -37,6 +38,7 @@ from training.muzero.muzero_run import read_muzero_run
 from training.supervised.dataset import GamesError
 
 STAGES = ("supervised", "reinforce", "value", "search")
+MUZERO_COMMAND = "python -m training.muzero tictactoe --run runs/muzero_SEED --seed SEED"
 PLAYOUTS = (100, 400)
 RANDOM_GAMES = 500  # on which a learnt model is compared with the rules
 
@@ -85,22 +87,28 @@ def selfplay_record(run: Path) -> Record:
     }
 
 
-def muzero_record(runs: Sequence[Path]) -> Record:
+def muzero_record(runs: Sequence[Path], earlier: Record | None = None) -> Record:
     """Return the record of runs of MuZero on 3x3, one for each seed; a run may still be going on.
 
+    Args:
+        runs: the folders of the runs.
+        earlier: a record whose other seeds are kept, or None.
+
     Raises:
-        UsageError: a folder holds no such run, or two runs differ in more than their seeds.
+        UsageError: a folder holds no such run, or two runs, one of them perhaps in the earlier record, differ in more than
+            their seeds.
     """
     rows, accuracy = [], []
-    settings: Record = {}
+    settings: Record = earlier["configuration"] if earlier else {}
     for run in runs:
         config, model = read_muzero_run(run)
         if not config.is_tictactoe:
             raise UsageError(f"expected a run of tic-tac-toe in {run}; it is on {config.board_width}x{config.board_height}")
         own = {name: value for name, value in asdict(config).items() if name != "seed"}
         if settings and own != settings:
-            differing = [name for name in own if own[name] != settings[name]]
-            raise UsageError(f"expected runs that differ only in their seeds; {run} differs in {', '.join(differing)}")
+            differing = [name for name in own if own[name] != settings.get(name)]
+            wanted = "runs that differ only in their seeds, also from those of the record (--record names another file)"
+            raise UsageError(f"expected {wanted}; {run} differs in {', '.join(differing)}")
         settings = own
         with open(run / "metrics.csv", newline="", encoding="utf-8") as file:
             metrics = list(csv.DictReader(file))
@@ -113,13 +121,10 @@ def muzero_record(runs: Sequence[Path]) -> Record:
         games = random_games(config, RANDOM_GAMES, np.random.default_rng(0))
         for step in model_accuracy(model, config, games):
             accuracy.append({"seed": config.seed, "games": int(metrics[-1]["games"]), **asdict(step)})
-    return {
-        "command": "python -m training.muzero tictactoe --run runs/muzero_SEED --seed SEED",
-        "machine": _here(),
-        "configuration": settings,
-        "rows": rows,
-        "accuracy": accuracy,
-    }
+    new = {"command": MUZERO_COMMAND, "machine": _here(), "configuration": settings, "rows": rows}
+    recorded = {row["seed"] for row in accuracy}
+    kept = [row for row in earlier["accuracy"] if row["seed"] not in recorded] if earlier else []
+    return {**merged(earlier, new, lambda row: (row["seed"], row["games"])), "accuracy": kept + accuracy}
 
 
 def _here() -> Record:
@@ -145,7 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.kind == "alphago":
             record = alphago_record(options.run, options.games, options.teacher_cpu_s)
         elif options.kind == "muzero":
-            record = muzero_record(options.runs)
+            record = muzero_record(options.runs, earlier_record(options.record, MUZERO_COMMAND))
         else:
             record = selfplay_record(options.run)
     except (UsageError, GamesError) as error:

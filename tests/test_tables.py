@@ -420,6 +420,32 @@ def test_runs_of_muzero_with_other_settings_are_not_recorded_together(muzero_run
     assert "differs in playouts" in capsys.readouterr().err and not record.exists()
 
 
+def test_a_record_of_muzero_keeps_its_other_seeds_and_refuses_other_settings(muzero_run, monkeypatch, capsys):
+    monkeypatch.setattr(record_run, "RANDOM_GAMES", 20)
+    record = muzero_run / "record.json"
+    assert record_run.main(["muzero", str(muzero_run), "--record", str(record)]) == 0
+    (muzero_run / "config.json").write_text(json.dumps(asdict(MuZeroConfig(3, 3, 3, filters=4, blocks=1, seed=8))))
+    for _ in range(2):  # the same run again replaces its rows
+        assert record_run.main(["muzero", str(muzero_run), "--record", str(record)]) == 0
+    content = recording.read_json(record)
+    assert [row["seed"] for row in content["rows"]] == [7, 8]
+    assert [row["seed"] for row in content["accuracy"]] == [7] * 5 + [8] * 5
+    (muzero_run / "config.json").write_text(json.dumps(asdict(MuZeroConfig(3, 3, 3, filters=4, blocks=1, seed=9, playouts=50))))
+    assert record_run.main(["muzero", str(muzero_run), "--record", str(record)]) == 2
+    told = capsys.readouterr().err
+    assert "--record names another file" in told and "differs in playouts" in told
+    assert recording.read_json(record) == content
+
+
+def test_reanalysis_is_compared_by_the_games_after_which_few_lines_are_lost_for_good():
+    def record(*counts):
+        rows = [{"seed": 1, "games": 10 * n, "cpu_s": n, "losing_lines": {"100": c, "400": 0}} for n, c in enumerate(counts, 1)]
+        return {"rows": rows}
+
+    table = cells_of(network_tables.muzero_reanalysis(record(90, 0, 8, 0), record(200, 120, 0, 12)))
+    assert [row[2] for row in table[1:]] == ["10", "30", "20", "none", "40", "none", "4", "4"]
+
+
 @pytest.mark.parametrize(
     ("file", "content", "words"),
     [
