@@ -250,36 +250,6 @@ def muzero_losing_lines(record: Record) -> str:
     return markdown(["games", "CPU s", *(f"seed {seed}" for seed in seeds)], table, "r")
 
 
-def _lasting(record: Record, most: int) -> dict[int, str]:
-    """Return for each seed the games from which no later count of losing lines is above a number, or `none`."""
-    found: dict[int, str] = {}
-    for seed in sorted({row["seed"] for row in record["rows"]}):
-        games = "none"
-        for row in sorted((row for row in record["rows"] if row["seed"] == seed), key=lambda row: -row["games"]):
-            if max(row["losing_lines"].values()) > most:
-                break
-            games = str(row["games"])
-        found[seed] = games
-    return found
-
-
-def muzero_reanalysis(with_it: Record, without: Record) -> str:
-    """Return how many games MuZero needs to lose few lines for good, with and without reanalysis, by seed."""
-    records = {"with reanalysis": with_it, "without": without}
-    seeds = sorted({row["seed"] for row in with_it["rows"]} & {row["seed"] for row in without["rows"]})
-    table = []
-    for most in (100, 10, 0):
-        for name, record in records.items():
-            games = _lasting(record, most)
-            table.append([f"at most {most}" if most else "none", name, *(games[seed] for seed in seeds)])
-    for name, record in records.items():
-        last = {
-            seed: max((row for row in record["rows"] if row["seed"] == seed), key=lambda row: row["games"]) for seed in seeds
-        }
-        table.append(["CPU s in total", name, *(rounded(last[seed]["cpu_s"]) for seed in seeds)])
-    return markdown(["losing lines", "", *(f"seed {seed}" for seed in seeds)], table, "llr")
-
-
 def muzero_accuracy(record: Record) -> str:
     """Return how the learnt models compare with the rules, k moves ahead, as means over the seeds."""
     names = ("illegal_mass", "likeliest_legal", "rewards_right", "ends_seen", "draws_seen")

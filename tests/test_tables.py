@@ -437,15 +437,6 @@ def test_a_record_of_muzero_keeps_its_other_seeds_and_refuses_other_settings(muz
     assert recording.read_json(record) == content
 
 
-def test_reanalysis_is_compared_by_the_games_after_which_few_lines_are_lost_for_good():
-    def record(*counts):
-        rows = [{"seed": 1, "games": 10 * n, "cpu_s": n, "losing_lines": {"100": c, "400": 0}} for n, c in enumerate(counts, 1)]
-        return {"rows": rows}
-
-    table = cells_of(network_tables.muzero_reanalysis(record(90, 0, 8, 0), record(200, 120, 0, 12)))
-    assert [row[2] for row in table[1:]] == ["10", "30", "20", "none", "40", "none", "4", "4"]
-
-
 @pytest.mark.parametrize(
     ("file", "content", "words"),
     [
