@@ -72,8 +72,9 @@ def cluster():
     """Start a cluster of two nodes with one CPU each on this machine."""
     from ray.cluster_utils import Cluster
 
-    quick = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 2000}
-    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}  # so that the death of a node is noticed soon
+    # The death of a node is noticed soon, and workers have the priority of the tests beside them (by default, Ray's are nice).
+    system = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 2000}
+    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": {**system, "worker_niceness": 0}}
     nodes = Cluster(initialize_head=True, head_node_args=head)
     nodes.add_node(num_cpus=1)
     yield nodes

@@ -6,7 +6,8 @@ brings the grader's own files to the nodes, by content (its `working_dir`), and 
 sent to another one with all verdicts and games so far, so nothing that was finished is repeated.
 
 A node must have the same versions of what verdicts depend on, the same confinement, and enough speed. All nodes are examined
-before the first submission; one that joins the cluster later is not.
+before the first submission, and the command ends if one falls short. A node that joins later sends its first unit back and is
+examined; if it falls short, a sentence says why and it gets no units.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ SENT = (RUN, SUBMISSION, VERDICTS, GAMES, USED)
 GROWING = (VERDICTS, GAMES, LOG)  # a node sends what was appended
 REPLACED = (PROGRESS, USED)  # a node sends the whole content
 ENDED = "ended.json"
+NEWCOMER = "newcomer"  # a node that has not been examined sends its id under this name, and nothing else
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,14 @@ class Machine:
             yield f"{other.speed / self.speed:.0%} of the speed of this machine, where at least {SLOWEST:.0%} are needed"
 
 
+class Newcomer(Exception):
+    """A unit came to a node that has not been examined; `node` is its id."""
+
+    def __init__(self, node: str) -> None:
+        super().__init__(node)
+        self.node = node
+
+
 class RayChecks:
     """A `grader.pipeline.grading.RunChecks` on a cluster.
 
@@ -113,56 +123,90 @@ class RayChecks:
         except (OSError, RuntimeError, ValueError) as error:
             raise UsageError(f"expected a Ray cluster at {address}; {str(error).strip().splitlines()[0]}") from error
         try:
-            self.machines = self._examined(Machine.here("this machine", assignment, sandbox.level))
+            self._here = Machine.here("this machine", assignment, sandbox.level)
+            self.machines, refused = self._examined(self._nodes())
+            if refused:
+                reasons = ". ".join(refused.values())
+                raise UsageError(f"{reasons}. Fix this, or stop Ray there (ray stop), and run the command again")
         except BaseException:
             self.close()
             raise
         self.cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._checks = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(_run_checks_there)
+        self._refused: dict[str, str] = {}
+        self._examining = threading.Lock()
 
     def close(self) -> None:
         """Leave the cluster."""
         self._ray.shutdown()
         self._tree.cleanup()
 
-    def _examined(self, here: Machine) -> dict[str, Machine]:
-        """Return node -> machine; raise a UsageError that names every node that cannot be used."""
+    def _nodes(self) -> list[dict[str, Any]]:
+        return [node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+
+    def _examined(self, nodes: Sequence[dict[str, Any]]) -> tuple[dict[str, Machine], dict[str, str]]:
+        """Return node -> machine, and node -> why it cannot be used."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         ray, waiting = self._ray, {}
-        for node in (node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")):
+        for node in nodes:
             place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']}, node {node['NodeID'][:8]})"
             examine = ray.remote(num_cpus=1, scheduling_strategy=place, max_retries=0)(_examine)
-            waiting[node["NodeID"]] = (name, examine.remote(name, self._assignment, here.level))
-        machines, refused = {}, []
+            waiting[node["NodeID"]] = (name, examine.remote(name, self._assignment, self._here.level))
+        machines: dict[str, Machine] = {}
+        refused: dict[str, str] = {}
         for node_id, (name, reference) in waiting.items():
             try:
-                machines[node_id] = ray.get(reference)
+                machine = ray.get(reference)
             except ray.exceptions.RayTaskError as error:
-                refused.append(f"the node {name} cannot grade: {error.cause}")
-                continue
+                refused[node_id] = f"the node {name} cannot grade: {error.cause}"
             except ray.exceptions.RayError as error:
-                refused.append(f"the node {name} was lost: {type(error).__name__}")
-                continue
-            if faults := list(here.faults(machines[node_id])):
-                refused.append(f"the node {name} has {'; '.join(faults)}")
-        if refused:
-            raise UsageError(f"{'. '.join(refused)}. Fix this, or stop Ray there (ray stop), and run the command again")
-        return machines
+                refused[node_id] = f"the node {name} was lost: {type(error).__name__}"
+            else:
+                if faults := list(self._here.faults(machine)):
+                    refused[node_id] = f"the node {name} has {'; '.join(faults)}"
+                else:
+                    machines[node_id] = machine
+        return machines, refused
+
+    def _admit(self, newcomer: str, listener: Listener) -> None:
+        """Examine a node that joined after the start, once; say why if it gets no units."""
+        with self._examining:
+            if newcomer in self.machines or newcomer in self._refused:
+                return
+            machines, refused = self._examined([node for node in self._nodes() if node["NodeID"] == newcomer])
+            self.machines |= machines
+            self._refused |= refused
+        for reason in refused.values():
+            listener.say(f"{reason}. It joined after the start and gets no submissions; stop Ray there (ray stop).")
+
+    def _start(self, run: Run) -> Any:
+        """Send a run to a node that Ray chooses among those that are not refused."""
+        from ray.util.scheduling_strategies import NodeLabelSchedulingStrategy, NotIn
+
+        checks = self._checks
+        if refused := [node for node in self._nodes() if node["NodeID"] in self._refused]:
+            (label,) = {name for node in refused for name, value in node["Labels"].items() if value == node["NodeID"]}
+            place = NodeLabelSchedulingStrategy(hard={label: NotIn(*(node["NodeID"] for node in refused))})
+            checks = checks.options(scheduling_strategy=place)
+        return checks.remote(_content(run.folder, SENT), run.sandbox.level, frozenset(self.machines))
 
     def __call__(self, run: Run, listener: Listener, stopping: threading.Event) -> Ended:
         """See `grader.pipeline.grading.RunChecks`."""
-        said = set[str]()
-        for _ in range(RETRIES + 1):
-            parts = self._checks.remote(_content(run.folder, SENT), run.sandbox.level)
+        said, lost = set[str](), 0
+        while lost <= RETRIES:
+            parts = self._start(run)
             try:
                 return self._followed(parts, run, said, listener, stopping)
+            except Newcomer as error:
+                self._admit(error.node, listener)
             except self._ray.exceptions.RayTaskError as error:
                 if isinstance(error.cause, UsageError):
                     raise error.cause from None
                 raise
             except self._ray.exceptions.RayError as error:
+                lost += 1
                 listener.say(f"{run.identity.submission}: a node was lost ({type(error).__name__}); another node continues.")
             finally:
                 with suppress(self._ray.exceptions.RayError):
@@ -181,6 +225,8 @@ class RayChecks:
             if not ready:
                 continue
             part: dict[str, bytes] = self._ray.get(next(parts))
+            if NEWCOMER in part:
+                raise Newcomer(part[NEWCOMER].decode())
             for name, content in part.items():
                 if name in GROWING:
                     with open(run.folder / name, "ab") as file:
@@ -192,8 +238,8 @@ class RayChecks:
             tell(run, said, listener)
             if ENDED in part:
                 data = json.loads(part[ENDED])
-                machine = self.machines.get(data.pop("node"))
-                about = {"node": machine.name, "speed": f"{machine.speed:.2f}"} if machine else {}
+                machine = self.machines[data.pop("node")]
+                about = {"node": machine.name, "speed": f"{machine.speed:.2f}"}
                 return Ended(data["code"], data["log"], {**data["environment"], **about})
 
 
@@ -215,10 +261,18 @@ def _examine(name: str, assignment: str, level: str) -> Machine:
     return Machine.here(name, load_named(assignment), level)
 
 
-def _run_checks_there(files: dict[str, bytes], level: str) -> Iterator[dict[str, bytes]]:
-    """Run the checks in a process of their own, and yield what they write: file -> content that is new."""
+def _run_checks_there(files: dict[str, bytes], level: str, examined: frozenset[str]) -> Iterator[dict[str, bytes]]:
+    """Run the checks in a process of their own, and yield what they write: file -> content that is new.
+
+    Args:
+        examined: ids of the nodes that may run checks; any other one only yields its id.
+    """
     import ray
 
+    node = ray.get_runtime_context().get_node_id()
+    if node not in examined:
+        yield {NEWCOMER: node.encode()}
+        return
     with tempfile.TemporaryDirectory(prefix="gomoku-grading-") as place, one_core():
         folder = Path(place, "run")
         folder.mkdir()
@@ -248,7 +302,7 @@ def _run_checks_there(files: dict[str, bytes], level: str) -> Iterator[dict[str,
                 said = process.communicate()[1].decode(errors="replace").strip()[-500:]
                 raise UsageError(f"the checks could not be run on {os.uname().nodename}: {said}")
             data = json.loads((folder / ENDED).read_text(encoding="utf-8"))
-            data["node"] = ray.get_runtime_context().get_node_id()
+            data["node"] = node
             yield {**part, ENDED: json.dumps(data).encode()}
         finally:
             kill_group(process)

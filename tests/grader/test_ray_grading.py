@@ -86,6 +86,46 @@ def test_a_node_with_other_versions_or_too_slow_is_refused_before_anything_is_gr
     assert not (tmp_path / "out/ada").exists()
 
 
+def after_the_start(monkeypatch, change):
+    """Let `change(checks)` act on the RayChecks of the next command once the nodes have been examined."""
+    real = ray_grading.RayChecks.__init__
+
+    def start(self, *arguments):
+        real(self, *arguments)
+        change(self)
+
+    monkeypatch.setattr(ray_grading.RayChecks, "__init__", start)
+
+
+@needs_ray
+def test_a_node_that_joins_later_is_examined_before_its_first_unit(cluster, submission, tmp_path, monkeypatch):
+    after_the_start(monkeypatch, lambda checks: checks.machines.clear())
+    assert grade(tmp_path / "out", submission("ada"), submission("bob"), cluster=cluster) == 0
+    for name in ("ada", "bob"):
+        about = read_results(tmp_path / "out" / name / "results.json").environment
+        assert "node " in about["node"] and float(about["speed"]) > 0
+
+
+@needs_ray
+def test_a_node_that_joins_later_and_falls_short_gets_no_unit_and_is_named(cluster, submission, tmp_path, monkeypatch, capsys):
+    known = []
+
+    def join(checks):
+        newcomer = sorted(checks.machines)[0]
+        del checks.machines[newcomer]
+        known.extend(machine.name for machine in checks.machines.values())
+        here = checks._here
+        checks._here = replace(here, versions={**here.versions, "torch": "1.0"})  # so all that is examined from now on differs
+
+    after_the_start(monkeypatch, join)
+    names = ("ada", "bob", "cem")
+    assert grade(tmp_path / "out", *map(submission, names), cluster=cluster) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count("It joined after the start and gets no submissions") == 1 and "instead of 1.0" in said
+    nodes = {read_results(tmp_path / "out" / name / "results.json").environment["node"] for name in names}
+    assert nodes == set(known) and len(known) == 1
+
+
 @needs_ray
 def test_an_address_where_nothing_answers_is_one_sentence(submission, tmp_path, capsys):
     nowhere = type("Nowhere", (), {"address": "127.0.0.1:1"})
