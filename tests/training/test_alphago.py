@@ -69,7 +69,7 @@ check_every = 12288
 lambdas = [0.0, 0.5, 1.0]
 playouts = 8
 c_puct = 5.0
-rollout = "patterns"
+rollout = "pattern"
 games = 4
 opening_stones = 2
 """
@@ -429,7 +429,7 @@ def test_each_lambda_plays_each_other_one_and_no_game_twice(done, call, monkeypa
         (("steps = 24", "stepz = 24"), "reinforce", "differing: steps, stepz"),
         (("[search]", "[seek]"), "search", "differing: search, seek"),
         (("longest_start = 8", "longest_start = 16"), "value", "longest_start of at least 1"),
-        (('"patterns"', '"slow"'), "search", "rollout to be one of random, patterns, policy"),
+        (('"pattern"', '"slow"'), "search", "rollout to be one of random, pattern, policy"),
         (("0.5, 1.0", "0.5, 1.5"), "search", "lambdas from 0 to 1"),
         (('"supervised.toml"', '"nowhere.toml"'), "supervised", "expected a configuration in"),
         (("seed = 1", "seed = "), "value", "expected a configuration in"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from training.supervised.learning import CallError, SupervisedConfig
 
-ROLLOUTS = ("random", "patterns", "policy")
+ROLLOUTS = ("random", "pattern", "policy")
 """The kinds of rollouts: with random moves, with the rollout policy, or with the supervised network's policy."""
 
 

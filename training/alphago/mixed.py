@@ -82,7 +82,7 @@ def rollouts_for(policy: StateEvaluator, config: StagesConfig, run: Path, rng: n
     """
     if config.search.rollout == "random":
         return RandomRollouts(config.n_in_row, rng)
-    if config.search.rollout == "patterns":
+    if config.search.rollout == "pattern":
         return load_pattern_policy(run / "rollout", config.n_in_row, rng)
     return PlayedRollouts(SampledPolicy(policy, rng), config.n_in_row)
 
@@ -123,7 +123,7 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
         PositionCache(inference_network(load_stage_network(run / stage, config), config, batch_size=settings.games // 2))
         for stage in ("supervised", "value")
     )
-    learnt = ["supervised", "value", *(["rollout"] if settings.rollout == "patterns" else [])]
+    learnt = ["supervised", "value", *(["rollout"] if settings.rollout == "pattern" else [])]
     samples = {stage: load_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in learnt}
     result = read_stage_result(folder) or {"samples": samples}
     if result["samples"] != samples:
