@@ -291,8 +291,8 @@ def _minutes(stage: Record) -> str:
 
 def alphago(record: Record) -> str:
     """Return the measurements of the teacher and of AlphaGo's stages."""
-    teacher, policy, improved, value, search = (
-        record[stage] for stage in ("teacher", "supervised", "reinforce", "value", "search")
+    teacher, policy, fast, improved, value, search = (
+        record[stage] for stage in ("teacher", "supervised", "rollout", "reinforce", "value", "search")
     )
     network, held = value["one_position_a_game"], policy["held_back"]
     drawn, likeliest = improved["against_supervised"], improved["likeliest_moves_against_supervised"]
@@ -311,6 +311,13 @@ def alphago(record: Record) -> str:
             f"{policy['cpu_s']} s",
             f"{held['positions']} held back: engine's move first in {percent(held['top_1'])}, among the first five in "
             f"{percent(held['top_5'])}; value MSE {rounded(held['value_mse'], 3)}",
+        ],
+        [
+            "rollout",
+            f"{fast['positions']} positions, {fast['samples']} samples",
+            f"{fast['cpu_s']} s",
+            f"{fast['held_back_positions']} held back: engine's move first in {percent(fast['top_1'])}, among the first five in "
+            f"{percent(fast['top_5'])}; {fast['us_a_move']:.0f} µs a move",
         ],
         [
             "reinforce",

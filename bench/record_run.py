@@ -4,7 +4,7 @@
     python bench/record_run.py selfplay runs/ttt
     python bench/record_run.py muzero runs/muzero_1 runs/muzero_2
 
-The first command copies the result.json of AlphaGo's four stages (`python -m training.alphago`) and counts the teacher's games.
+The first command copies the result.json of AlphaGo's stages (`python -m training.alphago`) and counts the teacher's games.
 The second copies elo.csv of a run of self-play on 3x3 and counts the lines that each evaluated network loses to every line of
 replies, with the grader's search. The third copies what runs of MuZero on 3x3 (`python -m training.muzero`) have counted
 themselves, and compares their latest models with the rules; seeds that the record already has stay in it. Afterwards
@@ -37,7 +37,7 @@ from training.muzero.exact_player import model_accuracy, random_games
 from training.muzero.muzero_run import read_muzero_run
 from training.supervised.dataset import GamesError
 
-STAGES = ("supervised", "reinforce", "value", "search")
+STAGES = ("supervised", "rollout", "reinforce", "value", "search")
 MUZERO_COMMAND = "python -m training.muzero tictactoe --run runs/muzero_SEED --seed SEED"
 PLAYOUTS = (100, 400)
 RANDOM_GAMES = 500  # on which a learnt model is compared with the rules

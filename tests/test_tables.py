@@ -353,7 +353,7 @@ def test_the_stages_of_alphago_are_recorded_from_their_folder(tmp_path):
     known = recording.read_json(ROOT / "bench" / "records" / "alphago_9.json")
     rows, expected = (cells_of(network_tables.alphago(one)) for one in (record, known))
     assert rows[1] == ["teacher", "", "", "2 games, 3 positions"]
-    assert rows[2:] == expected[2:] and len(rows) == 6
+    assert rows[2:] == expected[2:] and len(rows) == 7
     assert network_tables.alphago_value(record) == network_tables.alphago_value(known)
 
 

@@ -2,6 +2,7 @@
 boards.
 
     supervised    "Supervised learning of policy networks": training.supervised on games of an engine
+    rollout       "Rollout policy": a linear softmax over patterns, learnt from the same games (patterns.py)
     reinforce     "Reinforcement learning of policy networks": the policy plays earlier versions of itself (reinforce.py)
     value         "Reinforcement learning of value networks": one position from each game of the improved policy (value.py)
     search        "Searching with policy and value networks": leaves evaluated by network and rollout combined (mixed.py)

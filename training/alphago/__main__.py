@@ -10,6 +10,7 @@ from common.errors import UsageError
 from common.program_ends import run_program
 from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search
+from training.alphago.patterns import run_rollout
 from training.alphago.reinforce import Reinforce
 from training.alphago.runs import read_stage_result, write_stage_result
 from training.alphago.value import run_value
@@ -18,6 +19,7 @@ from training.supervised.dataset import GamesError
 
 STAGES = {
     "supervised": "train the policy on the teacher's games",
+    "rollout": "learn the fast policy of rollouts from the teacher's games",
     "reinforce": "improve the policy in games against earlier versions of itself",
     "value": "train the value network on games of the improved policy",
     "search": "compare searches with the value network, with rollouts and with both",
@@ -25,7 +27,7 @@ STAGES = {
 
 
 def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
-    """Run stage 1 with training.supervised, and return its exit code."""
+    """Run the supervised stage with training.supervised, and return its exit code."""
     folder = run / "supervised"
     call = [str(config.supervised_path), "--run", str(folder), "--games", *games]
     code = learning.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
@@ -40,7 +42,7 @@ def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
 
 
 def run_reinforce(config: StagesConfig, run: Path) -> None:
-    """Run stage 2; Ctrl-C saves its state."""
+    """Run the policy gradient; Ctrl-C saves its state."""
     training = Reinforce(config, run)
     try:
         training.run()
@@ -57,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
         stage = stages.add_parser(name, help=text, description=f"{text}; the same command continues an interrupted stage")
         stage.add_argument("--config", type=Path, default="training/configs/alphago_9.toml", metavar="FILE")
         stage.add_argument("--run", type=Path, default="runs/alphago_9", metavar="FOLDER", help="folder of all stages")
-        if name == "supervised":
+        if name in ("supervised", "rollout"):
             stage.add_argument("--games", nargs="+", required=True, metavar="FILE", help="the teacher's games")
         if name == "value":
             stage.add_argument("--compare", action="store_true", help="also train on all positions of the games")
@@ -67,6 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.stage == "supervised":
             if code := run_supervised(config, options.run, options.games):
                 return code
+        elif options.stage == "rollout":
+            run_rollout(config, options.run, options.games)
         elif options.stage == "reinforce":
             run_reinforce(config, options.run)
         elif options.stage == "value":

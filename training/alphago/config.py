@@ -9,10 +9,13 @@ from typing import Any
 
 from training.supervised.learning import CallError, SupervisedConfig
 
+ROLLOUTS = ("random", "pattern", "policy")
+"""The kinds of rollouts: with random moves, with the rollout policy, or with the supervised network's policy."""
+
 
 @dataclass(frozen=True)
 class ReinforceSettings:
-    """Settings of stage 2.
+    """Settings of the policy gradient.
 
     Attributes:
         games: n, the number of games in a step, all side by side against one opponent; the learner moves first in half of them.
@@ -39,7 +42,7 @@ class ReinforceSettings:
 
 @dataclass(frozen=True)
 class ValueSettings:
-    """Settings of stage 3.
+    """Settings of the value network.
 
     Attributes:
         games: the number of self-play games; those whose number is a multiple of 20 are held back.
@@ -59,13 +62,28 @@ class ValueSettings:
 
 
 @dataclass(frozen=True)
+class RolloutSettings:
+    """Settings of the rollout policy.
+
+    Attributes:
+        samples, batch_size: the number of positions learnt from in all, and in one step.
+        learning_rate, weight_decay: those of Adam.
+    """
+
+    samples: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+
+
+@dataclass(frozen=True)
 class SearchSettings:
-    """Settings of stage 4.
+    """Settings of the search.
 
     Attributes:
         lambdas: the rollout's shares of a leaf's value; searches with different shares play each other.
         playouts, c_puct: the number of playouts per move and the exploration constant of every search.
-        rollout: the kind of rollout from a leaf, a key of ROLLOUTS in mixed.py.
+        rollout: the kind of rollout from a leaf, one of ROLLOUTS.
         games: the number of games in each pairing.
         opening_stones: the number of stones placed at random first, as in training.matches.
     """
@@ -78,22 +96,31 @@ class SearchSettings:
     opening_stones: int
 
 
+SECTIONS: dict[str, type] = {
+    "rollout": RolloutSettings,
+    "reinforce": ReinforceSettings,
+    "value": ValueSettings,
+    "search": SearchSettings,
+}
+
+
 @dataclass(frozen=True)
 class StagesConfig:
     """Settings of all stages.
 
     Attributes:
         n_in_row: the length of a winning row; the board's size is that of the supervised stage.
-        seed: the seed of all random numbers in stages 2 to 4.
-        supervised: the settings of stage 1.
-        supervised_path: the file from which the settings of stage 1 were read.
-        reinforce, value, search: the settings of stages 2 to 4.
+        seed: the seed of all random numbers but those of the supervised stage.
+        supervised: the settings of the supervised stage.
+        supervised_path: the file from which the settings of the supervised stage were read.
+        rollout, reinforce, value, search: the settings of the other stages.
     """
 
     n_in_row: int
     seed: int
     supervised: SupervisedConfig
     supervised_path: Path
+    rollout: RolloutSettings
     reinforce: ReinforceSettings
     value: ValueSettings
     search: SearchSettings
@@ -119,9 +146,9 @@ class StagesConfig:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CallError(f"expected a configuration in {path}; {error}") from error
-        _check_names(table, {"n_in_row", "seed", "supervised", "reinforce", "value", "search"}, str(path))
+        _check_names(table, {"n_in_row", "seed", "supervised", *SECTIONS}, str(path))
         sections: dict[str, Any] = {}
-        for name, kind in (("reinforce", ReinforceSettings), ("value", ValueSettings), ("search", SearchSettings)):
+        for name, kind in SECTIONS.items():
             _check_names(table[name], {field.name for field in fields(kind)}, f"[{name}] of {path}")
             sections[name] = kind(**table[name])
         supervised = path.parent / table["supervised"]
@@ -139,6 +166,7 @@ class StagesConfig:
                 "longest_start of at least 1 and below the number of points",
             ),
             (not all(0 <= share <= 1 for share in config.search.lambdas), "lambdas from 0 to 1"),
+            (config.search.rollout not in ROLLOUTS, f"rollout to be one of {', '.join(ROLLOUTS)}"),
         ):
             if wrong:
                 raise CallError(f"expected {expected}, in {path}")

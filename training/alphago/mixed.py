@@ -1,4 +1,4 @@
-"""Stage 4: search whose leaves are evaluated by the value network and by a rollout (Silver et al. 2016, "Searching with
+"""Stage search: a search whose leaves are evaluated by the value network and by a rollout (Silver et al. 2016, "Searching with
 policy and value networks" and Methods, "Search algorithm"):
 
     V(leaf) = (1 - lambda) v(leaf) + lambda z
@@ -12,7 +12,6 @@ each new node gets one rollout.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,8 @@ from games.gomoku.batch import GomokuBatch
 from games.gomoku.rules import GomokuRules
 from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
-from training.alphago.play import FastPolicy, SampledPolicy, play_to_end, results_for
+from training.alphago.patterns import load_pattern_policy
+from training.alphago.play import SampledPolicy, play_to_end, results_for
 from training.alphago.runs import inference_network, load_stage_network, match_row, read_stage_result, write_stage_result
 from training.inference.evaluators import PositionCache, StateEvaluator
 from training.matches import Agent, MatchSettings, SearchAgent, play_lockstep_match, show_progress
@@ -74,12 +74,17 @@ class MixedEvaluator:
         return probs, values
 
 
-ROLLOUTS: dict[str, Callable[[StateEvaluator, int, np.random.Generator], StateEvaluator]] = {
-    "random": lambda policy, n_in_row, rng: RandomRollouts(n_in_row, rng),
-    "fast": lambda policy, n_in_row, rng: PlayedRollouts(FastPolicy(rng), n_in_row),
-    "policy": lambda policy, n_in_row, rng: PlayedRollouts(SampledPolicy(policy, rng), n_in_row),
-}
-"""The kinds of rollouts: with random moves, with the fast policy, or with the supervised network's policy."""
+def rollouts_for(policy: StateEvaluator, config: StagesConfig, run: Path, rng: np.random.Generator) -> StateEvaluator:
+    """Return the evaluator by rollouts that the settings name.
+
+    Raises:
+        CallError: the rollout policy has not been learnt.
+    """
+    if config.search.rollout == "random":
+        return RandomRollouts(config.n_in_row, rng)
+    if config.search.rollout == "pattern":
+        return load_pattern_policy(run / "rollout", config.n_in_row, rng)
+    return PlayedRollouts(SampledPolicy(policy, rng), config.n_in_row)
 
 
 class TimedAgent:
@@ -111,16 +116,15 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
         `match_row` for the first lambda.
 
     Raises:
-        CallError: a network is missing, earlier matches used other networks, or there is no rollout of this name.
+        CallError: a network or the rollout policy is missing, or earlier matches used others.
     """
     settings, folder = config.search, run / "search"
-    if settings.rollout not in ROLLOUTS:
-        raise CallError(f"expected rollout to be one of {', '.join(ROLLOUTS)}; got {settings.rollout}")
     policy, value = (
         PositionCache(inference_network(load_stage_network(run / stage, config), config, batch_size=settings.games // 2))
         for stage in ("supervised", "value")
     )
-    samples = {stage: load_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in ("supervised", "value")}
+    learnt = ["supervised", "value", *(["rollout"] if settings.rollout == "pattern" else [])]
+    samples = {stage: load_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in learnt}
     result = read_stage_result(folder) or {"samples": samples}
     if result["samples"] != samples:
         raise CallError(
@@ -132,7 +136,7 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
         if result.get(name, {}).get("games") == settings.games:
             continue
         rng = np.random.default_rng([config.seed, 4, number])
-        rollout = ROLLOUTS[settings.rollout](policy, config.n_in_row, rng)
+        rollout = rollouts_for(policy, config, run, rng)
         first, second = (TimedAgent(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)) for share in pair)
         pairing = MatchSettings(
             GomokuRules(*config.board), settings.games, settings.opening_stones, side_by_side=settings.games

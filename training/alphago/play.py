@@ -9,16 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from games.gomoku.batch import GomokuBatch
 from games.protocol import PositionBatch
 from training.inference.evaluators import StateEvaluator
 from training.search.puct import draw_moves
-
-# Logits of the fast policy: per stone in the longest row through a point, and for a row that would end the game.
-OWN_STONE = 2.0
-OPPONENTS_STONE = 1.5
-WIN = 100.0
-STOPPED_WIN = 50.0
 
 
 class SampledPolicy:
@@ -53,35 +46,6 @@ class UniformPolicy:
     def choose(self, boards: PositionBatch) -> np.ndarray:
         """See Agent."""
         return draw_moves(boards.legal.astype(np.float64), self._rng)
-
-
-class FastPolicy:
-    """The rollout policy: a linear softmax over two small patterns (the paper's "Rollout policy" has many).
-
-    For each empty point, the patterns are the longest row that the player's stone would make there, and the longest that the
-    opponent's stone would. The policy almost always completes its own row of n_in_row if it can, and otherwise blocks the
-    opponent's. The weights are set by hand.
-
-    Args:
-        rng: draws the moves.
-    """
-
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-
-    def choose(self, boards: PositionBatch) -> np.ndarray:
-        """See Agent."""
-        assert isinstance(boards, GomokuBatch), "its patterns are rows of Gomoku"
-        n_in_row = boards.geometry.n_in_row
-        around = boards.stones[:, boards.geometry.rays]  # [G, A, 8, n_in_row - 1]
-        logits = np.zeros(boards.legal.shape)
-        side = boards.side_to_move
-        for player, weight, end in ((side, OWN_STONE, WIN), (3 - side, OPPONENTS_STONE, STOPPED_WIN)):
-            run = np.logical_and.accumulate(around == player[:, None, None, None], axis=3).sum(axis=3)
-            row = 1 + (run[:, :, :4] + run[:, :, 4:]).max(axis=2)
-            logits = np.maximum(logits, np.where(row >= n_in_row, end, weight * row))
-        logits[~boards.legal] = -np.inf
-        return draw_moves(np.exp(logits - logits.max(axis=1, keepdims=True)), self._rng)
 
 
 def play_to_end(boards: PositionBatch, choose: Callable[[PositionBatch, np.ndarray], np.ndarray]) -> np.ndarray:

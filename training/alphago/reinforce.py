@@ -1,4 +1,4 @@
-"""Stage 2: the policy improves by playing earlier versions of itself (Silver et al. 2016, Methods, "Policy network:
+"""Stage reinforce: the policy improves by playing earlier versions of itself (Silver et al. 2016, Methods, "Policy network:
 reinforcement learning"; REINFORCE, Williams 1992).
 
 A step plays n games between the policy rho and an opponent drawn from a pool of earlier versions, which includes the supervised

@@ -1,5 +1,5 @@
-"""Stage 3: a network that predicts the results of games of the improved policy (Silver et al. 2016, Methods, "Value network:
-regression").
+"""Stage value: a network that predicts the results of games of the improved policy (Silver et al. 2016, Methods, "Value
+network: regression").
 
 The positions of one game share one result and hardly differ, so a network that learns from many of them memorises the game.
 Therefore each game provides one example. U is drawn from 1 to `longest_start`. The moves before move U are drawn from the
@@ -41,7 +41,7 @@ def play_games(config: StagesConfig, supervised: StateEvaluator, improved: State
 
     Args:
         config: the settings of all stages.
-        supervised, improved: the networks of stages 1 and 2.
+        supervised, improved: the networks of the stages supervised and reinforce.
         number: the number of the batch in the run; it seeds the random generator.
     """
     count, longest = config.value.side_by_side, config.value.longest_start
