@@ -87,7 +87,7 @@ def read_recorded(path, number, game):
         game: the game that is played here.
 
     Raises:
-        UsageError: there is no such game, or it is another one than `game`.
+        UsageError: there is no such game, or it is not the game `game`.
     """
     from arena.match.records import read_records
     from arena.rules import SWAP as SWAPPED
@@ -115,7 +115,7 @@ def read_recorded(path, number, game):
     try:
         expect_legal(actions, played)
     except (TypeError, ValueError):
-        raise UsageError(f"expected a game by the rules; game {number} in {path} has an illegal move") from None
+        raise UsageError(f"expected a legal game; game {number} in {path} has an illegal move") from None
     black, white = (on_screen(record.names[agent]) for agent in (record.black, 1 - record.black))
     return game_file(played, actions, black, white, "")
 
@@ -227,13 +227,15 @@ def policy_of(net, sizes, options, name):
     """Return the network's policy_value_fn, computed faster where this tree and the network allow it; a kit does not.
 
     Raises:
-        UsageError: the options ask for a backend that there is not.
+        UsageError: the options ask for a backend that is not available.
     """
     try:
         from training.single_game import FoldedPolicy
     except ModuleNotFoundError:
         if options.backend != "auto":
-            raise UsageError(f"expected all of training/ for --backend {options.backend}; this kit does not hold it") from None
+            raise UsageError(
+                f"expected all of training/ for --backend {options.backend}; this kit does not contain it: leave --backend out"
+            ) from None
         return net.policy_value_fn
     try:
         policy = FoldedPolicy(net, sizes[0], sizes[1], backend=options.backend, device=options.device)
@@ -264,7 +266,7 @@ def game_of(options):
     try:
         from games.for_people import game_for_people
     except ModuleNotFoundError:
-        raise UsageError(f"expected the folder games/ for --game {options.game}; this kit does not hold it") from None
+        raise UsageError(f"expected the folder games/ for --game {options.game}; this kit does not contain it") from None
     return game_for_people(asked.name, asked.size, asked.komi), BoardOffer(asked.size, asked.komi)
 
 
@@ -290,7 +292,7 @@ def run_player(game, side, options):
         from training.matches import make_agent
         from training.single_game import AgentPlayer
     except ModuleNotFoundError:
-        raise UsageError(f"expected all of training/ for {side}; this kit does not hold it") from None
+        raise UsageError(f"expected all of training/ for {side}; this kit does not contain it") from None
     wants_cuda(options.device)  # refuses a GPU that there is not
     agent = make_agent(side, game.rules, 1, np.random.default_rng(), options.backend, options.device)
     name = f"{side.partition(':')[0]} {Path(weights_of(side)).stem}"
@@ -395,13 +397,15 @@ def parse(arguments=None):
     parser.add_argument("--device", choices=DEVICES, help="where networks are computed (default: on the GPU if it is faster)")
     parser.add_argument("--backend", choices=BACKENDS, default="auto", help="the library that computes them (default: auto)")
     parser.add_argument("--terminal", action="store_true", help="play in the terminal")
-    parser.add_argument("--language", choices=LANGUAGES, help="of window and terminal (default: as the locale says)")
+    parser.add_argument(
+        "--language", choices=LANGUAGES, help="language of the window and the terminal (default: that of the locale)"
+    )
     parser.add_argument("--font", metavar="FILE", help="a font for the window")
     options = parser.parse_args(arguments)
     if options.playouts is not None and options.playouts < 2:
         parser.error(f"expected --playouts of at least 2; got {options.playouts}")
     if options.komi is not None and options.game != "go":
-        parser.error(f"expected --komi with --game go alone; got --game {options.game}")
+        parser.error(f"expected --komi only with --game go; got --game {options.game}")
     options.language = options.language or language_of_the_locale()
     return options
 

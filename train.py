@@ -7,8 +7,8 @@ and, if the board is small enough, against every line of replies. Training ends 
 for the side to move.
 
 The program writes tmp/current_policy.model, model/best_policy.model and the learning curves, tmp/training.csv and training.svg.
-After an interruption, `python train.py --resume` goes on. A better network of an earlier run stays where it is; the new one is
-then model/best_policy.1.model, 2 and so on. What is not part of the algorithm is in training/loop/.
+After an interruption, `python train.py --resume` continues. A better network of an earlier run stays where it is; the new one
+is then saved as model/best_policy.1.model, 2 and so on. What is not part of the algorithm is in training/loop/.
 """
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def size_of_weights(weights: str, game: str) -> int:
     sizes = [size for size in SIZES if rules_of(game, size, size).actions == actions]
     if not sizes:
         raise UsageError(
-            f"expected weights of a network for {game} on a square board in {weights}; theirs has {actions} actions"
+            f"expected weights of a network for {game} on a square board in {weights}; that network has {actions} actions"
         )
     return sizes[0]
 

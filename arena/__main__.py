@@ -44,11 +44,11 @@ def first_difference(recorded: GameRecord, played: GameRecord) -> str:
     for ply, (before, now) in enumerate(zip(recorded.moves, played.moves, strict=False), 1):
         if before != now:
             agent = recorded.black if ply % 2 else 1 - recorded.black
-            return f"The games differ from ply {ply} on: {recorded.names[agent]} answered {before}, and now {now}."
+            return f"The games differ from ply {ply} on: {recorded.names[agent]} answered {before} then, and {now} now."
     if (recorded.termination, recorded.winner, len(recorded.moves)) != (played.termination, played.winner, len(played.moves)):
         return (
-            f"The games end differently: {recorded.termination.value} after {len(recorded.moves)} plies, "
-            f"and now {played.termination.value} after {len(played.moves)}. {played.detail}".rstrip()
+            f"The games end differently: {recorded.termination.value} after {len(recorded.moves)} plies then, "
+            f"and {played.termination.value} after {len(played.moves)} now. {played.detail}".rstrip()
         )
     return ""
 
@@ -132,19 +132,22 @@ def time_this_machine(baseline: str, record: bool) -> int:
 
 
 def tell(words: str) -> None:
-    """Print a line about how far a long step is."""
+    """Print a line about the progress of a long step."""
     print(on_screen(words), file=sys.stderr)
 
 
 def view(options: argparse.Namespace) -> int:
-    """Write the page of a file's games; the strongest engine that is there says where they were lost."""
+    """Write the page of a file's games; the strongest engine available says where they were lost."""
     from arena.view.page import write_page  # replay and calibrate need no templates
 
     out = options.out or Path(f"{options.file.stem}.html")
     asked = options.engine or next((path for path in (REFERENCE, BASELINE) if Path(path).is_file()), None)
     engine = engine_at(asked) if asked else None
     if engine is None:
-        print(f"Where games were lost is not shown; build the engine {BASELINE}, or name one by --engine.", file=sys.stderr)
+        print(
+            f"The page does not show where games were lost: build the engine {BASELINE}, or name one with --engine.",
+            file=sys.stderr,
+        )
     game = write_page(options.file, options.number, options.agent, engine, out, tell)
     print(on_screen(f"{game.title}: {game.ending}"))
     if game.loss is not None:
@@ -170,7 +173,9 @@ def main(arguments: list[str] | None = None) -> int:
     viewing = commands.add_parser("view", help="make a page for stepping through the games of a file")
     viewing.add_argument("file", type=Path, help="a file written by --records of evaluate.py or play, or an .sgf")
     viewing.add_argument("number", type=int, nargs="?", help="the game to open with (default: the first lost one)")
-    viewing.add_argument("--agent", type=int, choices=(0, 1), default=0, help="whose lost games to look for (default 0)")
+    viewing.add_argument(
+        "--agent", type=int, choices=(0, 1), default=0, help="the agent whose lost games are looked for (default 0)"
+    )
     viewing.add_argument("--engine", help=f"the engine that says where games were lost (default {REFERENCE} or {BASELINE})")
     viewing.add_argument("--out", type=Path, metavar="FILE.html", help="the page (default: the file's name with .html)")
     replaying = commands.add_parser("replay", help="show a recorded game, replay it and say where it differs")

@@ -63,7 +63,7 @@ def main() -> int:
     """Print a line for each engine, followed by its most frequent faults."""
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("names", nargs="+")
-    parser.add_argument("--kind", choices=sorted(KINDS), help="one kind of samples (default: all)")
+    parser.add_argument("--kind", choices=sorted(KINDS), help="one kind of sample (default: all)")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--no-baseline", action="store_true")

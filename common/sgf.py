@@ -36,7 +36,7 @@ def main_lines(text: str) -> Iterator[list[Node]]:
         found = TOKEN.match(text, at)
         if found is None:
             begins = on_screen(text[at : at + 20])
-            raise UsageError(f"character {at + 1} begins nothing that SGF knows: {begins!r}")
+            raise UsageError(f"expected SGF at character {at + 1}; got {begins!r}")
         at = found.end()
         sign, word, value = found.groups()
         if sign == "(":

@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        complain(f"grader: expected a place that this command can use; {error.filename}: {error.strerror}")
+        complain(f"grader: expected a file or folder that this command can use; {error.filename}: {error.strerror}")
     except KeyboardInterrupt:
         # Set by the commands whose finished parts are kept.
         print(f"\n{getattr(options, 'interrupted', 'Interrupted.')}", file=sys.stderr)

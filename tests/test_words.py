@@ -17,6 +17,8 @@ DOCUMENTS = sorted(
         "*.md",
         "docs/*.md",
         "docs/*.txt",
+        "labs/*/handout.md",
+        "labs/*/kit_readme.txt",
         "model/*.md",
         "assignment.toml",
         "instructor/course/rubric.toml",

@@ -359,7 +359,7 @@ def _muzero_agent(folder: Path, rules: GameRules, playouts: int, rng: np.random.
     boards = [(each.name, f"{each.width}x{each.height}", getattr(each, "n_in_row", 0)) for each in (rules, own)]
     if boards[0] != boards[1]:
         expected, found = (f"{name} on {size}" + (f" with {row} in a row" if row else "") for name, size, row in boards)
-        raise UsageError(f"expected a run of {expected} in {folder}; it is one of {found}")
+        raise UsageError(f"expected a run of {expected} in {folder}; it is a run of {found}")
     return SearchAgent(LatentSearchModel(model), config.search_settings(playouts), rng)
 
 

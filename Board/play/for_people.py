@@ -26,7 +26,7 @@ class GameForPeople(Protocol):
 
     Attributes:
         name: what its files and its sentences in `Board.play.words` are called.
-        title: how people call it.
+        title: what people call it.
         width, height: the number of columns and rows.
         pass_action: the action that is a pass; None in a game without a pass.
         in_place_of_a_stone: the button for what a player may do instead of placing a stone: swap, pass, or None.
@@ -74,11 +74,11 @@ class GameForPeople(Protocol):
         ...
 
     def action_name(self, action: int) -> str:
-        """Return an action, which is no pass, as people write it."""
+        """Return an action, which is not a pass, as people write it."""
         ...
 
     def action_of(self, text: str) -> int:
-        """Return the action that a person typed; -1 for a point off the board; ValueError if it is no action."""
+        """Return the action that a person typed; -1 for a point off the board; ValueError if it is not an action."""
         ...
 
     def refusal(self, position: Position, move: int) -> Sentence | None:

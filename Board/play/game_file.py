@@ -152,7 +152,7 @@ def _actions(node: Node, board: Position, game: GameForPeople, ply: int) -> list
         return [Board.SWAP]
     played = [(colour, value) for colour in "BW" for value in node.get(colour, [])]
     if len(played) > 1 or any(colour != "BW"[ply % 2] for colour, _ in played):
-        raise UsageError(f"expected black and white to move in turn, black first; move {ply + 1} is not so")
+        raise UsageError(f"expected black and white to move in turn, black first; move {ply + 1} is out of turn")
     return [_move(value, game) for _, value in played]
 
 

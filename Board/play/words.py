@@ -147,10 +147,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "no_pass_here": ("There is no pass in this game", "本对局不能停一手"),
     "nothing_to_undo": ("There is nothing to take back", "没有可以悔的棋"),
     "nothing_to_redo": ("Nothing was taken back", "没有可以重做的棋"),
-    "no_hint": ("There is no player who could give a hint", "没有可以给出提示的棋手"),
+    "no_hint": ("No player can give a hint here", "没有可以给出提示的棋手"),
     "hint_failed": ("No hint: {error}", "无法给出提示：{error}"),
-    "other_board": ("This board is {wanted}, the game was played on {found}", "本棋盘为 {wanted}，该对局为 {found}"),
-    "other_komi": ("The komi here is {wanted}, the game was played with {found}", "此处贴目为 {wanted}，该对局为 {found}"),
+    "other_board": ("This board is {wanted}; the game was played on {found}", "本棋盘为 {wanted}，该对局为 {found}"),
+    "other_komi": ("The komi here is {wanted}; the game was played with {found}", "此处贴目为 {wanted}，该对局为 {found}"),
     "bad_file": ("{error}", "{error}"),
     # the terminal
     "prompt": ("Your move ({typed} or ?): ", "请落子（{typed} 或 ?）："),

@@ -19,7 +19,7 @@ PATIENCE = Limits(move_s=60.0, told_move_s=5.0)  # a person waits longer than a 
 
 
 class Names(Protocol):
-    """How a game calls its actions; see `games.protocol.GameRules`."""
+    """The names of a game's actions; see `games.protocol.GameRules`."""
 
     def action_name(self, action: int) -> str: ...
 
@@ -72,7 +72,7 @@ class GtpPlayer:
             (action, None), or (RESIGN, None).
 
         Raises:
-            GtpError: the engine broke the protocol, refused a legal move, or answered with what is no action of the game.
+            GtpError: the engine broke the protocol, refused a legal move, or gave an answer that is not an action of the game.
         """
         moves = list(board.moves)
         try:
@@ -91,7 +91,9 @@ class GtpPlayer:
         try:
             action = self._names.action_of(vertex(answer))
         except ValueError:
-            raise GtpError(f'the engine {self.spec.path} answered "{vertex(answer)}", which is no move of this game') from None
+            raise GtpError(
+                f'the engine {self.spec.path} answered "{vertex(answer)}", which is not a move of this game'
+            ) from None
         self._known = [*moves, action]
         return action, None
 

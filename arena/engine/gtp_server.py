@@ -1,7 +1,7 @@
 """A player behind the Go Text Protocol, version 2: any front end (Sabaki, GoGui) or referee plays with it.
 
-The server keeps the game by the rules of games/ and asks the player only for moves. Moves alternate: a move of the side whose
-turn it is not is refused. Besides the usual commands it knows those by which GoGui learns the rules of games other than Go
+The server runs the game by the rules of games/ and asks the player only for moves. Moves alternate, so a move out of turn is
+refused. Besides the usual commands it knows those by which GoGui learns the rules of games other than Go
 (gogui-rules_...), and all_legal as GNU Go has it.
 """
 

@@ -156,7 +156,7 @@ def _record(ray: Any, reference: Any, task: GameTask) -> GameRecord:
         raise
     except ray.exceptions.RayError as error:
         raise UsageError(
-            f"game {task.index} could not be played: Ray lost every worker that it was given to, up to {RETRIES + 1} "
+            f"game {task.index} could not be played: Ray lost each of the {RETRIES + 1} workers that it was given to "
             f"({type(error).__name__}); check the memory of the nodes"
         ) from error
 

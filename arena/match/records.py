@@ -69,14 +69,14 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
         heading = json.loads(lines[0]) if lines else {}
         written = int(heading["format"])
     except (ValueError, TypeError, KeyError):
-        raise UsageError(f"expected records of a match in {path}; its first line is not their heading") from None
+        raise UsageError(f"expected records of a match in {path}; its first line is not the heading of such a file") from None
     if written != FORMAT:
         raise UsageError(
             f"expected records of format {FORMAT} in {path}; they have format {written}, from another version of this program: "
             "begin the match again with a new file"
         )
     if lacking := [key for key in ("match", "digests") if key not in heading]:
-        raise UsageError(f"expected records of a match in {path}; their heading lacks {' and '.join(lacking)}")
+        raise UsageError(f"expected records of a match in {path}; the heading lacks {' and '.join(lacking)}")
     games: dict[int, GameRecord] = {}
     for line in lines[1:]:
         try:

@@ -99,7 +99,7 @@ def read_sgf(path: Path) -> list[SgfGame]:
     A file of Go has GM[1], and one of NoGo RU[NoGo] as well; everything else is taken as a game of placing stones.
 
     Raises:
-        UsageError: the file is missing, too large or not SGF, or holds something that is no such game.
+        UsageError: the file is missing, too large or not SGF, or holds something that is not such a game.
     """
     try:
         with open(path, "rb") as file:

@@ -131,8 +131,8 @@ def attempt(spec: EngineSpec, position: SuitePosition, limits: Limits) -> Attemp
             raise UsageError(f"expected an engine that starts; {spec.path} {failure}") from failure
         if not engine.took_position:
             raise UsageError(
-                f"expected an engine that can set up positions; {spec.path} cannot, and the protocol of a game offers no other "
-                f"way, so it cannot be tested: assign ai_set_stone in init() (section 4.4 of docs/handout.md) and rebuild it"
+                f"expected an engine that can set up positions, without which it cannot be tested; {spec.path} cannot: assign "
+                "ai_set_stone in init() (section 4.4 of docs/handout.md) and rebuild it"
             )
         answer, fault = None, ""
         try:

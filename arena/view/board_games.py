@@ -37,7 +37,7 @@ def replayed(game: BoardGame, moves: Iterable[Action]) -> tuple[tuple[Step, ...]
 
 
 def areas_of(position: GoPosition | NoGoPosition) -> tuple[tuple[str, Action], ...]:
-    """Return the empty points that count for a side at the end of a game of Go; nothing of other positions."""
+    """Return the empty points that count for a side at the end of a game of Go; nothing for other positions."""
     if not isinstance(position, GoPosition) or not position.game_end()[0]:
         return ()
     return tuple(
@@ -114,7 +114,7 @@ def shown_board_sgf(game: SgfGame, number: int) -> ShownGame:
     try:
         steps, position = replayed(game.board_game, [point for _, point in game.moves])
     except UsageError as error:
-        raise UsageError(f"expected a game by the rules in game {number}: {error}") from error
+        raise UsageError(f"expected game {number} to follow the rules: {error}") from error
     count = count_of(position) if isinstance(position, GoPosition) and position.game_end()[0] else ""
     said = (result_in_words(game.result), count, game.comment and f"The file says: {game.comment}.")
     return ShownGame(

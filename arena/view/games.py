@@ -215,7 +215,7 @@ def shown_sgf(game: SgfGame, number: int) -> ShownGame:
 
 
 def result_in_words(result: str) -> str:
-    """Return the result that an SGF file states as a sentence; an empty string if it is none that we know."""
+    """Return the result that an SGF file states as a sentence; an empty string if we do not know it."""
     if result[:2] in ("B+", "W+"):
         how = {"T": " on time", "F": " by a fault of the other side", "R": " by resignation"}.get(result[2:3], "")
         if re.fullmatch(r"\d{1,4}(\.5)?", result[2:]):

@@ -1,8 +1,8 @@
 """Where a game was lost: the last move before which a strong engine sees no forced loss, found backwards from the end.
 
 With GOMOKU_REPORT, the reference engine and the baseline say on standard error what their search found: a score for the side
-to move, which is a forced win beyond 900000. They are asked about positions only, so it may be any engine that takes positions
-and writes such lines. What the baseline sees is less certain, since its search looks at few moves.
+to move, which is a forced win beyond 900000. They only evaluate positions, so any engine that accepts positions and writes such
+lines will do. What the baseline sees is less certain, since its search looks at few moves.
 """
 
 from __future__ import annotations

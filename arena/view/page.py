@@ -93,7 +93,7 @@ def write_page(
         progress: is told how far the engine is.
 
     Raises:
-        UsageError: the file holds no such game, or `out` is something else than such a page or cannot be written.
+        UsageError: the file holds no such game, or `out` is something other than such a page or cannot be written.
     """
     games = games_of_file(path, agent)
     first = choose_game(games, number, path)

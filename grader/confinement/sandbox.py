@@ -214,7 +214,7 @@ class Sandbox:
         if LEVELS.index(best.level) < LEVELS.index(self.level):
             return f"The level {best.level} works on this machine: leave out the option that asks for {self.level}."
         if self.level in WITH_NAMESPACES:
-            return "Grade as an ordinary user." if os.geteuid() == 0 and not self.own_user else "No level withholds more."
+            return "Grade as an ordinary user." if os.geteuid() == 0 and not self.own_user else "No level is stronger."
         for name, forbids, allows in SWITCHES if os.geteuid() else ():  # none of them affects root
             setting = Path("/proc/sys", *name.split("."))
             if setting.exists() and setting.read_text(encoding="ascii").strip() == forbids:

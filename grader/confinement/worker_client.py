@@ -47,7 +47,7 @@ MAX_REPLY_PARTS = 1_000_000  # in memory, a part takes up to 30 times the size o
 NOT_WRITTEN = "Not written yet:"  # how the sentence about a stub begins
 MAX_DIGITS = 18  # most digits of an integer
 STDERR_TAIL_BYTES = 4096
-FOREIGN_REPLY = "The program wrote something of its own into the connection to the grader."
+FOREIGN_REPLY = "The program wrote something of its own to its connection with the grader."
 
 # Operations that leave no state behind; a worker that has run only these can be replaced by a new one.
 STATELESS = ("follow", "play_on", "copies", "refusals", "search", "choose", "self_play", "advance", "model_layout")

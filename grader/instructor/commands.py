@@ -141,7 +141,7 @@ def _add_commands_on_submissions(commands: Any) -> None:
     trusting = commands.add_parser("trust", help="grade the samples with a known outcome (instructor/submissions)")
     add_lab(trusting)
     trusting.add_argument("--only", default="*", metavar="PATTERN", help="samples with a matching name, such as 'pure-*'")
-    trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of samples (default: all)")
+    trusting.add_argument("--kind", choices=trust.KINDS, help="one kind of sample (default: all)")
     trusting.add_argument("--seed", type=int, default=1, help="first seed of positions and games (default: 1)")
     trusting.add_argument("--seeds", type=at_least_one, default=1, metavar="N", help="number of seeds to try (default: 1)")
     trusting.add_argument("--out", type=Path, default=trust.OUT, help=f"folder for results (default: {trust.OUT})")

@@ -180,7 +180,7 @@ def main(options: GradebookOptions) -> int:
                 try:
                     write_sheet(course, assignment, cells, student, entry)
                 except OSError as error:
-                    raise UsageError(f"expected to write the marking sheet of {student.id} in {course}: {error}") from error
+                    raise UsageError(f"the marking sheet of {student.id} cannot be written in {course}: {error}") from error
                 print(on_screen(_line(student, entry, kept)))
     print(on_screen(f"{len(entries)} of {found.results} results were entered in {url}"))
     for line in _without_result(roster or (), ids, found.unread):

@@ -193,7 +193,7 @@ def load_samples(
     chosen = [sample for sample in samples if fnmatchcase(sample.name, only)]
     if not chosen:
         raise UsageError(
-            f"expected a pattern that fits the name of a sample, such as {samples[0].name if samples else '*'}; got {only!r}"
+            f"expected a pattern that matches the name of a sample, such as {samples[0].name if samples else '*'}; got {only!r}"
         )
     return chosen
 

@@ -268,7 +268,7 @@ def _up_to(file: IO[bytes], size: int) -> Iterator[bytes]:
 class Source:
     """A folder or archive that a submission is read from; `failure` completes the message if it cannot be read."""
 
-    failure = "is not an archive of the kind that its name says, or is damaged"
+    failure = "is damaged, or is not the kind of archive that its name says"
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or submission_limits()

@@ -142,7 +142,7 @@ class _ClassGrading:
         if work.finished is not None:
             return self._finished(work.finished, submission, remarks), False
         if work.reason:
-            say(f"{name}: graded before, and graded again because this has changed: {work.reason}.")
+            say(f"{name}: was graded before, and is graded again because this has changed: {work.reason}.")
         started, taken_over = time.monotonic(), len(work.taken_over.verdicts)
         if taken_over and work.order.regrade:
             total = len(work.order.assignment.checks)
@@ -174,7 +174,7 @@ class _ClassGrading:
         """Leave a finished result as it is, and say so."""
         order, say = self.order, self.progress.say
         name, seed = submission.name, results.seed
-        say(f"{name}: finished before ({results.environment['date']}) and not graded again; use --again to grade it again.")
+        say(f"{name}: already graded ({results.environment['date']}); use --again to grade it again.")
         if update_reports(order.out / name, submission):
             say(f"{name}: its reports have changed; the new ones replace the old ones, which are kept.")
         row = summary_row(results, ("finished before", *remarks))

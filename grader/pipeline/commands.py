@@ -57,7 +57,7 @@ def workspace_command(options: argparse.Namespace) -> int:
     assignment = load_named(options.lab)
     submission = read_submission(options.submission, assignment)
     place = build_workspace(assignment, submission, options.folder)
-    print(on_screen(f"{place} holds the framework with {len(submission.files)} files of {submission.name} over it."))
+    print(on_screen(f"{place} holds the framework with {len(submission.files)} files of {submission.name} on top of it."))
     return 0
 
 
@@ -80,19 +80,19 @@ def add_commands(commands: Any) -> None:
     grading.add_argument(
         "--looked-at",
         action="store_true",
-        help="a person has looked at files that resemble handed-out sources and lets them count: grade them too",
+        help="also grade files that resemble handed-out sources, because a person has looked at them and lets them count",
     )
     grading.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="CHECK",
-        help="grade only this check or part, such as network; verdicts of a finished result on other checks are kept",
+        help="grade only this check or part, such as network; an earlier result keeps its verdicts on the other checks",
     )
     grading.add_argument(
         "--regrade",
         choices=("failed", "changed"),
-        help="of a finished result, grade only the checks that did not pass, or those that a change since then can affect",
+        help="grade again only the checks of an earlier result that did not pass, or those that a change since then can affect",
     )
     grading.add_argument(
         "--whole-match",
@@ -100,7 +100,7 @@ def add_commands(commands: Any) -> None:
         help="play every game of the match; by default it ends when the points are known with 95 %% confidence",
     )
     grading.add_argument(
-        "--ray-address", metavar="HOST:PORT", help="grade on the machines of this Ray cluster (auto: the one of this machine)"
+        "--ray-address", metavar="HOST:PORT", help="grade on the machines of this Ray cluster (auto: the one on this machine)"
     )
     grading.add_argument("--plan", action="store_true", help="only say how long the grading will take")
     interrupted = "Interrupted; every verdict so far is kept, and the same command without --again continues."

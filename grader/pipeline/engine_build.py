@@ -157,7 +157,7 @@ def _listed_sources(submission: Submission) -> list[str]:
             'line such as engine.sources = ["Minimax/my_engine.cpp", "Minimax/search.cpp"]'
         ) from error
     if missing := [path for path in sources if path not in submission.files]:
-        raise StudentFault(f"{SUBMISSION_TOML} names {_names(missing)}, but no such file of the submission is collected.")
+        raise StudentFault(f"{SUBMISSION_TOML} names {_names(missing)}, but the submission has no such file that is collected.")
     if others := [path for path in sources if not path.endswith(SOURCE_SUFFIXES)]:
         raise StudentFault(
             f"{SUBMISSION_TOML} names {_names(others)}, but may list only the files that are compiled, "

@@ -1,4 +1,4 @@
-"""The commands with which a student goes on from a position of a report: play there, and look into the search there."""
+"""The commands that let a student continue from a position of a report: play there, and look into the search there."""
 
 from __future__ import annotations
 

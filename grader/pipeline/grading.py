@@ -65,7 +65,7 @@ def require_strong(sandbox: Sandbox, paths: Sequence[Path], assignment: Assignme
     """Raise a UsageError if a submission that nobody has read would run in weak confinement without the caller's consent."""
     if sandbox.weak and not allow_weak and not all(is_own_solution(path, assignment) for path in paths):
         raise UsageError(
-            "expected a confinement in which a submission cannot write to the grader's files, because nobody has read it. "
+            "expected a confinement that keeps submissions that nobody has read from writing to the grader's files. "
             f"{sandbox.sentence} Use --allow-weak-sandbox to grade anyway"
         )
 

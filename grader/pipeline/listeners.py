@@ -1,4 +1,4 @@
-"""Who hears how the grading of a submission goes on, and how that reaches the screen."""
+"""Who is told about the progress of a grading, and how that reaches the screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Announce = Callable[[str], None]
 
 
 class Listener:
-    """Hears how the grading of one submission goes on; this one ignores it all."""
+    """Follows the progress of one submission's grading; this one ignores it all."""
 
     def say(self, sentence: str) -> None:
         """Hear a sentence about the submission."""

@@ -184,7 +184,9 @@ def _first_stones(stones: Any) -> tuple[DrawnBoard, ...]:
     most = max(counts.values())
     on_board = {point: count for point, count in counts.items() if all(0 <= side < OPENING_SIZE for side in point)}
     marks = tuple(Mark("heat", x, y, count / most, str(count)) for (x, y), count in on_board.items())
-    caption = f"The first stone in {sum(counts.values())} starts, with its number of times; x and y from 4 to 10 are allowed."
+    caption = (
+        f"The first stones of {sum(counts.values())} starts, and how often each was played; x and y from 4 to 10 are allowed."
+    )
     return (DrawnBoard(OPENING_SIZE, OPENING_SIZE, marks=marks, caption=caption, label=caption),)
 
 

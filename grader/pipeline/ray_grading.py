@@ -89,7 +89,7 @@ class Machine:
         if other.level != self.level:
             yield f"the confinement {other.level} instead of {self.level}"
         if other.speed < SLOWEST * self.speed:
-            yield f"{other.speed / self.speed:.0%} of the speed of this machine, where at least {SLOWEST:.0%} are needed"
+            yield f"{other.speed / self.speed:.0%} of the speed of this machine, where at least {SLOWEST:.0%} is needed"
 
 
 class Newcomer(Exception):
@@ -212,7 +212,7 @@ class RayChecks:
                 with suppress(self._ray.exceptions.RayError):
                     self._ray.cancel(parts, force=True)
         raise UsageError(
-            f"{run.identity.submission} could not be graded: Ray lost every node that it was given to, {RETRIES + 1} in all; "
+            f"{run.identity.submission} could not be graded: Ray lost each of the {RETRIES + 1} nodes that it was given to; "
             "check the memory of the nodes"
         )
 

@@ -70,7 +70,7 @@ def plain_svg(content: bytes) -> str:
                 kept[key] = value
         open_elements.append(local)
         if len(open_elements) > MAX_DEPTH:
-            raise UsageError(f"has more than {MAX_DEPTH} elements inside each other")
+            raise UsageError(f"has elements nested more than {MAX_DEPTH} deep")
         written.append("".join([f"<{local}", *(f" {key}={quoteattr(value)}" for key, value in kept.items()), ">"]))
 
     def end(_: str) -> None:

@@ -127,7 +127,7 @@ def _open_the_only_archive(name: str, entries: Entries, opened: ExitStack, assig
     entries.files |= {f"{folder}/{path}": member for path, member in inside.files.items()}
     entries.twins += [(f"{folder}/{path}", member) for path, member in inside.twins]
     entries.refused |= {f"{folder}/{path}": reason for path, reason in inside.refused.items()}
-    return [f"Everything that was handed in was found in {inner}, an inner archive."]
+    return [f"All files were found in {inner}, an archive inside the archive."]
 
 
 class _Selection:

@@ -56,9 +56,9 @@ def _syntax_error(path: str, content: bytes) -> str:
         with warnings.catch_warnings(action="ignore"):
             ast.parse(content, path)
     except SyntaxError as error:
-        return f"{path}, line {error.lineno}, is not Python: {error.msg}."
+        return f"{path}, line {error.lineno}, is not valid Python: {error.msg}."
     except (ValueError, RecursionError, MemoryError) as error:
-        return f"{path} is not Python: {error}."
+        return f"{path} is not valid Python: {error}."
     return ""
 
 
@@ -115,6 +115,6 @@ def main(archive: Path, root: Path = ROOT, assignment: Assignment | None = None)
     ]
     for sentence in sentences:
         print(on_screen(f"Warning: {sentence}"), file=sys.stderr, flush=True)
-    first = "see to the warnings, run this command again, and " if sentences else ""
+    first = "put right what the warnings name, run this command again, and " if sentences else ""
     print(on_screen(f"Next: {first}hand in {archive}."))
     return 0

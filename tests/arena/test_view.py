@@ -164,7 +164,7 @@ def test_of_a_divided_game_the_first_branch_is_read_and_a_collection_has_all_gam
         ("(;B[aa];W[aa])", "a stone lies at 0 14 already"),
         ("(;B[aa];AB[bb])", "sets up stones in the middle"),
         ("(;B[aa]", "does not end"),
-        ("(;B{aa})", "begins nothing that SGF knows"),
+        ("(;B{aa})", "expected SGF at character"),
     ],
 )
 def test_a_file_that_is_no_game_gets_one_sentence(tmp_path, capsys, text, words):

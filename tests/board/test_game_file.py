@@ -35,7 +35,7 @@ def test_a_game_of_the_arena_can_be_opened():
     [
         ("", "expected a game in SGF"),
         ("hello (world)", "expected a game in SGF"),
-        ("(;SZ[15];B[hh", "begins nothing that SGF knows"),
+        ("(;SZ[15];B[hh", "expected SGF at character"),
         ("(;GM[4];B[hh])", "expected the size of the board"),
         ("(;SZ[40])", "expected the size of the board"),
         ("(;SZ[9]AB[aa][bb])", "stones on it"),

@@ -244,7 +244,7 @@ ODD = [
     Odd("7z_named.zip", None, SEVEN, REFUSED, "is a 7z archive, despite its name"),
     Odd("packed.rar", None, RAR, REFUSED, "expected a folder or one of .zip"),
     Odd("packed.7z", None, SEVEN, REFUSED, "unpack it by hand and grade the folder"),
-    Odd("web_page.zip", None, b"<!doctype html><p>Please log in", REFUSED, "is not an archive of the kind that its name says"),
+    Odd("web_page.zip", None, b"<!doctype html><p>Please log in", REFUSED, "is not the kind of archive that its name says"),
     Odd("source.cpp", None, b"int main() {}", REFUSED, "expected a folder or one of .zip"),
     Odd("not_there.zip", "nothing", None, REFUSED, "nothing is there"),
     Odd("pipe.zip", "pipe", None, REFUSED, "expected a folder or one of .zip"),

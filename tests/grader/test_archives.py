@@ -183,7 +183,7 @@ def test_a_tar_cut_between_two_members_is_refused(pack, refusal):
 def test_what_is_no_archive_of_its_kind_is_refused(tmp_path, refusal, kind, content):
     path = tmp_path / f"work{kind}"
     path.write_bytes(content)
-    assert "is not an archive of the kind that its name says, or is damaged" in refusal(path)
+    assert "is damaged, or is not the kind of archive that its name says" in refusal(path)
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])

@@ -26,7 +26,7 @@ def test_what_is_finished_is_not_graded_again_and_that_is_said(pack, runs, grade
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file() and path.name != ".lock"}
     code, out, _ = grade(*class_)
     assert code == 0 and sorted(runs) == ["ada", "bob"] and GRADED in out
-    assert "ada: finished before (" in out and "bob: finished before (" in out
+    assert "ada: already graded (" in out and "bob: already graded (" in out
     assert {path: path.read_bytes() for path in before} == before
     assert not (tmp_path / "out/ada/earlier").exists()
 
@@ -60,7 +60,7 @@ def test_another_work_profile_or_grader_is_graded_and_the_earlier_result_is_kept
         monkeypatch.setattr("grader.pipeline.order.grader_digest", lambda *_: "another")
     code, out, _ = grade(tmp_path / "ada.zip", profile="quick" if change == "profile" else "smoke")
     assert code == 0 and results("ada", "earlier/1") == before and results("ada") != before
-    assert f"graded before, and graded again because this has changed: {change}" in out
+    assert f"was graded before, and is graded again because this has changed: {change}" in out
 
 
 def test_another_seed_than_the_finished_one_is_said_and_needs_again(pack, runs, grade, results):

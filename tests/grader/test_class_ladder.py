@@ -54,7 +54,7 @@ def test_the_round_robin_is_on_the_page_and_its_games_are_played_once(engines_of
     assert len(games) == 1 and len(games[0].read_text().splitlines()) == 1 + 2
     before = games[0].read_bytes()
     page = (tmp_path / "back" / "class" / "index.html").read_text()
-    assert "A round robin of 2 games between each two engines" in page and "s471" not in page
+    assert "A round robin of 2 games between every two engines" in page and "s471" not in page
     assert len(re.findall(r"<b>engine \d</b><span>[+-]\d+ ", page)) == 2 and "1 engines could not be built" not in page
     assert "One engine could not be built" in page
     assert main([*engines_of_a_class, "--ladder", "2"]) == 0

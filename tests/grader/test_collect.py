@@ -107,7 +107,7 @@ def test_single_archives_are_said_to_be_such_and_cannot_pose_as_a_class(collect,
     rows = collect.rows()
     assert rows["2024007"]["outcome"] == "collected" and rows["s1"]["counted"] == "1-s1.zip"
     assert rows["file-gomoku"]["outcome"] == "unknown"
-    assert "mallory_2024007_gomoku.zip: taken for one submission, of the name 'mallory_2024007_gomoku'." in collect.said
+    assert "mallory_2024007_gomoku.zip: read as one submission, of the name 'mallory_2024007_gomoku'." in collect.said
 
 
 def test_links_and_names_that_lead_out_are_reported_and_touch_nothing(collect, download, tmp_path):
@@ -185,7 +185,7 @@ def test_a_second_run_changes_nothing_and_a_later_attempt_is_said(collect, downl
     assert collect(earlier) == 0
     assert "counts now" not in collect.said and collect.rows()["2024007"]["counted"] == "1-a_2024007_x.zip"
     assert collect(later) == 0
-    assert "2024007: attempt 3 counts now; before, attempt 1 did." in collect.said
+    assert "2024007: attempt 3 counts now; earlier, attempt 1 counted." in collect.said
     after = tree(collect.out)
     assert {name: after[name] for name in before if name.startswith("attempts/")} == {
         name: content for name, content in before.items() if name.startswith("attempts/")

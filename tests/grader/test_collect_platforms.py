@@ -45,7 +45,7 @@ def test_canvas_gives_each_student_the_last_resubmission_and_keeps_all(collect, 
         "submissions/s3.zip",
         "submissions/s4.zip",
     ]
-    assert "download.zip: taken for a class download (Canvas) with 6 hand-ins." in collect.said
+    assert "download.zip: read as a class download (Canvas) with 6 hand-ins." in collect.said
     assert "4 collected, 3 missing" in collect.said
 
 

@@ -214,7 +214,7 @@ def test_a_list_that_is_none_is_one_sentence_with_an_example(fault, listed):
 )
 def test_a_listed_source_that_the_submission_lacks_is_named(fault, name):
     sentence = fault(OWN, f'[engine]\nsources = ["Minimax/engine.cpp", "{name}"]'.encode())
-    assert sentence == f"submission.toml names {name}, but no such file of the submission is collected."
+    assert sentence == f"submission.toml names {name}, but the submission has no such file that is collected."
 
 
 @pytest.mark.parametrize("name", ["Minimax/search.h", "AlphaZero/mcts_pure.py"])

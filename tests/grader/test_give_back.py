@@ -342,7 +342,7 @@ def test_totals_have_a_histogram_of_their_own_without_those_that_are_incomplete(
     assert a_class() == 1
     source = (a_class.out / "class/index.html").read_text()
     text = Page(source).text
-    assert "The median is 60 of 100 points. Without 1 whose total is incomplete. 1 of these totals is not final." in text
+    assert "The median is 60 of 100 points. Left out: 1 whose total is incomplete. 1 of these totals is not final." in text
     assert source.count('<svg class="histogram"') == 2 and "1 with 90 to 100 points" in source
     write_marks(a_class.marks, assignment, [(*row[:3], {"total": "incomplete"}) for row in a_class.rows])
     assert a_class() == 1

@@ -72,7 +72,7 @@ def test_a_node_lost_in_the_middle_repeats_no_verdict(cluster, submission, tmp_p
     ("change", "words"),
     [
         ({"versions": {"torch": "1.0", "python": "3", "numpy": "2", "compiler": "9"}}, "torch "),
-        ({"speed": 1e9}, "of the speed of this machine, where at least 50% are needed"),
+        ({"speed": 1e9}, "of the speed of this machine, where at least 50% is needed"),
     ],
 )
 def test_a_node_with_other_versions_or_too_slow_is_refused_before_anything_is_graded(

@@ -88,7 +88,7 @@ def test_each_check_says_what_for_expected_seen_and_where_to_read(poor, assignme
     articles = re.split(r"<article ", render_report(poor))[1:]
     marked = [item.id for item in assignment.marks]
     for article in articles[: len(assignment.checks)]:
-        assert all(f"<dt>{word}</dt>" in article for word in ("What for", "Seen", "Read"))
+        assert all(f"<dt>{word}</dt>" in article for word in ("Purpose", "Seen", "Read"))
     assert len(articles) == len(assignment.checks) + len(marked)
     assert all(check.purpose.endswith(".") for check in assignment.checks)
     assert "Handout, section 5.1 Pure MCTS" in render_report(poor)
@@ -253,4 +253,4 @@ def test_reports_have_no_serious_fault_of_accessibility(poor, tmp_path):
 
 def test_a_report_without_games_has_no_script(assignment):
     page = render_report(make_results(load_assignment(), "good"))
-    assert "<script" not in page and "script-src" not in page and "Every check gave all its points." in page
+    assert "<script" not in page and "script-src" not in page and "Every check earned full points." in page

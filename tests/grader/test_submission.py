@@ -140,7 +140,7 @@ def test_an_archive_that_is_all_that_an_archive_holds_is_opened_once(pack, read,
     packed = pack(inner, {f"gomoku/{path}": content for path, content in WORK.items()}, "inner").read_bytes()
     seen = read(pack(outer, {f"Li_123_file_/work{inner}": packed, "Li_123_file_/report.pdf": b"%PDF", "__MACOSX/x": b""}))
     assert seen.files == WORK and seen.report_files == {"report.pdf": b"%PDF"}
-    assert seen.notes[0] == f"Everything that was handed in was found in Li_123_file_/work{inner}, an inner archive."
+    assert seen.notes[0] == f"All files were found in Li_123_file_/work{inner}, an archive inside the archive."
     once = pack(".zip", {f"inner{inner}": packed}, "once").read_bytes()
     twice = pack(outer, {"once.zip": once}, "twice")
     assert read(twice).files == {}

@@ -85,7 +85,7 @@ def test_what_is_missing_is_said_in_a_sentence_each(folder, tmp_path, capsys):
         "Minimax/table.h does not count: larger than 2 MiB.",
     ]
     out, err = capsys.readouterr()
-    assert out.splitlines()[-1].startswith("Next: see to the warnings, run this command again, and hand in ")
+    assert out.splitlines()[-1].startswith("Next: put right what the warnings name, run this command again, and hand in ")
     said = err.splitlines()
     assert len(said) == len(expected)
     for line, words in zip(said, expected, strict=True):
@@ -172,7 +172,7 @@ def test_a_name_that_is_nearly_right_and_a_syntax_error_are_named(folder, tmp_pa
     assert said[:3] == [
         "AlphaZero/mcts_alphaZero.py is missing; AlphaZero/mcts_alphazero.py has nearly this name: rename it.",
         "Minimax/my_engine.cxx does not count, because its name ends in .cxx: rename it to Minimax/my_engine.cpp.",
-        "AlphaZero/mcts_pure.py, line 3, is not Python: invalid syntax.",
+        "AlphaZero/mcts_pure.py, line 3, is not valid Python: invalid syntax.",
     ]
     assert said[3].startswith("There is no engine") and len(said) == 4
 

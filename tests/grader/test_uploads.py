@@ -79,7 +79,7 @@ def test_canvas_gets_each_file_back_under_the_name_of_its_download(collections):
         counted = record.counted.get(student)
         assert counted is None or file in next(a.given for a in record.of(student, True) if a.number == counted)
     others = {a.owner for a in record.attempts if a.known and a.number == record.counted.get(a.owner) and "tar" in a.given}
-    (why,) = [sentence for sentence in archive.left_out if "which is no .zip" in sentence]
+    (why,) = [sentence for sentence in archive.left_out if "which is not a .zip" in sentence]
     assert others and others == set(re.findall(r"2026\d+", why))
 
 

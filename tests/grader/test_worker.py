@@ -99,7 +99,7 @@ def test_a_forged_answer_on_every_descriptor_is_a_fault_and_the_next_worker_is_w
         "            except OSError:\n"
         "                pass"
     )
-    assert fault(asked) == "The program wrote something of its own into the connection to the grader."
+    assert fault(asked) == "The program wrote something of its own to its connection with the grader."
     assert asked.call("choose", positions=[], **PLAYER) == []
 
 
@@ -321,7 +321,7 @@ def test_whatever_stands_in_the_exchange_is_at_most_the_students_fault(worker, m
 
     monkeypatch.setattr(Worker, "_start", lambda _: None)
     monkeypatch.setattr(Worker, "_exchange", exchange)
-    assert fault(worker()) == "The program wrote something of its own into the connection to the grader."
+    assert fault(worker()) == "The program wrote something of its own to its connection with the grader."
 
 
 def test_every_operation_has_a_layout_of_its_reply():

@@ -200,7 +200,7 @@ def test_gnu_go_plays_passes_and_gives_hints(call, tmp_path):
         (("--game", "go", "--board", "5x5x5"), "expected a square board such as 9x9; got '5x5x5'"),
         (("--game", "go", "--board", "40x40"), "expected a board of 2x2 to 19x19"),
         (("--game", "go", "--komi", "nan"), "expected a komi such as 7.5 for Go"),
-        (("--game", "nogo", "--komi", "7.5"), "expected --komi with --game go alone"),
+        (("--game", "nogo", "--komi", "7.5"), "expected --komi only with --game go"),
         (("--game", "go", "--white", "minimax:x"), "expected a player of go such as"),
         (("--game", "go", "--white", "nogo:uct"), "expected a player of go; nogo:uct plays only NoGo"),
         (("--game", "go", "--white", "gtp:no-such-program"), "there is no such program"),

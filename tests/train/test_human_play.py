@@ -90,7 +90,7 @@ def test_a_recorded_game_is_opened_by_its_number(call, tmp_path):
     assert row.split() == ["7", *7 * ".", "O", *7 * "."] and "[X]" in out
     for arguments, words in (
         (("--open", file, 9), "expected the number of one of the 3 games"),
-        (("--open", file, 4), "expected a game by the rules; game 4"),
+        (("--open", file, 4), "expected a legal game; game 4"),
         (("--open", file, "x"), "expected --open FILE, or FILE and the number of a game"),
         (("--open", "a.sgf", 1), "expected the number of a game only with records"),
         (("--game", "nogo", "--open", file), "expected --game gomoku for the games in"),

@@ -108,7 +108,7 @@ def test_an_optimiser_without_a_state_is_named_and_the_rest_is_restored(run_file
     del pipeline.policy_value_net.optimizer
     write_state(tmp_path / "state.pt", state_of(pipeline, {}))
     (sentence,) = restore(again, read_state(tmp_path / "state.pt"))
-    assert "PolicyValueNet.optimizer" in sentence and "starts afresh" in sentence
+    assert "PolicyValueNet.optimizer" in sentence and "starts again from nothing" in sentence
 
 
 @pytest.mark.parametrize(

@@ -372,7 +372,7 @@ def test_a_run_is_not_begun_twice_nor_changed_in_what_its_files_depend_on_nor_sh
     assert "expected no preset" in refusal(started, ["tictactoe", *resumed(tmp_path)])
     with open(tmp_path / "lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "expected no other process at work" in refusal(started, resumed(tmp_path))
+        assert "expected no other process to use" in refusal(started, resumed(tmp_path))
     content = (tmp_path / "checkpoint.pt").read_bytes()
     for torn in (content[: len(content) // 2], b"", b"something else"):
         (tmp_path / "checkpoint.pt").write_bytes(torn)
@@ -402,7 +402,7 @@ def test_a_worker_that_dies_ends_the_run_with_a_sentence_and_what_there_is_stays
     monkeypatch.setattr(workers, "_serve", lambda *arguments: None)
     monkeypatch.setattr(workers.multiprocessing, "get_context", lambda method: workers.multiprocessing.context.ForkContext())
     code, _, err = started(arguments(tmp_path, workers=1))
-    assert code == 2 and "expected all 2 processes to go on; number" in err and "Traceback" not in err
+    assert code == 2 and "expected all 2 processes to keep running; number" in err and "Traceback" not in err
     assert started(resumed(tmp_path, "--games", 30))[0] == 0
     assert_whole(tmp_path, 30)
 

@@ -128,5 +128,5 @@ def test_a_variant_whose_description_is_wrong_is_fatal(tmp_path, line, words):
 
 
 def test_a_pattern_that_fits_nothing_is_a_wrong_call():
-    with pytest.raises(UsageError, match="expected a pattern that fits the name of a sample"):
+    with pytest.raises(UsageError, match="expected a pattern that matches the name of a sample"):
         trust.load_samples(only="nobody")

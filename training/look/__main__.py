@@ -182,7 +182,9 @@ def write_own(option: str, path: Path, text: str) -> None:
     """
     try:
         if path.exists() and GENERATOR not in path.read_text(encoding="utf-8", errors="replace")[:1000]:
-            raise UsageError(f"expected a new file or an earlier one of this program for {option}; {path} stays as it is")
+            raise UsageError(
+                f"expected a new file for {option}, or one that this program wrote; {path} is neither and stays as it is"
+            )
         write_whole(path, text)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error

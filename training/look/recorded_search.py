@@ -139,8 +139,8 @@ def _path_between(before: SeenNode, after: SeenNode) -> tuple[int, ...]:
             return tuple(path)
         if len(grown) > 1:
             raise UsageError(
-                "expected that one more playout visits one more leaf; here several moves got visits: the search is not the "
-                "same each time, so its playouts cannot be shown one by one: leave them out with --first 0"
+                "expected one more playout to visit one more leaf; here several moves got visits. The search is not the same "
+                "each time, so its playouts cannot be shown one by one: leave them out with --first 0"
             )
         after = grown[0]
         assert after.move is not None, "only a root has no move"

@@ -70,7 +70,7 @@ def what_next(pipeline: Any) -> list[str]:
     """Return sentences that say how to go on after a run."""
     best, sentences = pipeline.best_network, []
     if best.saved_in and best.saved_in != str(best.path):
-        sentences.append(f"{best.path} {best.reason_to_stay(board_of(pipeline)) or 'is at least as good'} and stays.")
+        sentences.append(f"{best.path} {best.reason_to_stay(board_of(pipeline)) or 'is at least as good'} and is kept.")
         sentences.append("To overwrite it, train with --force.")
     if not pipeline.is_over():
         sentences.append("To continue from the saved state: python train.py --resume")
@@ -173,7 +173,7 @@ def _resumed(make_pipeline: Any, presets: Mapping[str, Any], options: argparse.N
     state = read_state(path)
     about = state["about_run"]
     if about["preset"] not in presets:
-        raise UsageError(f"expected a run of {' or '.join(sorted(presets))} in {path}; it is one of {about['preset']}")
+        raise UsageError(f"expected a run of {' or '.join(sorted(presets))} in {path}; it is a run of {about['preset']}")
     pipeline = make_pipeline(preset=about["preset"], cuda=wants_cuda(options.device))
     of_now = settings_of(pipeline)
     for sentence in restore(pipeline, state):
@@ -182,7 +182,7 @@ def _resumed(make_pipeline: Any, presets: Mapping[str, Any], options: argparse.N
     pipeline.best_network.continue_run(about["run"], about["saved_in"])
     for name, value in state["settings"].items():
         if name != "game_batch_num" and of_now[name] != value:
-            print(f"The run goes on with {name} = {value}, as it began; train.py now has {of_now[name]}.")
+            print(f"The run continues with {name} = {value}, as it began; train.py now has {of_now[name]}.")
     if options.fast:
         print("Not restored: with --fast, the games that were in progress begin again.")
     return pipeline
@@ -201,7 +201,7 @@ def _play_fast(pipeline: Any, options: argparse.Namespace) -> None:
     except ValueError as error:
         raise UsageError(f"--fast: {error}") from error
     if before and before != about.computed_by:
-        print(f"The network was computed by {before}; from now on the games are others than without the interruption.")
+        print(f"The network was computed by {before}; from now on the games differ from those of an uninterrupted run.")
 
 
 def _check_not_over(pipeline: Any) -> None:
@@ -220,4 +220,5 @@ def _announce(pipeline: Any) -> None:
     if about.computed_by:
         print(f"In self-play, the network is computed by {about.computed_by}.")
     if reason := best.reason_to_stay(board_of(pipeline)):
-        print(f"{best.path} {reason} and stays; the best network of this run goes to {best.aside()} (with --force: there).")
+        saves = f"this run saves its best network as {best.aside()}"
+        print(f"{best.path} {reason} and is kept; {saves} (--force overwrites the old one).")

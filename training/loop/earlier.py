@@ -34,7 +34,7 @@ def set_aside(state: Path, network: Path, others: Sequence[Path], board: tuple[i
     for path in (state, network, *others):
         if path.exists():
             os.replace(path, folder / path.name)
-    go_on = f"; python train.py --resume {folder / state.name} goes on with it" if can_go_on else ""
+    go_on = f"; python train.py --resume {folder / state.name} continues it" if can_go_on else ""
     return f"{what} is kept in {folder}{go_on}."
 
 

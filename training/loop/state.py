@@ -155,8 +155,8 @@ def _restore_optimiser(pipeline: Any, state: State | None) -> list[str]:
     except (AttributeError, KeyError, ValueError):
         pass  # an optimiser of another kind than before
     return [
-        "PolicyValueNet.optimizer has no state that fits, so it starts afresh; the network will not be the same as without "
-        "the interruption."
+        "PolicyValueNet.optimizer has no state that fits, so it starts again from nothing; the network will differ from that "
+        "of an uninterrupted run."
     ]
 
 

@@ -80,7 +80,7 @@ def _settings(options: argparse.Namespace) -> MuZeroConfig:
             before.board_height,
             before.n_in_row,
         ):
-            raise UsageError(f"expected the run in {options.run} to be one of {options.preset}; it plays another game")
+            raise UsageError(f"expected a run of {options.preset} in {options.run}; it plays another game")
     config = changed(before, options)
     for name in LASTING_OF_MUZERO:
         if (now := getattr(config, name)) != (was := getattr(before, name)):

@@ -53,7 +53,7 @@ def only_one(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UsageError(f"expected no other process at work in {folder}; another one is using it") from None
+            raise UsageError(f"expected no other process to use {folder}; one is at work there: wait until it ends") from None
         yield
 
 

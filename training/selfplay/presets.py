@@ -188,7 +188,7 @@ class RunConfig:
             )
         library_of(self.backend)
         if not self.full_share > 0:
-            raise UsageError("expected --full-share above 0, since only these moves are learnt from; got 0")
+            raise UsageError("expected --full-share above 0, since the network learns only from these moves; got 0")
         if self.full_share < 1 and self.fast_playouts >= self.playouts:
             raise UsageError(f"expected --fast-playouts below --playouts, {self.playouts}; got {self.fast_playouts}")
         self.rules().draw_opening(self.opening_stones, np.random.default_rng(0))  # refuses too many stones

@@ -335,9 +335,9 @@ class ProcessCrew:
         process = self._processes[member]
         process.join(END_S)
         return UsageError(
-            f"expected all {self.workers + 1} processes to go on; number {member} ended with exit code {process.exitcode} "
-            "(a negative code is the signal that killed it, for example when memory runs out; any other error is printed "
-            "above). Continue with --resume"
+            f"expected all {self.workers + 1} processes to keep running; number {member} ended with exit code "
+            f"{process.exitcode} (a negative code is the signal that killed it, for example when memory runs out; any "
+            "other error is printed above). Continue with --resume"
         )
 
     def close(self) -> None:

@@ -39,7 +39,7 @@ class Claim:
 
     @property
     def is_extra(self) -> bool:
-        """Whether it is a single file that is no archive, such as a report."""
+        """Whether it is a single file that is not an archive, such as a report."""
         return not self.upload.is_packed and list(self.upload.files) == [self.upload.name]
 
 

@@ -199,7 +199,7 @@ def _recognised(downloads: list[Download], roster: Roster) -> Iterator[str]:
             "roster that you give to gradebook."
         )
     for download in downloads:
-        yield f"{download.name}: taken for {download.kind}."
+        yield f"{download.name}: read as {download.kind}."
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def _choice(text: str) -> tuple[str, int]:
 def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     """Add this command to the subparsers of `python -m grader`; `course` has the option --course."""
     collecting = commands.add_parser(
-        "collect", parents=[course], help="take the submissions of a class out of a platform's downloads"
+        "collect", parents=[course], help="extract the submissions of a class from a platform's downloads"
     )
     collecting.add_argument(
         "archives",
@@ -102,7 +102,9 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
         "moodle_id (default: every id that is found is a student)",
     )
     collecting.add_argument("--due", type=_due_date, metavar="ISO", help="due date, such as 2026-12-01T23:59+01:00")
-    collecting.add_argument("--grace", type=_minutes, metavar="MIN", help="minutes after the due date that are not late")
+    collecting.add_argument(
+        "--grace", type=_minutes, metavar="MIN", help="minutes after the due date that still count as in time"
+    )
     collecting.add_argument(
         "--times", type=Path, metavar="CSV", help="id,submitted_at: times that you looked up, where the platform gives none"
     )

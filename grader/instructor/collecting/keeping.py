@@ -74,7 +74,7 @@ class Keeper:
             self._add(mine, self.folder / attempt.path, attempt.file.partition("-")[2])
             if attempt.file:
                 self.obsolete.append(self.folder / attempt.path)
-            self.announce(f"{attempt.path}: belongs to {owner} by the roster, and is kept there now.")
+            self.announce(f"{attempt.path}: belongs to {owner} according to the roster, and is now kept there.")
 
     def take(self, claims: Sequence[Claim]) -> None:
         """Read the uploads and add those that are new, the first ones of each student first."""
@@ -197,7 +197,7 @@ class Keeper:
             if old is None or (new and new.number == number):
                 continue
             words = f"attempt {new.number} counts" if new else "none counts"
-            self.announce(f"{student}: {words} now; before, attempt {number} did.")
+            self.announce(f"{student}: {words} now; earlier, attempt {number} counted.")
             if new is None or submission_file(new) != submission_file(old):
                 remove(folder / submission_file(old))
         for attempt in counted.values():

@@ -47,9 +47,11 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     marking.add_argument("--by-hand", type=Path, metavar="CSV", help="marks: id,item,points,comment")
     marking.add_argument("--gradebook", type=Path, metavar="FILE", help="nbgrader's gradebook.db, with marks from formgrader")
     marking.add_argument("--overrides", type=Path, metavar="CSV", help="decisions: id,item,points,reason,by")
-    marking.add_argument("--missing-as-zero", action="store_true", help="a student without a result handed in nothing: 0")
     marking.add_argument(
-        "--unknown-as-on-time", action="store_true", help="a submission whose time is not known was handed in on time"
+        "--missing-as-zero", action="store_true", help="give 0 to a student without a result, as if nothing was handed in"
+    )
+    marking.add_argument(
+        "--unknown-as-on-time", action="store_true", help="count a submission whose time is not known as on time"
     )
     marking.add_argument(
         "--canvas-assignment", type=at_least_one, metavar="N", help="number of the assignment in Canvas (in its address)"

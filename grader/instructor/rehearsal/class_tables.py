@@ -39,7 +39,7 @@ class CollectedTable:
             students = {other.id for other in rows if other.outcome != UNKNOWN}
             strangers = [line.cells["outcome"] for student, line in self._lines.items() if student not in students]
             if strangers != ["unknown"]:
-                yield f"collected.csv: expected one line of somebody who is not on the roster; got {len(strangers)}"
+                yield f"collected.csv: expected one line about somebody who is not on the roster; got {len(strangers)}"
             return
         line = self._lines.get(row.id)
         if line is None:

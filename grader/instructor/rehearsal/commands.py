@@ -53,8 +53,8 @@ def rehearse_command(options: argparse.Namespace) -> int:
     counts = Counter(pupil.outcome for pupil in pupils)
     screen(
         f"{options.students} students, seed {options.seed}, as a download of {options.platform}: "
-        f"{', '.join(f'{count} {name}' for name, count in sorted(counts.items()))}. {out / EXPECTED} says what must come of "
-        "each. Go on with"
+        f"{', '.join(f'{count} {name}' for name, count in sorted(counts.items()))}. {out / EXPECTED} lists the expected "
+        "outcome of each. Continue with"
     )
     for line in _steps(out):
         screen(f"  python -m grader {line}")
@@ -103,7 +103,7 @@ def check_rehearsal_command(options: argparse.Namespace) -> int:
         if given or usual.exists():
             tables[name] = given or usual
         else:
-            screen(f"There is no {usual}, so no {name} is compared.")
+            screen(f"There is no {usual}, so {name} is not compared.")
     collected = CollectedTable(tables[TABLE]) if TABLE in tables else None
     marks = MarksTable(tables[MARKS], options.rehearsal, load_assignment()) if MARKS in tables else None
     wrong = 0
@@ -141,7 +141,9 @@ def add_commands(commands: Any) -> None:
     )
     rehearse.set_defaults(run=rehearse_command)
 
-    checking = commands.add_parser("check-rehearsal", help="compare results and marks of a rehearsal with what it expects")
+    checking = commands.add_parser(
+        "check-rehearsal", help="compare the results and marks of a rehearsal with the expected ones"
+    )
     checking.add_argument("results", type=Path, metavar="RESULTS", help="folder of graded results")
     checking.add_argument("rehearsal", type=Path, metavar="FOLDER", help="folder that rehearse wrote")
     checking.add_argument(

@@ -1,4 +1,4 @@
-"""Write a made-up class: the download, the roster, marks and decisions of its teachers, and what must come of each student."""
+"""Write a made-up class: the download, the roster, its marks and decisions, and the expected outcome of each student."""
 
 from __future__ import annotations
 

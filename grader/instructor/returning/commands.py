@@ -100,6 +100,6 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
     uploading.add_argument(
         "--allow-weak-sandbox",
         action="store_true",
-        help="grade even if the container's confinement is too weak for submissions (default: refuse, with a sentence)",
+        help="grade even if the container's confinement is too weak for submissions (default: refuse and say why)",
     )
     uploading.set_defaults(run=gradescope_command)

@@ -174,8 +174,8 @@ def _require_parts(rows: Sequence[MarksRow], columns: Columns, scheme: str, orde
     found = {column for row in rows for column, _ in row.items}
     if rows and (missing := sorted(set(columns.parts) - found)):
         raise UsageError(
-            f"expected the parts of the scheme {scheme} in {order.marks}; {', '.join(missing)} is missing: name the "
-            "scheme that the marks were totalled by with --scheme"
+            f"expected the parts of the scheme {scheme} in {order.marks}; {', '.join(missing)} is missing: use "
+            "--scheme to name the scheme by which the marks were totalled"
         )
 
 

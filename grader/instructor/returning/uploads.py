@@ -2,7 +2,7 @@
 
 Moodle ("Upload multiple feedback files in a zip") takes a folder `First Last_NUMBER_assignsubmission_file_` for each student
 and looks only at the number of the participant, which differs from one assignment to the next. Canvas ("Upload Submissions")
-takes a file for each student under the very name that its download gave to the student's file. It finds the student and the
+takes a file for each student under the same name that its download gave to the student's file. It finds the student and the
 file by the two numbers in this name, attaches what was uploaded to a comment, and calls it by the name under which the student
 handed the file in. So a student's pages go there as an archive of the same kind.
 """
@@ -94,5 +94,5 @@ def _for_canvas(attempts: list[Attempt], files: Mapping[str, bytes]) -> dict[str
     if not given:
         return "an earlier version of collect did not keep the name of the file in the download"
     if not given.lower().endswith(".zip"):
-        return "Canvas would call the pages by the name of the file that was handed in, which is no .zip"
+        return "Canvas would call the pages by the name of the file that was handed in, which is not a .zip"
     return {given: as_zip(files)}

@@ -41,7 +41,7 @@ def similarity_command(options: argparse.Namespace) -> int:
     works, recent = reading.works, [work for work in reading.works if not work.earlier]
     if not recent or len(works) < 2:
         raise UsageError(
-            f"expected at least two submissions that can be read, or one and those of --earlier; got {len(recent)} and "
+            f"expected at least two submissions that can be read, or one and some of --earlier; got {len(recent)} and "
             f"{len(works) - len(recent)}"
         )
     require_place(options.out)

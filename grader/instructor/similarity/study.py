@@ -73,7 +73,9 @@ def compare_all(works: Iterable[Work], handed_out: Mapping[str, bytes], announce
         announce(f"\rreading the handed-out {part} code")
         sources = {path: text_of(content) for path, content in handed_out.items() if part_of(path) == part}
         given[part], too_long = fingerprint_handed_out(sources, part)
-        study.left_out += [LeftOut(path, "handed-out code that is too large to be taken off") for path in too_long]
+        study.left_out += [
+            LeftOut(path, "handed-out code that is too large to be left out of the comparison") for path in too_long
+        ]
     for work in _with_estimate(works, "splitting into tokens", announce):
         study.prints[work.label] = dict(_prints_of(work, given, study.left_out))
     pairs = [(one, other) for one, other in combinations(works, 2) if not one.earlier]

@@ -281,7 +281,7 @@ def expect_values_add_up(
     errors = _value_errors(tree, position, own_value)
     view = errors.view
     if errors.worst(view) <= 1:
-        return "" if view > 0 else "Q is stored for the player to move, which is accepted if selection turns its sign."
+        return "" if view > 0 else "Q is stored for the player to move, which is accepted if selection flips its sign."
     raise StudentFault(_fault_in_values(errors, hint), _worst_value(tree, position, own_value, errors.nodes[view], view))
 
 

@@ -4,7 +4,7 @@ Students do not get a copy of this module (`grader.judge.support.oracle`).
 
 Each playout selects the child with the largest `Q + c_puct * P * sqrt(N_parent) / (1 + N)` until it reaches a leaf, evaluates
 and expands the leaf, and backs the value up. Q is the mean value of a node for the player who moved into it, so the sign
-turns in only one place, `_backup`. The search is deterministic: among equal children it takes the first in order of moves, or
+flips in only one place, `_backup`. The search is deterministic: among equal children it takes the first in order of moves, or
 the last.
 """
 

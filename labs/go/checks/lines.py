@@ -77,7 +77,7 @@ def has_right_stones(case: Case, ply: Ply) -> bool:
 
 
 def stones_in(values: Values) -> dict[int, int]:
-    """Return point -> player, as `states` of the student's board gives it; raise StudentFault if it is no such dict."""
+    """Return point -> player, as `states` of the student's board gives it; raise StudentFault if that is not such a dict."""
     states = values["states"]
     if states.size and (states.shape[1:] != (2,) or not np.isfinite(states).all()):
         raise StudentFault("states must be a dict from points to players.")

@@ -1,6 +1,6 @@
 """Search in the latent space: PUCT with min-max normalised Q (Schrittwieser et al. 2020, appendix B; handout section 5).
 
-The board is asked at the root alone. `q(s, a)` is the mean result of action a, seen by the player who is to move at s. Only
+The board is asked only at the root. `q(s, a)` is the mean result of action a, for the player who is to move at s. Only
 `search` is called from outside; the names of everything else are yours.
 """
 
@@ -18,7 +18,7 @@ class Node:
         priors: [A], the probabilities of the actions; illegal actions of the root have none.
         rewards: [A], the reward of each action that has been taken.
         visits: [A], how often each action has been taken.
-        sums: [A], the sums of their results, seen by the player who is to move here.
+        sums: [A], the sums of their results, for the player who is to move here.
         children: dict action -> Node.
     """
 
@@ -48,7 +48,7 @@ class Bounds:
 
 
 def make_root(model, board):
-    """Return the root: the latent state of the real position, with priors for its legal moves alone."""
+    """Return the root: the latent state of the real position, with priors for its legal moves only."""
     raise NotImplementedError("MuZero/search.py: make_root: see handout section 5.1")
 
 

@@ -92,4 +92,4 @@ def _reason(got: np.ndarray, gradients: dict[str, np.ndarray], weights: dict[str
     none = [name for name, place in zip(names, pieces, strict=True) if not got[place].any() and right[place].any()]
     if none:
         return f"No gradient reaches {', '.join(none)}: something on the way is detached."
-    return f"It differs at {', '.join(wrong)}. Only the gradient that enters g is halved, and no number on the way forward."
+    return f"It differs at {', '.join(wrong)}. Halve only the gradient at the input of g, and no number of the forward pass."

@@ -41,7 +41,7 @@ def test_range(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
             if np.allclose(result, whole, atol=NEAR) or np.allclose(got, columns, atol=NEAR):
                 reason += "; yours are scaled over the whole batch"
             raise StudentFault(f"{reason}. For {shown(varied[0])} the result is {shown(result[0])}.")
-    ruling.seen = f"The same numbers for {VECTORS} sets of vectors, finite ones for vectors of equal entries."
+    ruling.seen = f"The same numbers for {VECTORS} sets of vectors, and finite numbers for vectors whose entries are all equal."
 
 
 @pytest.mark.points("model.dynamics")

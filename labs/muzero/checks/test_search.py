@@ -21,7 +21,7 @@ SLIPS = {
     "rewards": "The rewards of the moves are left out of the results.",
     "scales": "q is not scaled to [0, 1] between the smallest and the largest q of the tree.",
     "masks_root": "Illegal moves of the root are searched.",
-    "masks_below": "Below the root, too, only the root's legal moves are searched; there, nobody knows what is legal.",
+    "masks_below": "Below the root, too, only the root's legal moves are searched; what is legal there is not known.",
     "counts_itself": "The 1 under the square root is missing.",
 }
 
@@ -61,7 +61,7 @@ def _explain(results: list[np.ndarray], drawn: list[Case], right: list[bool]) ->
         f"A search of {int(case['simulations'])} simulations (c_puct {float(case['c_puct']):g}, legal {case['legal'].tolist()})"
     )
     if (total := int(got.sum())) != int(case["simulations"]):
-        raise StudentFault(f"{told} must give the root's actions as many visits in all; got {total}.")
+        raise StudentFault(f"{told} must give the root's actions that many visits in all; got {total}.")
     named = [
         words
         for name, words in SLIPS.items()
@@ -109,4 +109,4 @@ def test_board(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
         illegal = [action for action in np.flatnonzero(visits).tolist() if action not in case["legal"]]
         if illegal:
             raise StudentFault(f"The legal moves of the root are {case['legal'].tolist()}; the search also took {illegal}.")
-    ruling.seen = f"Nothing else in {ROOTS} searches."
+    ruling.seen = f"The board was asked for nothing else in {ROOTS} searches."

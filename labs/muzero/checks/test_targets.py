@@ -105,7 +105,7 @@ def _expect_rewards(case: Case, values: Values, within: int) -> None:
         if k == within - 1:
             who = f"player {player_at(case, k)} makes the last move"
             turned = (
-                " It has the wrong sign: rewards are seen by who makes the move."
+                " It has the wrong sign: a reward is for the player who makes the move."
                 if close(np.array(-got), np.array(right))
                 else ""
             )

@@ -1,6 +1,6 @@
 """The data of the lab: roots, games, targets, batches and results. P planes, H rows, W columns, A = H * W actions.
 
-All values are seen by the side to move, and rewards by the player who acts. The players alternate.
+All values are for the side to move, and rewards for the player who acts. The players alternate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Root:
     """All that a search may know about the real position: its feature planes and its legal moves.
 
     Args:
-        planes: [P, H, W], seen by the side to move.
+        planes: [P, H, W], from the point of view of the side to move.
         availables: the legal moves.
 
     Attributes:
@@ -91,8 +91,8 @@ class Targets:
     Attributes:
         moves: [K] int64, the moves to unroll.
         policies: [K + 1, A] float32.
-        values: [K + 1] float32, seen by the side to move at each step.
-        rewards: [K] float32, that of each move, seen by the player who makes it.
+        values: [K + 1] float32, for the side to move at each step.
+        rewards: [K] float32, that of each move, for the player who makes it.
     """
 
     moves: np.ndarray

@@ -1,4 +1,4 @@
-"""A model of drawn weights that takes the place of your Model where a check examines the loss, the search or the reanalysis.
+"""A model with random weights that takes the place of your Model where a check examines the loss, the search or the reanalysis.
 
 So a mistake in your Model does not spoil those checks. It offers what Model offers (actions, represent, dynamics, predict), but
 it computes something else, and there is no game in which it would be right.

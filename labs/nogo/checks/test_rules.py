@@ -116,7 +116,7 @@ def _expect_end(place: str, name: str, got: np.ndarray, right: tuple[int, int]) 
         raise StudentFault(f"{place}, the game is over, since no legal move is left; {name} says that it goes on.")
     if winner != right[1]:
         who = f"player {right[1]} has won" if right[0] else "nobody has won yet"
-        raise StudentFault(f"{place}, {who}; {name} gives {winner}. Whoever is to move and cannot has lost.")
+        raise StudentFault(f"{place}, {who}; {name} gives {winner}. A player who cannot move has lost.")
 
 
 def _expect_consistent_end(place: str, name: str, got: np.ndarray, listed: list[int], other: int) -> None:
@@ -125,7 +125,7 @@ def _expect_consistent_end(place: str, name: str, got: np.ndarray, listed: list[
         moves = f"lists {len(listed)} moves" if listed else "lists no move"
         raise StudentFault(
             f"{place}, your board {moves}, and {name} gives {bool(got[0])}, {got[1]:g}. The game is over when no legal move is "
-            "left; whoever is to move and cannot has lost."
+            "left; a player who cannot move has lost."
         )
 
 

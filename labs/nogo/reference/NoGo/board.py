@@ -2,8 +2,8 @@
 
 Two players, 1 and 2, place stones in turn. A *chain* is a set of stones of one player that are connected along the lines of
 the board. The empty points beside a chain are its *liberties*. Nobody may take the last liberty of a chain: neither that of
-an opposing chain (a capture) nor that of the player's own (suicide). There is no pass, and whoever has no legal move left has
-lost.
+an opposing chain (a capture) nor that of the player's own (suicide). There is no pass, and a player who has no legal move left
+has lost.
 
 Point (row h from the bottom, column w from the left) is the number `h * width + w`.
 """
