@@ -316,8 +316,8 @@ def alphago(record: Record) -> str:
             "rollout",
             f"{fast['positions']} positions, {fast['samples']} samples",
             f"{fast['cpu_s']} s",
-            f"{fast['held_back_positions']} held back: engine's move first in {percent(fast['top_1'])}, among the first five in "
-            f"{percent(fast['top_5'])}; {fast['us_a_move']:.0f} µs a move",
+            f"{fast['held_back_positions']} held back: engine's move first in {percent(fast['top_1'])}, among the first five "
+            f"in {percent(fast['top_5'])}; {fast['us_a_move']:.0f} µs a move",
         ],
         [
             "reinforce",
