@@ -132,7 +132,8 @@ def _match(path: Path) -> str:
         for agent in match["agents"]:
             numbers, lost = agent["statistics"], ", ".join(f"{how} {times}" for how, times in agent["losses_by"].items())
             rate = "{:.2f}, {:.2f} to {:.2f}".format(numbers["score_rate"], *numbers["interval_95"])
-            rows.append((agent["path"], numbers["wins"], numbers["draws"], numbers["losses"], rate, lost or "-"))
+            engine = agent["path"].removeprefix(f"{ROOT}/")  # ladder.py names its engines by the whole path
+            rows.append((engine, numbers["wins"], numbers["draws"], numbers["losses"], rate, lost or "-"))
         limit_s, told_s, here = float(match["limits"]["move_s"]), match["limits"].get("told_move_s"), match["machine"]
         planned = "" if told_s is None else f", engines told to plan for {float(told_s):g} s"
         about = (

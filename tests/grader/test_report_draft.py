@@ -16,6 +16,7 @@ from arena.match.setup import MatchSetup
 from arena.rules import Termination
 from common.harmless_text import markdown_cell
 from grader.__main__ import main
+from grader.assignment import ROOT
 from grader.pipeline.results import FAILED, read_results
 from grader.student import report_draft
 
@@ -31,7 +32,7 @@ MATCH = {
             "statistics": {"wins": wins, "draws": 0, "losses": 4 - wins, "score_rate": wins / 4, "interval_95": [low, high]},
             "losses_by": {"five": 4 - wins} if wins < 4 else {},
         }
-        for path, wins, low, high in [("build/mine", 3, 0.3, 0.95), ("build/engines/baseline", 1, 0.05, 0.7)]
+        for path, wins, low, high in [("build/mine", 3, 0.3, 0.95), (f"{ROOT}/build/engines/baseline", 1, 0.05, 0.7)]
     ],
 }
 PROGRAM, TOLD_LESS = engine_at(sys.executable), Limits(move_s=5.0, told_move_s=0.4)
@@ -66,6 +67,7 @@ def test_the_draft_holds_the_figures_of_checks_match_and_training(measured):
     _, text = measured("report.md")
     assert "| network.load | 0 of 1 | failed | expected 1 \\| got \\<script\\> |" in text
     assert "| build/mine | 3 | 0 | 1 | 0.75, 0.30 to 0.95 | five 1 |" in text
+    assert "| build/engines/baseline | 1 | 0 | 3 |" in text
     assert "at most 0.5 s a move, seed 5" in text and "A \\| \\<b\\>fast\\</b\\> one" in text
     assert "150 games; at the end a loss of 2.25, an entropy of 1.50" in text
     assert "| 150 | 0.8 | 25 | 3 | 100 |" in text and "| 50 |" not in text
