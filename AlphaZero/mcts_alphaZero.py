@@ -64,9 +64,9 @@ class MCTS:
         raise NotImplementedError("AlphaZero/mcts_alphaZero.py: MCTS._add_noise: see handout section 5.4")
 
     def get_move_visits(self, board):
-        """Run `n_playout` playouts, each on a copy of `board`.
+        """Run `n_playout` playouts, each on a copy of `board`; visits that the root has kept are not among them.
 
-        In self-play, mix new noise into the root's priors before the search uses them.
+        In self-play, mix new noise into the root's priors before the search uses them; a root without children is expanded first.
 
         Returns:
             (moves, visit counts), two lists in the same order

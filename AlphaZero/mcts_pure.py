@@ -170,7 +170,7 @@ class MCTS:
 
 
 class MCTSPlayer:
-    """A player that starts a new search for every move.
+    """A player that searches in a new tree for every move; the old one may be forgotten before the search or after it.
 
     Args:
         c_puct: weight of the exploration bonus.

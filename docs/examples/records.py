@@ -83,7 +83,7 @@ def rungs(language: Language) -> str:
         chosen(language, "Engine", "引擎"),
         chosen(language, "Opponent", "对手"),
         chosen(language, "Won : lost", "胜 : 负"),
-        chosen(language, "Score, 95 %", "得分率，95 %"),
+        chosen(language, "Win rate, 95 %", "胜率，95 %"),
     ]
     rows = []
     for match in recorded_rows("ladder", "matches"):

@@ -83,7 +83,12 @@ def add_commands(commands: Any) -> None:
         help="Markdown (.md) or notebook (.ipynb) to write (default: report/report.md)",
     )
     drafting.add_argument(
-        "--match", type=Path, action="append", default=[], metavar="FILE.json", help="a match that evaluate.py --json wrote"
+        "--match",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a match that evaluate.py --json wrote, or records of one (.jsonl; those of ladder.py are below build/ladder)",
     )
     drafting.add_argument("--force", action="store_true", help="replace the file if it exists")
     drafting.set_defaults(run=report_draft_command)

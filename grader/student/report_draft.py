@@ -1,9 +1,9 @@
 """`python -m grader report-draft`: a report that begins with the student's own figures, for the student to write the rest.
 
-It takes the environment, the results of the last `python -m grader check`, matches recorded by `evaluate.py --json`, and the
-curves of the last training run. What is not there is named with the command that makes it, and nothing is made up. The picture
-of a Markdown report is copied to report/; a notebook holds its own. Both are handed in as they are, and the marker sees them
-rendered (`grader.instructor.report_page`). A report that exists is never replaced unless the student asks for it.
+It takes the environment, the results of the last `python -m grader check`, matches recorded by `evaluate.py` or `ladder.py`,
+and the curves of the last training run. What is not there is named with the command that makes it, and nothing is made up.
+The picture of a Markdown report is copied to report/; a notebook holds its own. Both are handed in as they are, and the marker
+sees them rendered (`grader.instructor.report_page`). A report that exists is never replaced unless the student asks for it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from arena.match.match import MatchResult
+from arena.match.records import read_records
+from arena.match.setup import MatchSetup
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import markdown_cell
@@ -28,7 +31,7 @@ from grader.student.check import OUT as CHECKED
 from grader.student.check import choose_checks
 from grader.student.surroundings import surroundings
 
-NOTEBOOK, MARKDOWN = ".ipynb", ".md"
+NOTEBOOK, MARKDOWN, RECORDS = ".ipynb", ".md", ".jsonl"
 CURVES, PICTURE = Path("tmp", "training.csv"), Path("tmp", "training.svg")
 MAX_BYTES = 16 << 20
 FOLDER = "report"  # `submit` packs what is in it
@@ -122,29 +125,42 @@ def _checks(root: Path, assignment: Assignment) -> str:
 
 
 def _match(path: Path) -> str:
-    """Return the figures of a match that `evaluate.py --json` recorded."""
+    """Return the figures of a recorded match."""
     try:
-        with path.open("rb") as file:
-            text = file.read(MAX_BYTES + 1)
-        if len(text) > MAX_BYTES:
-            raise UsageError(f"expected at most {MAX_BYTES >> 20} MiB in {path}; it is larger")
-        match = json.loads(text)
+        match = _read_match(path)
         rows = []
         for agent in match["agents"]:
             numbers, lost = agent["statistics"], ", ".join(f"{how} {times}" for how, times in agent["losses_by"].items())
             rate = "{:.2f}, {:.2f} to {:.2f}".format(numbers["score_rate"], *numbers["interval_95"])
-            rows.append((agent["path"], numbers["wins"], numbers["draws"], numbers["losses"], rate, lost or "-"))
-        limit_s, here = float(match["limits"]["move_s"]), match["machine"]
+            engine = agent["path"].removeprefix(f"{ROOT}/")  # ladder.py names its engines by the whole path
+            rows.append((engine, numbers["wins"], numbers["draws"], numbers["losses"], rate, lost or "-"))
+        limit_s, told_s, here = float(match["limits"]["move_s"]), match["limits"].get("told_move_s"), match["machine"]
+        planned = "" if told_s is None else f", engines told to plan for {float(told_s):g} s"
         about = (
-            f"{int(match['plays'])} games ({int(match['distinct_games'])} distinct), at most {limit_s:g} s a move, "
+            f"{int(match['plays'])} games ({int(match['distinct_games'])} distinct), at most {limit_s:g} s a move{planned}, "
             f"seed {int(match['seed'])}, on {int(here['cores'])} cores of {markdown_cell(str(here['processor']))}."
         )
     except OSError as error:
         raise UsageError(f"expected a match at {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        raise UsageError(f"expected a file that evaluate.py --json wrote at {path}; it cannot be read as one") from error
+        raise UsageError(
+            f"expected a file that evaluate.py --json wrote, or records of a match (.jsonl), at {path}; it is neither"
+        ) from error
     heading = ("Engine", "Wins", "Draws", "Losses", "Win rate, 95 %", "How it lost")
     return f"{_table(heading, rows)}\n\n{about}"
+
+
+def _read_match(path: Path) -> Any:
+    """Return what `evaluate.py --json` writes, from such a file or from the records (.jsonl) of a match."""
+    with path.open("rb") as file:
+        text = file.read(MAX_BYTES + 1)
+    if len(text) > MAX_BYTES:
+        raise UsageError(f"expected at most {MAX_BYTES >> 20} MiB in {path}; it is larger")
+    if path.suffix != RECORDS:
+        return json.loads(text)
+    heading, games = read_records(path)
+    played = MatchResult(MatchSetup.from_json(heading["match"]), tuple(games[index] for index in sorted(games)))
+    return {**played.to_json(), "machine": heading["machine"]}
 
 
 def _training(root: Path) -> tuple[str, Path | None]:

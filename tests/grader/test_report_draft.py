@@ -2,13 +2,21 @@
 
 import base64
 import json
+import sys
 from dataclasses import replace
 
 import pytest
 from course_tools import make_results
 
+from arena.engine.engine_process import Limits
+from arena.engine.specs import engine_at
+from arena.match.records import Records
+from arena.match.referee import GameRecord
+from arena.match.setup import MatchSetup
+from arena.rules import Termination
 from common.harmless_text import markdown_cell
 from grader.__main__ import main
+from grader.assignment import ROOT
 from grader.pipeline.results import FAILED, read_results
 from grader.student import report_draft
 
@@ -24,9 +32,10 @@ MATCH = {
             "statistics": {"wins": wins, "draws": 0, "losses": 4 - wins, "score_rate": wins / 4, "interval_95": [low, high]},
             "losses_by": {"five": 4 - wins} if wins < 4 else {},
         }
-        for path, wins, low, high in [("build/mine", 3, 0.3, 0.95), ("build/engines/baseline", 1, 0.05, 0.7)]
+        for path, wins, low, high in [("build/mine", 3, 0.3, 0.95), (f"{ROOT}/build/engines/baseline", 1, 0.05, 0.7)]
     ],
 }
+PROGRAM, TOLD_LESS = engine_at(sys.executable), Limits(move_s=5.0, told_move_s=0.4)
 CURVES = (
     "games,loss,entropy,opponent_playouts,win_ratio,losing_lines,exact_playouts\n50,2.5,2.0,25,,,\n150,2.25,1.5,25,0.8,3,100\n"
 )
@@ -58,10 +67,25 @@ def test_the_draft_holds_the_figures_of_checks_match_and_training(measured):
     _, text = measured("report.md")
     assert "| network.load | 0 of 1 | failed | expected 1 \\| got \\<script\\> |" in text
     assert "| build/mine | 3 | 0 | 1 | 0.75, 0.30 to 0.95 | five 1 |" in text
+    assert "| build/engines/baseline | 1 | 0 | 3 |" in text
     assert "at most 0.5 s a move, seed 5" in text and "A \\| \\<b\\>fast\\</b\\> one" in text
     assert "150 games; at the end a loss of 2.25, an entropy of 1.50" in text
     assert "| 150 | 0.8 | 25 | 3 | 100 |" in text and "| 50 |" not in text
     assert "--only" not in text
+
+
+def test_the_draft_takes_the_records_of_a_match_too(tmp_path):
+    records = Records(tmp_path / "baseline.jsonl", MatchSetup((PROGRAM, PROGRAM), 4, 5, TOLD_LESS))
+    for index in range(4):
+        winner = int(index == 3)
+        moves, names = ((7, 7), (index, 0)), ("mine", "theirs")
+        records.append(
+            GameRecord(index, 0, winner, Termination.FIVE, None, "", moves, (), (), (), names, 1, None, 15, False, 0.0)
+        )
+    assert main(["report-draft", "--out", str(tmp_path / "draft.md"), "--match", str(records.path)]) == 0
+    text = (tmp_path / "draft.md").read_text()
+    assert "| 3 | 0 | 1 | 0.75, 0.30 to 0.95 | five 1 |" in text
+    assert "4 games (4 distinct), at most 5 s a move, engines told to plan for 0.4 s, seed 5" in text
 
 
 def test_the_picture_of_a_markdown_report_lies_where_it_is_packed(measured, tmp_path):

@@ -161,8 +161,9 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
                 ]
                 ruling.deduct(
                     "tree_dropped_in_self_play",
-                    "update_with_move works, but in self-play the tree is thrown away between moves: the "
-                    f"{carried:g} visits of the move played were not carried over.",
+                    f"update_with_move works, but the next search in self-play ends with {following.visits[0]:g} visits, not "
+                    f"with {n_playout} besides the {carried:g} of the move played. The tree is thrown away between moves, or "
+                    "its visits count towards n_playout.",
                 )
                 return
     ruling.seen = "In self-play the visits of the moves played were carried over."

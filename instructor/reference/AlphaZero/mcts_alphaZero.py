@@ -84,9 +84,9 @@ class MCTS:
         ### END SOLUTION
 
     def get_move_visits(self, board):
-        """Run `n_playout` playouts, each on a copy of `board`.
+        """Run `n_playout` playouts, each on a copy of `board`; visits that the root has kept are not among them.
 
-        In self-play, mix new noise into the root's priors before the search uses them.
+        In self-play, mix new noise into the root's priors before the search uses them; a root without children is expanded first.
 
         Returns:
             (moves, visit counts), two lists in the same order
