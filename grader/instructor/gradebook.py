@@ -159,7 +159,8 @@ def main(options: GradebookOptions) -> int:
     scheme = load_scheme(options.scheme, course, assignment)
     roster = read_roster(options.students) if options.students else None
     db = options.db
-    url = db if db and "://" in db else f"sqlite:///{(Path(db) if db else course / 'gradebook.db').resolve()}"
+    place = db or str(course / "gradebook.db")
+    url = place if "://" in place else f"sqlite:///{Path(place).resolve()}"
     found = _read_entries(options.results, assignment, roster, options.students)
     entries, complaints = found.entries, found.complaints
     if scheme.choice:
@@ -182,7 +183,7 @@ def main(options: GradebookOptions) -> int:
                 except OSError as error:
                     raise UsageError(f"the marking sheet of {student.id} cannot be written in {course}: {error}") from error
                 print(on_screen(_line(student, entry, kept)))
-    print(on_screen(f"{len(entries)} of {found.results} results were entered in {url}"))
+    print(on_screen(f"{len(entries)} of {found.results} results were entered in {place}"))
     for line in _without_result(roster or (), ids, found.unread):
         print(on_screen(line))
     for path in sorted((course / "autograded").glob(f"*/{assignment.id}/{NOTEBOOK}.ipynb")):

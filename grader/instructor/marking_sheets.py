@@ -59,15 +59,14 @@ def write_sheet(course: Path, assignment: Assignment, cells: tuple[Cell, ...], s
         handed_in = f"[rendered on one page]({PAGE_NAME}), and as files: {handed_in}"
     if (left := len(entry.reports) - len(copied)) > 0:
         handed_in += f" ({left} more only in the archive, among {' '.join(literal(name) for name in entry.reports)})"
+    program = f" ([the grader's report]({REPORT_NAME}))" if report.is_file() else ""
     about = (
-        f"Submission {literal(entry.submission)}, graded with profile {literal(entry.profile)}, seed {entry.seed}: "
-        f"{entry.points:g} of {sum(check.points for check in assignment.checks):g} program points"
-        f"{f' ([report]({REPORT_NAME}))' if report.is_file() else ''}. Reports to read: {handed_in}."
+        f"Submission {literal(entry.submission)}, graded with profile {literal(entry.profile)}: "
+        f"{entry.points:g} of {sum(check.points for check in assignment.checks):g} program points{program}. "
+        f"Reports to read: {handed_in}."
     )
-    sheet = [
-        cell if cell.kind != ANSWER else Cell(cell.id, ANSWER, "The student wrote nothing in this notebook.", cell.points)
-        for cell in cells
-    ]
+    answer = "See the report that was handed in." if entry.reports else "No report was handed in."
+    sheet = [cell if cell.kind != ANSWER else Cell(cell.id, ANSWER, answer, cell.points) for cell in cells]
     sheet.insert(1, Cell("submission", READ, about))
     write_whole(path, notebook_text(to_notebook(tuple(sheet), {SHEET: 1})))
 

@@ -1,7 +1,7 @@
 """Plugins that nbgrader's programs load for this course (see `instructor/course/nbgrader_config.py`).
 
-They are steps that make a student's notebook harmless and run the warm-up in the sandbox, a filter that adds a
-Content-Security-Policy to the pages that show a notebook, and an export of the marks for spreadsheets.
+They are steps that make a student's notebook harmless, run the warm-up in the sandbox and give the feedback its titles, a
+filter that adds a Content-Security-Policy to the pages that show a notebook, and an export of the marks for spreadsheets.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import base64
 import csv
 import hashlib
 import re
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -17,12 +18,15 @@ import nbformat
 from nbconvert.preprocessors import Preprocessor
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
+from nbgrader.preprocessors import GetGrades
 from nbgrader.utils import is_grade
 from traitlets import Bool, List, Unicode
 
 from common.harmless_text import csv_cell
+from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor.harmless_notebook import harmless_notebook
+from grader.instructor.notebook import cell_titles
 from grader.pipeline.notebook_cells import CodeCell, run_cells
 
 MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/"
@@ -84,6 +88,26 @@ class ConfinedExecute(Preprocessor):
             tests = {cell.name for cell in gradebook.find_notebook(about["notebook"], about["assignment"]).grade_cells}
         if deleted := sorted(tests - present):
             self.log.warning("%s deleted the tests %s, which give 0 points", about["student"], ", ".join(deleted))
+
+
+class TitledGrades(GetGrades):
+    """nbgrader's step that looks up points and comments for the feedback; it adds what `page.html.j2` shows with them.
+
+    That is a title for each cell, and whether anybody has given points. nbgrader shows a cell without points as 0.
+    """
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        assignment = load_assignment()
+        is_ours = resources["nbgrader"]["assignment"] == assignment.id
+        self._titles = cell_titles(assignment, Path(self.config.CourseDirectory.root)) if is_ours else {}
+        return super().preprocess(nb, resources)
+
+    def _get_score(self, cell: Any, resources: Any) -> None:
+        super()._get_score(cell, resources)
+        about = cell.metadata.nbgrader
+        grade = self.gradebook.find_grade(about.grade_id, self.notebook_id, self.assignment_id, self.student_id)
+        about.is_marked = grade.manual_score is not None or grade.auto_score is not None
+        about.title = self._titles.get(about.grade_id, about.grade_id)
 
 
 @jinja2.pass_environment

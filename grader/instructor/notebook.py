@@ -117,6 +117,12 @@ def load_rubric(assignment: Assignment, course: Path = COURSE) -> tuple[RubricIt
     return items
 
 
+def cell_titles(assignment: Assignment, course: Path) -> dict[str, str]:
+    """Return the title of each cell that has points, by the cell's id."""
+    titles = {check_cell(check.id): check.title for check in assignment.checks}
+    return titles | {item.cell: item.title for item in load_rubric(assignment, course)}
+
+
 def course_cells(assignment: Assignment, rubric: tuple[RubricItem, ...]) -> tuple[Cell, ...]:
     """Return all cells, in order: an introduction, the marks with their rubric, the checks.
 

@@ -20,9 +20,10 @@ from grader.pipeline.kept_reports import kept_names
 from grader.pipeline.shown_pictures import linked_pictures
 
 MARKDOWN, NOTEBOOK = ".md", ".ipynb.txt"  # as `grader.pipeline.kept_reports` names them
+VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">'
 STYLE = (
     "body{font:16px/1.6 system-ui,sans-serif;max-width:54rem;margin:0 auto;padding:1rem 1.2rem 4rem;overflow-wrap:break-word}"
-    "img{max-width:100%}pre{overflow-x:auto;background:#f2f5f8;padding:.6rem}table{border-collapse:collapse}"
+    "img{max-width:100%}pre,table{overflow-x:auto;max-width:100%}pre{background:#f2f5f8;padding:.6rem}table{border-collapse:collapse;display:block;width:fit-content}"
     "td,th{border:1px solid #d0d7de;padding:.3rem .6rem;vertical-align:top}"
 )
 
@@ -47,7 +48,7 @@ def report_page(reports: Mapping[str, bytes], title: str) -> str:
     policy = f"{policy_for('')}; img-src data:"
     head = (
         f'<!doctype html>\n<html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>{escape(on_screen(title))}</title><style>{STYLE}</style></head><body>"
+        f"{VIEWPORT}<title>{escape(on_screen(title))}</title><style>{STYLE}</style></head><body>"
     )
     return "\n".join([head, *(cell.source for cell in notebook.cells), "</body></html>\n"])
 

@@ -26,7 +26,7 @@ from grader.pipeline.regrading import work_for
 from grader.pipeline.results import Results
 from grader.pipeline.run import decided_so_far
 from grader.pipeline.run_folder import REFUSAL_FILE, held, update_reports
-from grader.pipeline.submission import Submission, absent_parts, read_submission, submission_name
+from grader.pipeline.submission import Submission, absent_parts, read_submission, require_submissions, submission_name
 from grader.pipeline.summary import REFUSED, SummaryRow, summary_row, together
 
 
@@ -73,8 +73,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
         raise UsageError(
             f"expected submissions with different names, because results are filed by name; given twice: {', '.join(doubled)}"
         )
-    if absent := [str(path) for path in paths if not os.path.lexists(path)]:
-        raise UsageError(f"expected a folder or an archive at {' and '.join(absent)}; nothing is there")
+    require_submissions(paths)
     with held(order.out), ExitStack() as stack:
         require_compiler(order.assignment)
         for opponent in order.assignment.opponents:

@@ -27,7 +27,7 @@ from grader.pipeline.engine_build import build_opponent, require_compiler
 from grader.pipeline.order import Order
 from grader.pipeline.regrading import work_for
 from grader.pipeline.results import RESULTS, Results, read_results
-from grader.pipeline.submission import read_submission, submission_name
+from grader.pipeline.submission import read_submission, require_submissions, submission_name
 
 RECORD = Path(__file__).with_name("costs.json")
 SIMULATED = 4  # matches at each of eleven true win rates
@@ -122,9 +122,10 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
     """Yield the plan for these submissions: how much is left to do, and how long that takes with each profile.
 
     Raises:
-        UsageError: there is no compiler, or a path does not exist.
+        UsageError: there is no compiler, nothing is at a path, or the only one holds a whole class.
     """
     assignment, out = order.assignment, order.out
+    require_submissions(paths)
     require_compiler(assignment)
     checks: list[list[str]] = []
     finished = 0

@@ -10,7 +10,8 @@ file, an error names both.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -64,6 +65,17 @@ class Submission:
 def submission_name(path: Path) -> str:
     """Return the name that results are filed under: the archive's or folder's name without its suffix."""
     return without_suffix(readable(path.resolve().name))
+
+
+def require_submissions(paths: Sequence[Path]) -> None:
+    """Raise a UsageError if nothing is at one of the paths, or if the only one is a folder of archives, so a whole class."""
+    if absent := [str(path) for path in paths if not os.path.lexists(path)]:
+        raise UsageError(f"expected a folder or an archive at {' and '.join(absent)}; nothing is there")
+    if len(paths) == 1 and paths[0].is_dir():
+        entries = list(paths[0].iterdir())
+        archives = [entry for entry in entries if is_archive(entry.name)]
+        if len(archives) > 1 and not any(entry.is_dir() for entry in entries):
+            raise UsageError(f"expected submissions; {paths[0]} is a folder of {len(archives)} archives: give {paths[0]}/*")
 
 
 def read_submission(path: Path, assignment: Assignment, *, at_the_top: bool = False) -> Submission:

@@ -39,6 +39,10 @@ c.Autograde.autograde_preprocessors = [
 
 # What formgrader and feedback show is made harmless once more, whatever lies in autograded/, and the page has a content
 # security policy that stops a notebook's scripts.
+c.GenerateFeedback.preprocessors = [
+    "grader.instructor.nbgrader_plugins.TitledGrades",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
 c.HTMLExporter.preprocessors = ["grader.instructor.nbgrader_plugins.HarmlessNotebook"]
 c.HTMLExporter.filters = {"with_policy": "grader.instructor.nbgrader_plugins.with_policy"}
 c.HTMLExporter.template_file = str(COURSE / "templates" / "page.html.j2")

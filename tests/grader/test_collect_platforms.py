@@ -249,6 +249,10 @@ def test_a_moodle_folder_with_two_archives_is_unclear_and_loose_files_become_one
     assert collect(download(members)) == 1
     assert "it holds 2 archives" in collect.rows()["s1"]["note"]
     assert read_submission(collect.out / "submissions" / "s2.zip", assignment).files == WORK
+    (chosen := collect.out.parent / "s1.zip").write_bytes(packed("b"))
+    collect(chosen)
+    assert collect("--counts", "s1=2") == 0
+    assert (collect.out / "submissions" / "s1.zip").read_bytes() == packed("b")
 
 
 def test_a_student_whose_number_contradicts_the_roster_is_in_doubt_and_not_missing(collect, download):

@@ -145,6 +145,27 @@ def test_the_feedback_of_the_notebook_is_put_beside_and_links_are_not_followed(a
     assert not (a_class.out / "s4712/feedback.html").exists()
 
 
+def test_links_of_the_feedback_lead_to_what_is_beside_it(a_class):
+    place = a_class.course / "feedback/s4711/gomoku"
+    place.mkdir(parents=True)
+    (place / "report.html").write_text('<a href="program.html">points</a> <a href="reports.html">report</a>')
+    (place / "reports.html").write_text("<p>my report</p>")
+    assert a_class() == 0
+    folder = a_class.out / "s4711"
+    assert (folder / "feedback.html").read_text() == '<a href="report.html">points</a> <a href="reports.html">report</a>'
+    assert (folder / "reports.html").read_text() == "<p>my report</p>" and (folder / "report.html").is_file()
+
+
+def test_a_mark_is_shown_as_a_whole_or_by_its_items(a_class, assignment):
+    columns = ["report.environment", "report.engine", "report", "code_review"]
+    given = {"s4711": {"report": 15}, "s4712": {"report.engine": 4}}
+    write_marks(a_class.marks, assignment, [(name, "A", "B", marks) for name, marks in given.items()], columns)
+    a_class()
+    whole, by_items = ((a_class.out / name / "marks.html").read_text() for name in given)
+    assert "<td>Report</td>" in whole and "<td>Engine</td>" not in whole
+    assert "<td>Report</td>" not in by_items and "<td>Engine</td>" in by_items and "<td>Environment</td>" in by_items
+
+
 def test_what_fell_away_is_named_and_left(a_class, assignment, capsys):
     assert a_class("--zip") == 0
     write_marks(a_class.marks, assignment, a_class.rows[1:])

@@ -336,6 +336,11 @@ def test_release_marking_feedback_and_export_of_three_submissions(released, grad
     assert "It raised ValueError." in feedback
     assert "&lt;script&gt;alert(1)" in feedback
     assert "<script>alert(1)" not in feedback
+    assert 'name="viewport"' in feedback and "(Score:" not in feedback
+    assert '<a href="#report-engine">Engine</a>: no points here yet</li>' in feedback
+    assert '<a href="#network-load">Published weights load strictly</a>: 0 of 1, with a comment</li>' in feedback
+    feedback = (course / "feedback/alice/gomoku/report.html").read_text()
+    assert '<a href="#report-engine">Engine</a>: 4.5 of 5</li>' in feedback and "74.5 of 100 points" in feedback
 
     nbgrader(course, "export", "--to=grades.csv")
     with open(course / "grades.csv", encoding="utf-8-sig", newline="") as file:

@@ -71,6 +71,7 @@ def test_where_the_gradebook_and_the_table_disagree_nothing_is_guessed(school, c
     )
     assert found["grace"]["total"] == "72"
     assert "report is given as a whole and by report.engine" in found["bob"]["note"]
+    assert found["bob"]["written"] == ""
     assert (course / "gradebook.db").read_bytes() == before
 
 

@@ -14,6 +14,7 @@ import yaml
 
 from common.errors import UsageError
 from grader.__main__ import main, parser
+from grader.instructor.course import COURSE
 from grader.instructor.gradebook_entries import read_roster
 from grader.instructor.marking.schemes import LateRule
 from grader.instructor.rehearsal import rehearse
@@ -140,6 +141,12 @@ def test_late_is_what_the_platform_says(made):
 def test_a_class_of_one_can_be_drawn(tmp_path):
     assert main(["rehearse", "1", "--out", str(tmp_path / "one")]) == 0
     assert len(table(tmp_path / "one" / ROSTER)) == 1
+
+
+def test_nbgrader_finds_its_settings_in_the_copy_of_the_course(made):
+    copied = contents(made["canvas"] / "course")
+    for name in ("nbgrader_config.py", "templates/page.html.j2", "rubric.toml"):
+        assert copied[name] == (COURSE / name).read_bytes()
 
 
 def test_the_roster_is_read_with_its_odd_names(made):

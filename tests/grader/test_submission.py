@@ -10,7 +10,7 @@ from packing import ARCHIVES, ENGINE, KINDS, WORK
 
 from common.errors import UsageError
 from grader.pipeline import submission
-from grader.pipeline.submission import absent_parts, read_submission, submission_name
+from grader.pipeline.submission import absent_parts, read_submission, require_submissions, submission_name
 from grader.pipeline.workspace import build_workspace
 
 # ------------------------------------------------------------------------------------------------ what counts
@@ -23,6 +23,20 @@ def test_the_same_work_is_read_the_same_however_it_is_packed(pack, read, kind):
     assert plain.files == deep.files == WORK and list(deep.files) == sorted(WORK)
     assert plain.digest == deep.digest and plain.notes == ()
     assert deep.name == "work" and deep.notes == ("The submission's files were found in home/work-1/.",)
+
+
+def test_a_path_with_nothing_and_a_folder_that_holds_a_class_are_no_submissions(pack, tmp_path):
+    archives = [pack(".zip", WORK, name) for name in ("s1", "s2")]
+    require_submissions([*archives, pack("folder", WORK, "s3")])
+    with pytest.raises(UsageError, match="nothing is there"):
+        require_submissions([*archives, tmp_path / "absent" / "*"])
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for path in archives:
+        path.rename(folder / path.name)
+    with pytest.raises(UsageError, match=r"is a folder of 2 archives: give .*/class/\*"):
+        require_submissions([folder])
+    require_submissions([folder, tmp_path])  # of several paths, each stands for itself
 
 
 def test_the_digest_tells_other_work_apart(pack, read):

@@ -49,7 +49,10 @@ def collect_command(options: argparse.Namespace) -> int:
     for line in (*lines(collected.rows), *collected.left_out):
         screen(line)
     if collected.lab == WARMUP:
-        screen(f"The list is {options.out / TABLE}. Grade, in {course_of(options)}: nbgrader autograde {WARMUP}")
+        screen(
+            f"The list is {options.out / TABLE}. Grade, in {course_of(options)}: nbgrader generate_assignment {WARMUP} --force "
+            f"(once), then nbgrader autograde {WARMUP}"
+        )
         return collected.exit_code
     lab = f" --lab {collected.lab}" if collected.lab else ""
     grading = f"python -m grader grade{lab} {shlex.quote(str(options.out / SUBMISSIONS))}/* --profile full --out results"

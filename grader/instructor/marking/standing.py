@@ -113,13 +113,16 @@ def reasons(standing: Standing, units: Iterable[str]) -> list[str]:
 
 
 def part_points(standing: Standing, part: Part, items: Items) -> Fraction | None:
-    """Return a part's points: those of an override, or those of its items, scaled; None if an item has none."""
+    """Return a part's points: those of an override, or those of its items, scaled; None if one is missing or given twice."""
     if part.id in standing.points:
         return standing.points[part.id]
     units = items.scheme.counted_by(part)
     if any(unit.id in standing.lacking for unit in units):
         return None
-    names = [name for unit in units for name in (unit.id, *items.rubric.get(unit.id, ()))]
+    details = {unit.id: [name for name in items.rubric.get(unit.id, ()) if name in standing.points] for unit in units}
+    if any(unit in standing.points and given for unit, given in details.items()):
+        return None
+    names = [name for unit, given in details.items() for name in (unit, *given)]
     earned = sum((standing.points.get(name, Fraction(0)) for name in names), Fraction(0))
     return part.points * earned / sum(items.most[unit.id] for unit in units)
 

@@ -78,7 +78,8 @@ def write_class(pupils: Sequence[Pupil], platform: str, seed: int, out: Path, as
     late = [(pupil.person.id, (DUE + timedelta(minutes=LATE_MINUTES)).isoformat()) for pupil in pupils if pupil.late]
     if late and platform == "canvas":  # the only one whose download has no times
         tables[TIMES] = [("id", "submitted_at"), *late]
-    settings = [COURSE / "rubric.toml", *sorted((COURSE / SCHEMES).glob("*.toml"))]
+    settings = [COURSE / "rubric.toml", COURSE / "nbgrader_config.py", *sorted((COURSE / SCHEMES).glob("*.toml"))]
+    settings += sorted((COURSE / "templates").iterdir())
     files = {
         DOWNLOAD: _download(PLATFORMS[platform](attempts)),
         **{name: csv_text(rows).encode() for name, rows in tables.items()},

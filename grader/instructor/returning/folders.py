@@ -19,7 +19,7 @@ from common.errors import UsageError
 from common.files import write_whole
 from grader.assignment import ROOT, Assignment
 from grader.instructor.marking.schemes import Scheme
-from grader.instructor.notebook import RubricItem
+from grader.instructor.notebook import PAGE_NAME, REPORT_NAME, RubricItem
 from grader.instructor.returning.class_results import StudentResults
 from grader.instructor.returning.marks_table import MarksRow, as_number
 from grader.pipeline.report import format_points, render_report, template_environment
@@ -30,6 +30,7 @@ MARKS, FEEDBACK = "marks.html", "feedback.html"
 CLASS, LADDER, UPLOAD = "class", "ladder", "upload"
 RESERVED = {CLASS, LADDER, UPLOAD}
 """Names in the output folder that no student's id may have."""
+LINK_BEFORE, LINK_HERE = (f'href="{name}"'.encode() for name in (REPORT_NAME, REPORT))  # nbgrader's names differ from ours
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of the entries of a .zip, so that the same content makes the same file
 ZIP_MODE = stat.S_IFREG | 0o644
 
@@ -98,7 +99,10 @@ def folder_content(student: StudentFolder, assignment: Assignment, columns: Colu
         page = render_report(results, made=results.environment.get("date", "")[:10], with_seed=False)
         files[REPORT] = _without_places(page, (student.found.folder, student.found.folder.parent, ROOT)).encode()
     if student.feedback is not None:
-        files[FEEDBACK] = student.feedback.read_bytes()
+        files[FEEDBACK] = student.feedback.read_bytes().replace(LINK_BEFORE, LINK_HERE)
+        reports = student.feedback.with_name(PAGE_NAME)
+        if reports.is_file() and not reports.is_symlink():
+            files[PAGE_NAME] = reports.read_bytes()
     return files
 
 
@@ -114,7 +118,11 @@ def render_marks(student: StudentFolder, assignment: Assignment, columns: Column
     """Return the page with a student's marks as text."""
     lines: list[MarksLine] = []
     parts: list[MarksLine] = []
-    for column, value in student.row.items:
+    cells = dict(student.row.items)
+    for column, value in cells.items():
+        mark = column.rpartition(".")[0]
+        if not value and (cells.get(mark) or any(cells[other] for other in cells if other.startswith(f"{column}."))):
+            continue  # a mark is given as a whole or by its items
         title, most = columns.items.get(column) or columns.parts.get(column) or (column, None)
         points = as_number(value)
         shown = value if points is None else format_points(points)
@@ -191,7 +199,7 @@ def no_longer_made(out: Path, made: Mapping[Path, bytes]) -> list[str]:
         if path.suffix == ".zip" and path.is_file() and path.with_suffix("").is_dir():
             found.append(path.name)
         elif (path / MARKS).is_file():
-            ours = [path / name for name in (MARKS, REPORT, FEEDBACK) if (path / name).is_file()]
+            ours = [path / name for name in (MARKS, REPORT, FEEDBACK, PAGE_NAME) if (path / name).is_file()]
             lost = [one for one in ours if one not in made]
             found += [f"{path.name}/"] if lost == ours else [one.relative_to(out).as_posix() for one in lost]
     return found

@@ -16,7 +16,7 @@ from grader.pipeline.archive import is_archive, open_source, read_member, take_i
 from grader.pipeline.handed_out import kit_sources
 from grader.pipeline.likeness import is_source
 from grader.pipeline.listeners import Announce
-from grader.pipeline.submission import MAX_FILE_BYTES, Submission, read_submission
+from grader.pipeline.submission import MAX_FILE_BYTES, Submission, read_submission, require_submissions
 
 ENGINE, PYTHON = "engine", "Python"
 PARTS = (ENGINE, PYTHON)
@@ -84,6 +84,7 @@ def read_works(paths: Sequence[Path], earlier: Sequence[Path], assignment: Assig
         paths: folders or archives, each one submission.
         earlier: folders that hold such folders or archives.
     """
+    require_submissions(paths)
     places = [(path.name, path, False) for path in sorted(set(paths), key=lambda path: (path.name, str(path)))]
     left_out: list[LeftOut] = []
     for folder in earlier:
