@@ -121,7 +121,7 @@ def test_boards_lines_games_and_curves_are_drawn_from_the_evidence(poor):
     assert [stone.colour for stone in board.stones] == ["b", "w", "b", "w"] and "played 2 2" in board.label
     assert [mark.text for mark in drawn["mcts_pure.agreement"].boards[1].marks] == ["75", "25"]
     first, illegal = drawn["training.own_search"].boards
-    assert first.stones[-1].number == 6 and "Your player was first." in first.caption and "is illegal" in illegal.caption
+    assert first.stones[-1].number == 4 and "Your player was first; move 5" in first.caption and "is illegal" in illegal.caption
     assert drawn["training.never_loses"].curve.label == "38 after 25 games, 12 after 50 games, 4 after 75 games"
     games = drawn["minimax.win_rate"]
     assert [game.outcome for game in games.games] == ["won", "lost", "won", "lost", "lost"] and games.first == 1
@@ -189,6 +189,16 @@ def test_in_the_games_of_the_protocol_only_the_engines_own_fault_is_a_loss(poor)
     failed = pictures_of(replace(poor.verdicts[1], status="failed", evidence=evidence))
     assert [game.outcome == "lost" for game in failed.games] == [False, False, True] and failed.first == 2
     assert pictures_of(replace(poor.verdicts[1], status="passed", evidence=evidence)).games == ()
+
+
+def test_a_losing_line_is_drawn_before_the_move_that_lost_it_with_a_better_one(poor):
+    evidence = {"examples": [[4, 1, 0, 8, 2, 5, 6], [0, 0]]}
+    verdict = replace(poor.verdicts[0], id="training.own_search", evidence=evidence)
+    line, illegal = pictures_of(verdict, with_commands=True).boards
+    assert line.caption.startswith("A losing line: moves 4, 1, 0, 8, 2, 5, 6. Your player was second; move 2 (crossed) lets ")
+    assert [(mark.kind, mark.x, mark.y) for mark in line.marks] == [("played", 1, 0), ("expected", 0, 0)]
+    assert len(line.stones) == 1 and '--position "4"' in line.commands[0]
+    assert illegal.caption.endswith("the last one is illegal.")
 
 
 @pytest.mark.parametrize("value", ["text", 7, [7], [[]], {"games": 1}, [{"width": 10**9}], [{"moves": "x"}], [["a", None]]])
