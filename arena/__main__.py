@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 if __name__ == "__main__":
-    from common.program_ends import leave_on_ctrl_c
+    from common.program_starts import leave_on_ctrl_c
 
     leave_on_ctrl_c("Interrupted.")
 
