@@ -17,9 +17,21 @@ pygame = pytest.importorskip("pygame")
 from Board.game_board import Board, Game  # noqa: E402
 from Board.GUI_v1_4 import play_in_window  # noqa: E402
 from Board.play.people import Rules  # noqa: E402
-from Board.window.board_picture import CROSS, RED, TABLE  # noqa: E402
+from Board.window.board_picture import (  # noqa: E402
+    BLUE,
+    CROSS,
+    DARK_PENCIL,
+    GREEN,
+    PALE,
+    PAPER,
+    RED,
+    TABLE,
+    contrast,
+    ink_on,
+)  # fmt: skip
 from Board.window.fonts import Pen, find_font  # noqa: E402
 from Board.window.layout import lay_out  # noqa: E402
+from Board.window.panel import second_column  # noqa: E402
 from Board.window.scene import BUTTONS, Overlay  # noqa: E402
 from Board.window.window import KEYS, Window  # noqa: E402
 from common.errors import UsageError  # noqa: E402
@@ -74,6 +86,22 @@ def texts(window):
 
 def brightness(window, h, w):
     return sum(window.screen.get_at(window.layout.centre_of(h, w))[:3])
+
+
+@pytest.mark.parametrize("colour", [RED, GREEN, BLUE])
+def test_numbers_of_a_search_can_be_read_on_their_discs_and_coordinates_beside_the_board(colour):
+    for strength in range(11):
+        disc = [pale + (own - pale) * strength / 10 for pale, own in zip(PALE, colour, strict=True)]
+        assert contrast(ink_on(disc), disc) > 3.9
+    assert contrast(DARK_PENCIL, PAPER) > 4.5
+
+
+def test_the_columns_of_the_help_do_not_touch(open_window):
+    window = open_window(new_session(None, None))
+    press(window, pygame.K_F1)
+    rows, px = window.look.list_of, window.layout.px
+    beside = second_column(window._pen, window.layout, rows)
+    assert min(beside - px(22) - window._pen.width(row.split("\t")[0], px(13.5)) for row in rows[1:]) >= px(12)
 
 
 # ------------------------------------------------------------------------------------------------- places
