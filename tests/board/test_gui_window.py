@@ -108,7 +108,7 @@ def test_the_columns_of_the_help_do_not_touch(open_window):
 
 
 @pytest.mark.parametrize("size", [(3, 3), (5, 3), (4, 9), (15, 15), (19, 19)])
-@pytest.mark.parametrize("window", [(600, 470), (1000, 700), (1920, 1200), (420, 330), (700, 1000)])
+@pytest.mark.parametrize("window", [(600, 470), (1000, 700), (1920, 1200), (420, 330), (700, 1000), (420, 700)])
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_every_point_and_button_lies_in_the_window_and_is_found_under_its_pixel(size, window, scale):
     layout = lay_out(window, *size, scale, is_cells=size == (3, 3))
@@ -125,6 +125,12 @@ def test_every_point_and_button_lies_in_the_window_and_is_found_under_its_pixel(
         assert layout.button_at(box.center) == BUTTONS[number]
     assert layout.point_at((layout.board.left - 2, layout.board.top - 2)) is None
     assert layout.centre_of(1, 0)[1] < layout.centre_of(0, 0)[1], "h counts from the bottom"
+
+
+def test_in_a_tall_window_the_panel_lies_below_the_board():
+    layout = lay_out((420, 700), 11, 11, 1.0)
+    assert layout.board.width > 250 and layout.panel.top >= layout.board.bottom and layout.bar.right < 420
+    assert layout.players.top > layout.panel.top and layout.panel.bottom <= 700
 
 
 def test_after_resizing_the_board_fills_the_new_window(open_window):
