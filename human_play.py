@@ -6,6 +6,11 @@ Each side is `human`, `alphazero:FILE?playouts=N`, `mcts:playouts=N`, `minimax:P
 the window, `?` the commands of the terminal.
 """
 
+if __name__ == "__main__":
+    from common.program_starts import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")
+
 import os
 import re
 import sys
@@ -20,8 +25,8 @@ from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
-from common.unwritten import first_unwritten
-from common.weights import WeightsError, load_network, read_sizes, read_weights
+from common.unwritten import students_faults_as_sentences
+from common.weights import load_network, read_sizes, read_weights
 from Minimax.search_wrapper import EngineError, EnginePlayer
 
 DEFAULT_ENGINE = "build/engines/baseline"
@@ -428,11 +433,9 @@ def play(options):
 def main():
     """Parse the command line, then play; return the exit code."""
     try:
-        play(parse())
-    except NotImplementedError as error:
-        print(f"human_play.py: {first_unwritten(error)}.", file=sys.stderr)
-        return 2
-    except (UsageError, WeightsError, EngineError, ModuleNotFoundError) as error:
+        with students_faults_as_sentences():
+            play(parse())
+    except (UsageError, EngineError, ModuleNotFoundError) as error:
         print(f"human_play.py: {error}", file=sys.stderr)
         return 2
     except EOFError:

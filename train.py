@@ -12,10 +12,10 @@ is then saved as model/best_policy.1.model, 2 and so on. What is not part of the
 """
 
 if __name__ == "__main__":
-    from common.program_ends import expect_packages, leave_on_ctrl_c
+    from common.program_starts import expect_packages, leave_on_ctrl_c
 
-    expect_packages("train.py", "numpy", "torch", "tqdm")
     leave_on_ctrl_c("Interrupted before the first game.")  # torch takes seconds to import
+    expect_packages("train.py", "numpy", "torch", "tqdm")
 
 import os
 import random

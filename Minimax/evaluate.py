@@ -17,10 +17,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 if __name__ == "__main__":
-    from common.program_ends import expect_packages, leave_on_ctrl_c
+    from common.program_starts import expect_packages, leave_on_ctrl_c
 
-    expect_packages("evaluate.py", "numpy", "tqdm")
     leave_on_ctrl_c("Interrupted.")
+    expect_packages("evaluate.py", "numpy", "tqdm")
 
 from tqdm import tqdm
 

@@ -14,10 +14,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 if __name__ == "__main__":
-    from common.program_ends import expect_packages, leave_on_ctrl_c
+    from common.program_starts import expect_packages, leave_on_ctrl_c
 
-    expect_packages("judge.py", "numpy")
     leave_on_ctrl_c("Interrupted.")
+    expect_packages("judge.py", "numpy")
 
 from arena.engine.engine_process import EngineFailure, EngineSpec, GameOffer, Limits
 from arena.engine.protocols import open_engine

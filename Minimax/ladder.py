@@ -19,10 +19,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 if __name__ == "__main__":
-    from common.program_ends import expect_packages, leave_on_ctrl_c
+    from common.program_starts import expect_packages, leave_on_ctrl_c
 
-    expect_packages("ladder.py", "numpy", "tqdm")
     leave_on_ctrl_c("Interrupted.")
+    expect_packages("ladder.py", "numpy", "tqdm")
 
 from tqdm import tqdm
 
@@ -34,7 +34,8 @@ from arena.match.setup import MatchSetup
 from common.errors import UsageError
 from common.files import replacing, write_whole
 from common.harmless_text import on_screen
-from common.program_ends import INTERRUPTED, Parser, run_program
+from common.program_ends import Parser, run_program
+from common.program_starts import INTERRUPTED
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPILE = ("g++", "-std=c++17", "-O2", "-pthread", "-I", "Minimax")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 if __name__ == "__main__":
-    from common.program_ends import leave_on_ctrl_c
+    from common.program_starts import leave_on_ctrl_c
 
     leave_on_ctrl_c("Interrupted.")
 
@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from arena.engine.specs import engine_at, parse_player
+from arena.engine.specs import BASELINE, REFERENCE, engine_at, parse_player
 from arena.match import board_match, calibrate
 from arena.match.as_text import game_as_text
 from arena.match.board_game import GAMES
@@ -34,9 +34,6 @@ from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
-
-BASELINE = "build/engines/baseline"
-REFERENCE = "build/engines/reference"
 
 
 def first_difference(recorded: GameRecord, played: GameRecord) -> str:
@@ -143,11 +140,6 @@ def view(options: argparse.Namespace) -> int:
     out = options.out or Path(f"{options.file.stem}.html")
     asked = options.engine or next((path for path in (REFERENCE, BASELINE) if Path(path).is_file()), None)
     engine = engine_at(asked) if asked else None
-    if engine is None:
-        print(
-            f"The page does not show where games were lost: build the engine {BASELINE}, or name one with --engine.",
-            file=sys.stderr,
-        )
     game = write_page(options.file, options.number, options.agent, engine, out, tell)
     print(on_screen(f"{game.title}: {game.ending}"))
     if game.loss is not None:

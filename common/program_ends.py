@@ -7,14 +7,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
-from types import FrameType
 from typing import Any, NoReturn
 
 from common.errors import UsageError
 from common.harmless_text import on_screen
-
-INTERRUPTED = 128 + signal.SIGINT
+from common.program_starts import INTERRUPTED, interruptible
 
 
 class Parser(argparse.ArgumentParser):
@@ -30,37 +27,6 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the sentence, which may quote a hostile file name, and exit with code 2."""
         self.exit(2, on_screen(f"{self.prog}: {message.removesuffix('.')} (see --help)") + "\n")
-
-
-def leave_on_ctrl_c(sentence: str) -> None:
-    """Let Ctrl-C end this process at once with a sentence and exit code 130, until `interruptible` is called.
-
-    Call it before slow imports: an exception in the middle of one of them can be lost or reported as another.
-    """
-
-    def leave(number: int, frame: FrameType | None) -> None:
-        os.write(sys.stderr.fileno(), f"\n{sentence}\n".encode())
-        os._exit(INTERRUPTED)
-
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a process in the background may ignore Ctrl-C
-        signal.signal(signal.SIGINT, leave)
-
-
-def expect_packages(program: str, *names: str) -> None:
-    """End this process with a sentence and exit code 2 if a package is missing: most often, the environment is not active."""
-    if missing := [name for name in names if find_spec(name) is None]:
-        print(
-            f"{program}: expected the packages of requirements.txt; {', '.join(missing)} cannot be found: run source "
-            ".venv/bin/activate, or install them as section 2 of docs/handout.md says",
-            file=sys.stderr,
-        )
-        raise SystemExit(2)
-
-
-def interruptible() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt again."""
-    if callable(signal.getsignal(signal.SIGINT)):
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def run_program(name: str, main: Callable[[], int], *, starts_slowly: bool = False) -> int:

@@ -45,17 +45,34 @@ def missing_stub(path):
 
 @contextmanager
 def students_faults_as_sentences() -> Iterator[None]:
-    """Turn the errors of unwritten or missing stubs and of unusable weights into a UsageError."""
+    """Turn the errors of stubs that are unwritten, missing or no Python, and of unusable weights, into a UsageError."""
     try:
         yield
     except NotImplementedError as error:
         raise UsageError(f"{first_unwritten(error)}.") from error
     except WeightsError as error:
         raise UsageError(str(error)) from error
+    except SyntaxError as error:
+        if not (sentence := broken_student_file(error)):
+            raise
+        raise UsageError(f"{sentence}.") from error
     except ModuleNotFoundError as error:
         if not (sentence := missing_student_file(error)):
             raise
         raise UsageError(f"{sentence}.") from error
+
+
+def broken_student_file(error):
+    """Return one sentence (without a full stop) if a stub is no longer Python, otherwise an empty string.
+
+    Args:
+        error: the SyntaxError.
+    """
+    path = os.path.relpath(error.filename or "", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if path not in STUBS_IN_ORDER:
+        return ""
+    line = f": {error.text.strip()}" if error.text else ""
+    return f"{path} is not valid Python in line {error.lineno} ({error.msg}){line}"
 
 
 def missing_student_file(error):

@@ -93,7 +93,9 @@ def read_weights(path: str | PathLike[str]) -> dict[str, Any]:
     except WeightsError:
         raise
     except ValueError as error:
-        raise WeightsError(f"expected weights of the policy-value network in {path}; it holds something else") from error
+        raise WeightsError(
+            f"expected weights of the policy-value network in {path}; it holds something else or was cut short: copy it again"
+        ) from error
     try:
         read_sizes(state)
     except ValueError as error:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 if __name__ == "__main__":
-    from common.program_ends import expect_packages
+    from common.program_starts import expect_packages, leave_on_ctrl_c
 
+    leave_on_ctrl_c("Interrupted.")
     expect_packages("grader", "numpy", "pytest", "jinja2")
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.program_ends import Parser
+from common.program_starts import interruptible
 from grader.errors import CouldNotGrade
 from grader.screen import complain
 
@@ -41,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = argparse.Namespace()
     try:
         options = parser().parse_args(arguments)
+        interruptible()
         return options.run(options)
     except (UsageError, CouldNotGrade) as error:
         complain(f"grader: {error}")

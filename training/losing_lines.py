@@ -9,10 +9,10 @@ Exit codes: 0 no losing line, 1 at least one, 2 the call was wrong.
 from __future__ import annotations
 
 if __name__ == "__main__":
-    from common.program_ends import expect_packages, leave_on_ctrl_c
+    from common.program_starts import expect_packages, leave_on_ctrl_c
 
-    expect_packages("losing_lines", "numpy", "torch")
     leave_on_ctrl_c("Interrupted.")  # torch takes seconds to import, and there is nothing to save
+    expect_packages("losing_lines", "numpy", "torch")
 
 import sys
 from functools import partial

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from Board.play.game_file import SAVED_GAMES, save_game
+from Board.play.game_file import SAVED_GAMES, read_game, save_game, saved_games
 from Board.play.headline import ending_words, headline, hint_words, not_a_stone
 from Board.play.people import Refused
 from Board.play.session import Action, Session
@@ -57,8 +57,7 @@ class Terminal:
             NotImplementedError: a player is not written yet.
             UsageError: a player's fault ended a game whose moves come from a file.
         """
-        names = (self.session.participants[self.session.participant_at(ply)].name for ply in (0, 1))
-        self._say("   ".join(f"{mark}: {name}" for mark, name in zip(MARKS, names, strict=True)))
+        self._name_sides()
         try:
             while True:
                 self._wait_for_players()
@@ -82,6 +81,10 @@ class Terminal:
 
     def _tell(self, key: str, **values: object) -> None:
         self._say(say(self.language, key, **values))
+
+    def _name_sides(self) -> None:
+        names = (self.session.participants[self.session.participant_at(ply)].name for ply in (0, 1))
+        self._say("   ".join(f"{mark}: {name}" for mark, name in zip(MARKS, names, strict=True)))
 
     def _draw(self) -> None:
         """Draw the position if it has changed: the last move in brackets, the lowest row at the bottom; then the captures."""
@@ -175,6 +178,7 @@ class Terminal:
             "u": session.undo,
             "r": session.redo,
             "n": session.new_game,
+            "x": self._switch_sides,
             "s": lambda: session.play(Board.SWAP),
             "pass": session.pass_turn,
             "i": self._hint,
@@ -183,8 +187,11 @@ class Terminal:
             "q": self._leave,
         }
         try:
+            command, _, file = text.partition(" ")
             if text.lower() in commands:
                 commands[text.lower()]()
+            elif command.lower() == "o":
+                self._open(file.strip())
             else:
                 session.play(self._move(text))
                 self._draw()
@@ -204,6 +211,20 @@ class Terminal:
             return game.action_of(text)
         except ValueError:
             raise UsageError(say(self.language, "expected_move", example=game.example, text=repr(text))) from None
+
+    def _switch_sides(self) -> None:
+        self.session.switch_sides()
+        self._name_sides()
+
+    def _open(self, file: str) -> None:
+        """Replace the game by a saved one, the latest if no file is named, and play on from its end."""
+        path = Path(file) if file else next(iter(saved_games(self.folder, 1)), None)
+        if path is None:
+            self._tell("open_none", folder=self.folder)
+            return
+        self.session.load(read_game(path, self.session.game))
+        self.session.paused = False
+        self._tell("opened", path=path)
 
     def _hint(self) -> None:
         session = self.session

@@ -13,6 +13,12 @@ from common.harmless_text import on_screen
 LANGUAGES = ("en", "zh")
 MOST_OF_A_VALUE = 220  # characters of a name or an error that are shown
 
+# The commands of the terminal that all games have.
+COMMANDS = (
+    "u takes back, r plays again, i gives a hint, w writes the game as SGF, o FILE opens one (o alone: the latest), n starts a "
+    "new game, x one with the sides switched, q quits",
+    "u 悔棋，r 重做，i 提示，w 保存为 SGF，o FILE 打开一局（只输入 o 则打开最近保存的），n 新对局，x 交换先后后新对局，q 退出",
+)
 WORDS: dict[str, tuple[str, str]] = {
     # who, and how the game stands
     "you": ("You", "你"),
@@ -114,6 +120,7 @@ WORDS: dict[str, tuple[str, str]] = {
     # what happened
     "saved": ("Saved as {path}", "已保存为 {path}"),
     "loaded": ("Opened {path}; press {button} to play on", "已打开 {path}；按 {button} 继续下"),
+    "opened": ("Opened {path}", "已打开 {path}"),
     "open_title": ("Open a game", "打开对局"),
     "open_none": ("There are no .sgf files in {folder}", "{folder} 中没有 .sgf 文件"),
     "open_how": ("Press a number or click; Esc closes this list", "按数字键或点击；Esc 关闭列表"),
@@ -155,23 +162,19 @@ WORDS: dict[str, tuple[str, str]] = {
     # the terminal
     "prompt": ("Your move ({typed} or ?): ", "请落子（{typed} 或 ?）："),
     "prompt_of": ("Move of {name} ({typed} or ?): ", "{name}请落子（{typed} 或 ?）："),
-    "prompt_end": ("n, u, w, q or ?: ", "n、u、w、q 或 ?："),
+    "prompt_end": ("n, x, u, o, w, q or ?: ", "n、x、u、o、w、q 或 ?："),
     "terminal_help_nogo": (
-        "d4 places a stone (column d, row 4 from the bottom); u takes back, r plays again, i gives a hint, "
-        "w writes the game as SGF, n starts a new game, q leaves",
-        "d4 落子（d 列，从下数第 4 行）；u 悔棋，r 重做，i 提示，w 保存为 SGF，n 新对局，q 退出",
+        "d4 places a stone (column d, row 4 from the bottom); " + COMMANDS[0],
+        "d4 落子（d 列，从下数第 4 行）；" + COMMANDS[1],
     ),
     "terminal_help_go": (
         "d4 places a stone (column d, row 4 from the bottom), pass passes; two passes in a row end the game, and all stones "
-        "on the board then count as alive; u takes back, r plays again, i gives a hint, w writes the game as SGF, "
-        "n starts a new game, q leaves",
-        "d4 落子（d 列，从下数第 4 行），pass 停一手；连续两次停手终局，此时盘上的棋子都算活棋；"
-        "u 悔棋，r 重做，i 提示，w 保存为 SGF，n 新对局，q 退出",
+        "on the board then count as alive; " + COMMANDS[0],
+        "d4 落子（d 列，从下数第 4 行），pass 停一手；连续两次停手终局，此时盘上的棋子都算活棋；" + COMMANDS[1],
     ),
     "terminal_help_gomoku": (
-        "h,w places a stone (row from the bottom, column from the left); u takes back, r plays again, i gives a hint, "
-        "s swaps, w writes the game as SGF, n starts a new game, q quits",
-        "h,w 落子（h 为从下数的行，w 为从左数的列）；u 悔棋，r 重做，i 提示，s 交换，w 保存为 SGF，n 新对局，q 退出",
+        "h,w places a stone (row from the bottom, column from the left); s swaps; " + COMMANDS[0],
+        "h,w 落子（h 为从下数的行，w 为从左数的列）；s 交换；" + COMMANDS[1],
     ),
     "expected_move": (
         'expected an empty point such as "{example}", or ? for help; got {text}',

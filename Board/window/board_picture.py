@@ -12,7 +12,7 @@ from Board.window.layout import Layout
 from Board.window.scene import Mark, Scene
 
 TABLE = (233, 228, 219)  # what the board lies on
-GRID, PAPER, PENCIL = (92, 62, 28), (252, 249, 242), (196, 188, 174)
+GRID, PAPER, PENCIL, DARK_PENCIL = (92, 62, 28), (252, 249, 242), (196, 188, 174), (122, 112, 98)
 CROSS, RING = (52, 84, 136), (188, 84, 52)
 RED, GREEN, BLUE, HINT = (204, 52, 40), (44, 138, 76), (38, 100, 178), (30, 132, 84)
 INK, PALE = (36, 32, 28), (250, 248, 244)
@@ -117,7 +117,7 @@ class BoardPicture:
             size, beside = max(8, layout.px(12)), layout.unit * 0.58
         else:
             beside = layout.unit * 0.5 + size * 0.42
-        colour = PENCIL if layout.is_cells else (120, 84, 40)
+        colour = DARK_PENCIL if layout.is_cells else GRID
         for h in range(layout.rows):
             x, y = layout.centre_of(h, 0)
             shapes.put(layer, self.pen.picture(self._names[1][h], size, colour), (x - beside, y))
@@ -192,15 +192,32 @@ class BoardPicture:
         colour = BLUE if mark.tone is None else GREEN if mark.tone >= 0 else RED
         strength = mark.weight if mark.tone is None else 0.35 + 0.65 * abs(mark.tone)
         radius = unit * (0.34 if self.layout.is_cells else 0.45)
+        opacity = 30 + round(7 * strength) * 28
         shapes.put(screen, shapes.disc(radius, PALE, 205), centre)
-        shapes.put(screen, shapes.disc(radius, colour, 30 + round(7 * strength) * 28), centre)
+        shapes.put(screen, shapes.disc(radius, colour, opacity), centre)
         if mark.weight >= 1:
             shapes.put(screen, shapes.ring(radius, max(1.5, radius / 9), INK), centre)
         size = max(7, int(min(unit * 0.36, self.layout.px(24))))
-        while size > 7 and self.pen.width(mark.text, size, bold=True) > 1.7 * radius:
+        while size > 7 and self.pen.width(mark.text, size, bold=True) > 1.55 * radius:
             size -= 1
-        ink = PALE if strength > 0.5 else INK
-        shapes.put(screen, self.pen.picture(mark.text, size, ink, bold=True), centre)
+        background = [pale + (own - pale) * opacity / 255 for pale, own in zip(PALE, colour, strict=True)]
+        shapes.put(screen, self.pen.picture(mark.text, size, ink_on(background), bold=True), centre)
+
+
+def ink_on(background: Sequence[float]) -> tuple[int, int, int]:
+    """Return the ink, dark or pale, that is easier to read on this colour."""
+    return max(INK, PALE, key=lambda ink: contrast(ink, background))
+
+
+def contrast(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the contrast ratio of two colours, from 1 to 21 (Web Content Accessibility Guidelines 2.2)."""
+    low, high = sorted(_luminance(colour) for colour in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: Sequence[float]) -> float:
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (each / 255 for each in colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def stars(length: int) -> tuple[int, ...]:

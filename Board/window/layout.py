@@ -10,6 +10,8 @@ from Board.window.scene import button_rows
 
 PANEL, LEAST_WIDTH, LEAST_HEIGHT = 324, 600, 470  # at scale 1
 LEAST_CURVE = 54
+# In a window more than TALL times as high as wide, the panel lies below the board.
+TALL, TALL_WIDTH, TALL_HEIGHT, PANEL_HEIGHT = 1.1, 400, 780, 440
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Layout:
         board: the wood or paper.
         corner: the pixel of the point (0, 0).
         bar: the bar of values beside the board.
-        panel: everything to the right of the bar.
+        panel: everything to the right of the bar, or below the board in a tall window.
         players: the card with names and score.
         curve: the card with the curve of values; its height is 0 if there is no room.
         buttons: name -> place.
@@ -80,17 +82,25 @@ def lay_out(
     is_cells: bool = False,
     in_place_of_a_stone: str | None = "swap",
 ) -> Layout:
-    """Compute the places; in a small window everything shrinks."""
-    scale = max(0.4, min(scale, size[0] / LEAST_WIDTH, size[1] / LEAST_HEIGHT))
+    """Compute the places; in a small window everything shrinks, and in a tall one the panel lies below the board."""
+    is_tall = size[1] > TALL * size[0]
+    least_width, least_height = (TALL_WIDTH, TALL_HEIGHT) if is_tall else (LEAST_WIDTH, LEAST_HEIGHT)
+    scale = max(0.4, min(scale, size[0] / least_width, size[1] / least_height))
     gap = round(20 * scale)
-    panel = pygame.Rect(size[0] - round(PANEL * scale), gap, round(PANEL * scale) - gap, size[1] - 2 * gap)
     bar_width = round(12 * scale)
-    free_w, free_h = panel.x - bar_width - 3 * gap, size[1] - 2 * gap
     border = 0.4 if is_cells else 1.9  # the wood beyond the outer lines, in units
     across, down = columns - 1 + border + (1 if is_cells else 0), rows - 1 + border + (1 if is_cells else 0)
+    if is_tall:
+        free_w = size[0] - bar_width - 3 * gap
+        free_h = min(free_w / across * down, size[1] - 2 * gap - PANEL_HEIGHT * scale)
+        top = 2 * gap + round(free_h)
+        panel = pygame.Rect(gap, top, size[0] - 2 * gap, size[1] - gap - top)
+    else:
+        panel = pygame.Rect(size[0] - round(PANEL * scale), gap, round(PANEL * scale) - gap, size[1] - 2 * gap)
+        free_w, free_h = panel.x - bar_width - 3 * gap, size[1] - 2 * gap
     unit = max(6, int(min(free_w / across, free_h / down)))
     board = pygame.Rect(0, 0, int(unit * across), int(unit * down))
-    board.center = (gap + max(board.width, free_w) // 2, size[1] // 2)
+    board.center = (gap + max(board.width, free_w) // 2, gap + max(board.height, round(free_h)) // 2)
     corner = (board.centerx - unit * (columns - 1) // 2, board.centery + unit * (rows - 1) // 2)
     bar = pygame.Rect(board.right + gap, board.y, bar_width, board.height)
     players = pygame.Rect(panel.x, panel.y + round(62 * scale), panel.width, round(104 * scale))

@@ -173,13 +173,20 @@ class Panel:
         shapes.put(screen, shapes.soft_shadow(*box.size, px(12), px(20), 150), (box.centerx, box.centery + px(4)))
         screen.blit(shapes.rounded(*box.size, px(12), PALE), box)
         screen.blit(shapes.rounded_line(*box.size, px(12), px(1), EDGE), box)
+        beside = second_column(self.pen, self.layout, rows)
         for number, row in enumerate(rows):
             middle = box.y + px(30) + number * px(24)
             first, _, second = row.partition("\t")
             size, colour = (px(17), INK) if number == 0 else (px(13.5), BLUE if second else INK)
             self._line(screen, first, size, colour, (box.x + px(22), middle), box.width - px(40))
             if second:
-                self._line(screen, second, px(13.5), INK, (box.x + px(130), middle), box.width - px(150))
+                self._line(screen, second, px(13.5), INK, (box.x + beside, middle), box.width - beside - px(20))
+
+
+def second_column(pen: Pen, layout: Layout, rows: tuple[str, ...]) -> int:
+    """Return where the second column of a list begins, to the right of the widest entry of the first one."""
+    px = layout.px
+    return px(22) + max((pen.width(row.partition("\t")[0], px(13.5)) for row in rows if "\t" in row), default=0) + px(18)
 
 
 def list_box(layout: Layout, rows: int) -> pygame.Rect:

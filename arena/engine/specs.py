@@ -31,6 +31,7 @@ from arena.rules import SIZE
 from common.errors import UsageError
 from common.harmless_text import on_screen
 
+BASELINE, REFERENCE = "build/engines/baseline", "build/engines/reference"
 NOGO_PLAYER = Path(__file__).resolve().parents[2] / "build" / "engines" / "nogo"
 MOST_SIMULATIONS = 2_000_000  # as in games/nogo/players/player.cpp
 PYTHON_PLAYER = Path(__file__).resolve().parents[2] / "Minimax" / "python_player.py"

@@ -99,6 +99,11 @@ class ShownGame:
     play_on: str = ""
 
     @property
+    def n_in_row(self) -> int:
+        """How many stones in a row win in Gomoku on this board."""
+        return row_that_wins(self.width, self.height)
+
+    @property
     def board(self) -> DrawnBoard:
         """The position at the end."""
         stones = list(self.setup)
@@ -169,11 +174,16 @@ def shown_game(game: GameRecord, *, agent: int | None = None, limit_s: float = 0
     )
 
 
+def row_that_wins(width: int, height: int) -> int:
+    """Return how many stones in a row win in Gomoku on a board; files do not say."""
+    return min(FIVE, width, height)
+
+
 def play_command(width: int, height: int) -> str:
     """Return the command that plays Gomoku on this board, against the baseline on that of the course."""
     if (width, height) == (SIZE, SIZE):
         return "python human_play.py --player minimax"
-    return f"python human_play.py --player mcts --board {width}x{height}x{min(FIVE, width, height)}"
+    return f"python human_play.py --player mcts --board {width}x{height}x{row_that_wins(width, height)}"
 
 
 def times_of(game: GameRecord) -> tuple[tuple[float, ...], str]:
@@ -200,7 +210,13 @@ def shown_sgf(game: SgfGame, number: int) -> ShownGame:
         steps.append(Step(colour, point))
         stones[point] = colour
         last = point
-    needed = min(FIVE, game.width, game.height)
+    n_in_row = row_that_wins(game.width, game.height)
+    line = winning_line(stones, last, n_in_row) if last else ()
+    result = result_in_words(game.result)
+    if line and not result:
+        result = (
+            f"{'Black' if steps[-1].colour == BLACK else 'White'} won with {n_in_row} or more in a row at ply {len(steps)}."
+        )
     return ShownGame(
         title=f"Game {number}",
         names=(game.black or "black", game.white or "white"),
@@ -208,8 +224,8 @@ def shown_sgf(game: SgfGame, number: int) -> ShownGame:
         height=game.height,
         steps=tuple(steps),
         setup=tuple(Stone(colour, *point) for colour, point in game.setup),
-        ending=" ".join(filter(None, (result_in_words(game.result), game.comment and f"The file says: {game.comment}."))),
-        line=winning_line(stones, last, needed) if last else (),
+        ending=" ".join(filter(None, (result, game.comment and f"The file says: {game.comment}."))),
+        line=line,
         play_on="" if game.setup else play_command(game.width, game.height),
     )
 

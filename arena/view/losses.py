@@ -1,38 +1,36 @@
-"""Where a game was lost: the last move before which a strong engine sees no forced loss, found backwards from the end.
+"""Where a game was lost: the last move before which a judge sees no forced loss, found backwards from the end.
 
-With GOMOKU_REPORT, the reference engine and the baseline say on standard error what their search found: a score for the side
-to move, which is a forced win beyond 900000. They only evaluate positions, so any engine that accepts positions and writes such
-lines will do. What the baseline sees is less certain, since its search looks at few moves.
+On the course's board the judge is an engine. With GOMOKU_REPORT, the reference engine and the baseline say on standard error
+what their search found: a score for the side to move, which is a forced win beyond 900000. They only evaluate positions, so any
+engine that accepts positions and writes such lines will do. What the baseline sees is less certain, since its search looks at
+few moves. On other boards, a position with few empty points is searched to its end (`arena.view.every_reply`).
 """
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from arena.engine.cores import one_core
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, GameOffer, Limits
 from arena.rules import SIZE, Action
 from arena.view.drawn_boards import BLACK
+from arena.view.every_reply import MOST_EMPTY, EveryReply
 from arena.view.games import Loss, ShownGame
+from arena.view.opinions import PROVEN, Opinion, in_turn
 
-PROVEN = 900_000
-MOVE_S = 1.0
+MOVE_S, HARD_LIMIT_S = 1.0, 5.0
 MOST_QUESTIONS = 24
 GAME_S = 20.0
 SEED = 1
+Judge = Callable[[list[Action], list[Action]], Opinion | None]
+"""The stones of the side to move and of its opponent -> an opinion, or None if there is none."""
 REPORT = re.compile(r"^depth \d+ nodes \d+ nps \d+ score (-?\d+) pv", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """What an engine thinks of a position: its move, and a score for the side to move (beyond PROVEN: a forced win)."""
-
-    move: Action
-    score: int
 
 
 def opinion(engine: EngineSpec, own: list[Action], other: list[Action]) -> Opinion | None:
@@ -42,12 +40,9 @@ def opinion(engine: EngineSpec, own: list[Action], other: list[Action]) -> Opini
         own: the stones of the side to move.
         other: the stones of its opponent, as many as `own` or one more, at least one.
     """
-    # The engine is given the stones in turn. It is black if both sides have equally many, whatever colours the game gave them.
-    side = int(len(other) > len(own))
-    first, second = (other, own) if side else (own, other)
-    order = [stone for pair in zip(first, second, strict=False) for stone in pair] + first[len(second) :]
+    side, order = in_turn(own, other)
     spec = replace(engine, env={**engine.env, "GOMOKU_REPORT": "1", "GOMOKU_NO_SWAP": "1"})
-    limits = Limits(move_s=30.0, told_move_s=MOVE_S)
+    limits = Limits(move_s=HARD_LIMIT_S, told_move_s=MOVE_S)
     with EngineProcess(spec, limits, GameOffer(seed=SEED, position=tuple(order[:-1]))) as process:
         try:
             process.start(side)
@@ -60,60 +55,91 @@ def opinion(engine: EngineSpec, own: list[Action], other: list[Action]) -> Opini
     return Opinion(move, int(scores[-1])) if scores else None
 
 
+def needs_engine(game: ShownGame) -> bool:
+    """Return whether only an engine can say where this game was lost."""
+    return (game.width, game.height) == (SIZE, SIZE)
+
+
 def can_be_examined(game: ShownGame) -> bool:
-    """Return whether a game ended with five in a row on the course's board, so that an engine can say where it was lost."""
-    return bool(game.line and game.steps and not game.setup) and (game.width, game.height) == (SIZE, SIZE)
+    """Return whether a game ended with a row that won, on the course's board or on one that was nearly full by then."""
+    if not (game.line and game.steps and not game.setup):
+        return False
+    return needs_engine(game) or game.width * game.height - len(game.steps) + 2 <= MOST_EMPTY
 
 
-def find_losses(games: list[ShownGame], places: Iterable[int], engine: EngineSpec, progress: Callable[[str], None]) -> None:
-    """Say in the games at these places where they were lost; Ctrl-C leaves the remaining ones as they are.
+def find_losses(
+    games: list[ShownGame],
+    places: Iterable[int],
+    engine: EngineSpec | None,
+    progress: Callable[[str], None],
+    most_s: float = math.inf,
+) -> None:
+    """Say in the games at these places where they were lost.
 
     Args:
+        engine: judges the positions of the course's board; None to leave them out.
         progress: is told before each game how far this is.
+        most_s: seconds for all games together; those for which no time is left stay as they are.
     """
-    examined = [place for place in places if can_be_examined(games[place])]
+    began = time.monotonic()
+    examined = [place for place in places if can_be_examined(games[place]) and (engine or not needs_engine(games[place]))]
     for number, place in enumerate(examined, 1):
-        progress(f"{Path(engine.path).name} looks where {games[place].title} was lost ({number} of {len(examined)})")
-        try:
-            games[place] = replace(games[place], loss=find_loss(games[place], engine))
-        except KeyboardInterrupt:
-            progress("Stopped; the page says where the games before this one were lost.")
+        left_s = began + most_s - time.monotonic()
+        if left_s <= 0:
             return
+        name = _name(engine) if needs_engine(games[place]) else "A search of all replies"
+        progress(f"{name} looks where {games[place].title} was lost ({number} of {len(examined)})")
+        games[place] = replace(games[place], loss=find_loss(games[place], engine, min(GAME_S, left_s)))
 
 
-def find_loss(game: ShownGame, engine: EngineSpec) -> Loss | None:
-    """Return where the loser of a finished game lost it, or None if the engine cannot say.
+def find_loss(game: ShownGame, engine: EngineSpec | None, most_s: float = GAME_S) -> Loss | None:
+    """Return where the loser of a finished game lost it, or None if nobody can say.
 
-    The positions are looked at from the last one backwards, with a second for each, and at most GAME_S seconds for the game.
+    The positions are looked at from the last one backwards; an engine has a second for each.
+
+    Args:
+        engine: see `find_losses`.
+        most_s: no question is asked after so many seconds.
     """
     if not can_be_examined(game):
         return None
+    if not needs_engine(game):
+        judge = EveryReply(game.width, game.height, game.n_in_row).opinion
+        return _find_loss(game, judge, "A search of all replies finds", most_s)
+    if engine is None:
+        return None
+    with one_core():
+        return _find_loss(game, partial(opinion, engine), f"The engine {_name(engine)} sees", most_s)
+
+
+def _name(engine: EngineSpec | None) -> str:
+    return Path(engine.path).name if engine else ""
+
+
+def _find_loss(game: ShownGame, judge: Judge, finds: str, most_s: float) -> Loss | None:
     began = time.monotonic()
     winner = game.steps[-1].colour
     plies = [ply for ply, step in enumerate(game.steps, 1) if step.colour not in ("s", winner)]
     lost_at: int | None = None
-    with one_core():
-        for ply in [ply for ply in reversed(plies) if _stones(game, ply)[0]][:MOST_QUESTIONS]:
-            own, other = _stones(game, ply)
-            if not 0 <= len(other) - len(own) <= 1:
-                break
-            after = opinion(engine, own, other)
-            if after is None or after.score <= PROVEN:
-                break
-            lost_at = ply
-            if time.monotonic() - began > GAME_S:
-                break
-        if lost_at is None:
-            return None
-        own, other = _stones(game, lost_at - 1)
-        before = opinion(engine, own, other) if other and 0 <= len(other) - len(own) <= 1 else None
-    return _loss(game, lost_at, before, winner, Path(engine.path).name)
+    for ply in [ply for ply in reversed(plies) if _stones(game, ply)[0]][:MOST_QUESTIONS]:
+        own, other = _stones(game, ply)
+        if time.monotonic() - began > most_s or not 0 <= len(other) - len(own) <= 1:
+            break
+        after = judge(own, other)
+        if after is None or after.score <= PROVEN:
+            break
+        lost_at = ply
+    if lost_at is None:
+        return None
+    own, other = _stones(game, lost_at - 1)
+    before = judge(own, other) if other and 0 <= len(other) - len(own) <= 1 else None
+    return _loss(game, lost_at, before, winner, finds)
 
 
-def _loss(game: ShownGame, ply: int, before: Opinion | None, winner: str, engine: str) -> Loss:
+def _loss(game: ShownGame, ply: int, before: Opinion | None, winner: str, finds: str) -> Loss:
     loser, victor = ("White", "Black") if winner == BLACK else ("Black", "White")
     x, y = game.steps[ply - 1].point
-    sentence = f"The engine {engine} sees a forced win for {victor.lower()} after ply {ply}, {loser.lower()}'s {x} {y}"
+    sentence = f"{finds} a forced win for {victor.lower()} after ply {ply}, {loser.lower()}'s {x} {y}"
     if before is None:
         return Loss(ply, f"{sentence}.")
     if before.score < -PROVEN:

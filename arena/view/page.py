@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from arena.engine.engine_process import EngineSpec
+from arena.engine.specs import BASELINE
 from arena.match.game_record import GameRecord
 from arena.match.records import read_records
 from arena.match.sgf import SgfGame, read_sgf
 from arena.view.games import LOST, ShownGame, shown_game, shown_sgf
-from arena.view.losses import find_losses
+from arena.view.losses import can_be_examined, find_losses, needs_engine
 from common.errors import UsageError
 from common.files import write_whole
 from common.pages import policy_for, template_environment
@@ -88,7 +89,8 @@ def write_page(
 
     Args:
         number: see `choose_game`.
-        engine: says where that game and all lost games were lost; None to leave this out.
+        engine: says where that game and all lost games of the course's board were lost; None to leave this out. Ctrl-C leaves
+            out the games that have not been examined yet.
         out: the page; an earlier page of this program is replaced.
         progress: is told how far the engine is.
 
@@ -97,9 +99,13 @@ def write_page(
     """
     games = games_of_file(path, agent)
     first = choose_game(games, number, path)
-    if engine is not None:
-        lost = [place for place, game in enumerate(games) if game.outcome == LOST and place != first]
-        find_losses(games, [first, *lost], engine, progress)
+    places = [first, *(place for place, game in enumerate(games) if game.outcome == LOST and place != first)]
+    if engine is None and any(can_be_examined(games[place]) and needs_engine(games[place]) for place in places):
+        progress(f"Where games were lost is not shown; build the engine {BASELINE}, or name one by --engine.")
+    try:
+        find_losses(games, places, engine, progress)
+    except KeyboardInterrupt:
+        progress("Stopped; the page says where the games before this one were lost.")
     page = render_page(games, first, path.name)
     try:
         if out.exists() and GENERATOR not in out.read_text(encoding="utf-8", errors="replace")[:1000]:

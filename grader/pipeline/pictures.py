@@ -11,8 +11,9 @@ from functools import partial
 from typing import Any
 
 from arena.match.referee import GameRecord
-from arena.view.drawn_boards import BLACK, WHITE, DrawnBoard, Mark, Stone, numbered_stones, point_of
-from arena.view.games import LOST, Loss, ShownGame, shown_game
+from arena.view.drawn_boards import BLACK, WHITE, DrawnBoard, Mark, Stone, numbered_stones, point_of, winning_line
+from arena.view.games import LOST, Loss, ShownGame, Step, shown_game
+from arena.view.losses import find_loss
 from grader.pipeline.go_on import TIC_TAC_TOE, go_on, has_ended
 from grader.pipeline.results import MALFORMED, PASSED, Verdict
 
@@ -162,19 +163,39 @@ def _in_words(board: Any, width: int, shares: list[tuple[int, float]]) -> str:
 
 
 def _losing_lines(lines: Any, part: str) -> tuple[DrawnBoard, ...]:
-    """Return lost games of tic-tac-toe, each as its last position with the numbers of the moves."""
+    """Return lost games of tic-tac-toe, each as the position before the move that lost it, with the numbers of the moves."""
     found = []
     for line in filter(None, lines):
         moves = [int(move) for move in line]
         drawn = list(dict.fromkeys(moves))  # an illegal last move repeats a point
-        seat = "second" if len(moves) % 2 else "first"
-        caption = f"A losing line: moves {', '.join(map(str, moves))}. Your player was {seat}."
+        caption = f"A losing line: moves {', '.join(map(str, moves))}"
+        marks: tuple[Mark, ...] = ()
         if len(drawn) < len(moves):
-            caption = f"A losing line: moves {', '.join(map(str, moves))}; the last one is illegal."
-        before = moves[:-1] if len(drawn) < len(moves) else moves[:-2]  # the position of the player's last move
+            before, caption = moves[:-1], f"{caption}; the last one is illegal."
+        else:
+            loss = _loss_of(moves)
+            before, marks = moves[: loss.ply - 1], (Mark("played", *point_of(moves[loss.ply - 1], 3)),)
+            seat = "second" if len(moves) % 2 else "first"
+            caption += f". Your player was {seat}; move {loss.ply} (crossed) lets the opponent win by force"
+            if loss.better is not None:
+                marks += (Mark("expected", *loss.better),)
+                caption += ", the ringed one would not"
+            caption += "."
+        stones = numbered_stones(before, 3)
         commands = go_on(part, TIC_TAC_TOE, before)
-        found.append(DrawnBoard(3, 3, numbered_stones(drawn, 3), caption=caption, label=caption, commands=commands))
+        found.append(DrawnBoard(3, 3, stones, marks, caption=caption, label=caption, commands=commands))
     return tuple(found)
+
+
+def _loss_of(moves: list[int]) -> Loss:
+    """Return where a game of tic-tac-toe was lost; ValueError if nobody has won it."""
+    points = [point_of(move, 3) for move in moves]
+    steps = tuple(Step(WHITE if ply % 2 else BLACK, point) for ply, point in enumerate(points))
+    line = winning_line({step.point: step.colour for step in steps}, points[-1], 3)
+    loss = find_loss(ShownGame("", ("", ""), 3, 3, steps, line=line), None)
+    if loss is None:
+        raise ValueError(f"a losing line that nobody has won: {moves}")
+    return loss
 
 
 def _first_stones(stones: Any) -> tuple[DrawnBoard, ...]:

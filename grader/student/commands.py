@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from common.program_ends import expect_packages
+from common.program_starts import expect_packages
 from grader.arguments import add_lab
 from grader.assignment import LONG, ROOT, load_assignment, load_named
 from grader.screen import Screen

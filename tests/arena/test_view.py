@@ -15,9 +15,9 @@ from arena.match.records import Records
 from arena.match.setup import MatchSetup
 from arena.match.sgf import game_to_sgf, read_sgf
 from arena.rules import SWAP, IllegalAction, Position, Termination
-from arena.view.games import ending_of, shown_game, shown_sgf
-from arena.view.losses import find_loss
-from arena.view.page import render_page
+from arena.view.games import Loss, ending_of, shown_game, shown_sgf
+from arena.view.losses import find_loss, find_losses
+from arena.view.page import render_page, write_page
 from common.errors import UsageError
 
 NO_BROWSER = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing())
@@ -213,6 +213,66 @@ def test_every_lost_game_of_a_file_is_examined(engines, tmp_path, capsys, monkey
     monkeypatch.chdir(tmp_path)
     assert arena.main(call) == 0
     assert "build the engine build/engines/baseline" in capsys.readouterr().err and "sees a forced win" not in page.read_text()
+
+
+# Black takes the centre and white a side, which loses.
+TIC_TAC_TOE = "(;SZ[3];B[bb];W[bc];B[ac];W[ca];B[aa];W[ab];B[cc])"
+
+
+def test_a_lost_game_on_a_small_board_is_judged_by_every_reply_without_an_engine(tmp_path, capsys):
+    file, page = tmp_path / "small.sgf", tmp_path / "page.html"
+    file.write_text(TIC_TAC_TOE)
+    assert arena.main(["view", str(file), "--out", str(page)]) == 0
+    said = capsys.readouterr()
+    assert "finds a forced win for black after ply 2, white's 1 0. It would have played 0 0." in said.out
+    assert "Game 0: Black won with 3 or more in a row at ply 7." in said.out
+    assert "build the engine" not in said.err and 'data-loss="A search of all replies finds' in page.read_text()
+
+
+def played(folder, text):
+    """The game of an SGF text, as the viewer shows it."""
+    file = folder / "played.sgf"
+    file.write_text(text)
+    return shown_sgf(read_sgf(file)[0], 0)
+
+
+def test_on_a_larger_board_the_end_of_a_game_is_judged_if_few_points_are_empty(tmp_path):
+    """On 4x4 white does not see black's third stone of the lowest row; on 11x11 there is too much to search."""
+    game = played(tmp_path, "(;SZ[4];B[ad];W[bc];B[bd];W[cc];B[ac];W[bb];B[cd];W[cb];B[dd])")
+    assert find_loss(game, None) == Loss(
+        8, "A search of all replies finds a forced win for black after ply 8, white's 2 2. It would have played 3 0.", (3, 0)
+    )
+    game = played(tmp_path, "(;SZ[11];B[aa];W[ab];B[ba];W[bb];B[ca];W[cb];B[da];W[db];B[ea])")
+    assert game.line and find_loss(game, None) is None
+
+
+def test_ctrl_c_gets_through_and_time_is_limited_for_all_games_together(tmp_path):
+    games = [played(tmp_path, TIC_TAC_TOE)] * 3
+    find_losses(games, [0, 1, 2], None, lambda said: None, most_s=0.0)
+    assert [game.loss for game in games] == [None] * 3
+
+    def interrupted(said):
+        if "2 of 3" in said:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        find_losses(games, [0, 1, 2], None, interrupted)
+    assert [game.loss is not None for game in games] == [True, False, False]
+
+
+def test_ctrl_c_leaves_a_page_that_says_where_the_games_before_were_lost(engines, tmp_path):
+    setup = MatchSetup(tuple(engine_at(str(engines / "sample")) for _ in range(2)), 2, 1)
+    kept, page, told = Records(tmp_path / "match.jsonl", setup), tmp_path / "page.html", []
+    for number in range(2):
+        kept.append(lost_after_swap(number, moves=NO_DEFENCE, swapped=False))
+
+    def interrupted(said):
+        told.append(said)
+        if "2 of 2" in said:
+            raise KeyboardInterrupt
+
+    write_page(kept.path, None, 0, engine_at(str(engines / "baseline")), page, interrupted)
+    assert told[-1].startswith("Stopped;") and page.read_text().count('data-loss="The engine baseline') == 1
 
 
 def test_a_gap_between_recorded_and_known_engines_is_said(records, tmp_path):

@@ -17,9 +17,21 @@ pygame = pytest.importorskip("pygame")
 from Board.game_board import Board, Game  # noqa: E402
 from Board.GUI_v1_4 import play_in_window  # noqa: E402
 from Board.play.people import Rules  # noqa: E402
-from Board.window.board_picture import CROSS, RED, TABLE  # noqa: E402
+from Board.window.board_picture import (  # noqa: E402
+    BLUE,
+    CROSS,
+    DARK_PENCIL,
+    GREEN,
+    PALE,
+    PAPER,
+    RED,
+    TABLE,
+    contrast,
+    ink_on,
+)  # fmt: skip
 from Board.window.fonts import Pen, find_font  # noqa: E402
 from Board.window.layout import lay_out  # noqa: E402
+from Board.window.panel import second_column  # noqa: E402
 from Board.window.scene import BUTTONS, Overlay  # noqa: E402
 from Board.window.window import KEYS, Window  # noqa: E402
 from common.errors import UsageError  # noqa: E402
@@ -76,11 +88,27 @@ def brightness(window, h, w):
     return sum(window.screen.get_at(window.layout.centre_of(h, w))[:3])
 
 
+@pytest.mark.parametrize("colour", [RED, GREEN, BLUE])
+def test_numbers_of_a_search_can_be_read_on_their_discs_and_coordinates_beside_the_board(colour):
+    for strength in range(11):
+        disc = [pale + (own - pale) * strength / 10 for pale, own in zip(PALE, colour, strict=True)]
+        assert contrast(ink_on(disc), disc) > 3.9
+    assert contrast(DARK_PENCIL, PAPER) > 4.5
+
+
+def test_the_columns_of_the_help_do_not_touch(open_window):
+    window = open_window(new_session(None, None))
+    press(window, pygame.K_F1)
+    rows, px = window.look.list_of, window.layout.px
+    beside = second_column(window._pen, window.layout, rows)
+    assert min(beside - px(22) - window._pen.width(row.split("\t")[0], px(13.5)) for row in rows[1:]) >= px(12)
+
+
 # ------------------------------------------------------------------------------------------------- places
 
 
 @pytest.mark.parametrize("size", [(3, 3), (5, 3), (4, 9), (15, 15), (19, 19)])
-@pytest.mark.parametrize("window", [(600, 470), (1000, 700), (1920, 1200), (420, 330), (700, 1000)])
+@pytest.mark.parametrize("window", [(600, 470), (1000, 700), (1920, 1200), (420, 330), (700, 1000), (420, 700)])
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_every_point_and_button_lies_in_the_window_and_is_found_under_its_pixel(size, window, scale):
     layout = lay_out(window, *size, scale, is_cells=size == (3, 3))
@@ -97,6 +125,12 @@ def test_every_point_and_button_lies_in_the_window_and_is_found_under_its_pixel(
         assert layout.button_at(box.center) == BUTTONS[number]
     assert layout.point_at((layout.board.left - 2, layout.board.top - 2)) is None
     assert layout.centre_of(1, 0)[1] < layout.centre_of(0, 0)[1], "h counts from the bottom"
+
+
+def test_in_a_tall_window_the_panel_lies_below_the_board():
+    layout = lay_out((420, 700), 11, 11, 1.0)
+    assert layout.board.width > 250 and layout.panel.top >= layout.board.bottom and layout.bar.right < 420
+    assert layout.players.top > layout.panel.top and layout.panel.bottom <= 700
 
 
 def test_after_resizing_the_board_fills_the_new_window(open_window):

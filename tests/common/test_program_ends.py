@@ -28,7 +28,8 @@ def test_a_wrong_call_gets_one_line_that_names_the_program_and_the_help(program)
 
 
 ENDLESS = """
-from common.program_ends import leave_on_ctrl_c, run_program
+from common.program_ends import run_program
+from common.program_starts import leave_on_ctrl_c
 leave_on_ctrl_c("Left.")
 def main():
     print("begun", flush=True)

@@ -121,7 +121,7 @@ def test_boards_lines_games_and_curves_are_drawn_from_the_evidence(poor):
     assert [stone.colour for stone in board.stones] == ["b", "w", "b", "w"] and "played 2 2" in board.label
     assert [mark.text for mark in drawn["mcts_pure.agreement"].boards[1].marks] == ["75", "25"]
     first, illegal = drawn["training.own_search"].boards
-    assert first.stones[-1].number == 6 and "Your player was first." in first.caption and "is illegal" in illegal.caption
+    assert first.stones[-1].number == 4 and "Your player was first; move 5" in first.caption and "is illegal" in illegal.caption
     assert drawn["training.never_loses"].curve.label == "38 after 25 games, 12 after 50 games, 4 after 75 games"
     games = drawn["minimax.win_rate"]
     assert [game.outcome for game in games.games] == ["won", "lost", "won", "lost", "lost"] and games.first == 1
@@ -153,8 +153,8 @@ def test_positions_come_with_the_commands_that_go_on_from_there(poor):
     assert lost.commands[0] == f'python human_play.py {model} --position "4 0 2 6" --start ai'
     assert illegal.commands[1] == f'python -m training.look {model} --position "0"'
     page = render_report(poor)
-    assert page.count('<code class="command">python -m training.look') == 4
-    assert '"command">python' not in render_report(replace(poor, assignment="nogo"))
+    assert page.count('<code class="command"><span>python</span> <span>-m</span> <span>training.look</span>') == 4
+    assert '"command"><span>python' not in render_report(replace(poor, assignment="nogo"))
 
 
 def test_commands_leave_out_a_move_that_ended_the_game_and_name_other_boards():
@@ -191,6 +191,16 @@ def test_in_the_games_of_the_protocol_only_the_engines_own_fault_is_a_loss(poor)
     assert pictures_of(replace(poor.verdicts[1], status="passed", evidence=evidence)).games == ()
 
 
+def test_a_losing_line_is_drawn_before_the_move_that_lost_it_with_a_better_one(poor):
+    evidence = {"examples": [[4, 1, 0, 8, 2, 5, 6], [0, 0]]}
+    verdict = replace(poor.verdicts[0], id="training.own_search", evidence=evidence)
+    line, illegal = pictures_of(verdict, with_commands=True).boards
+    assert line.caption.startswith("A losing line: moves 4, 1, 0, 8, 2, 5, 6. Your player was second; move 2 (crossed) lets ")
+    assert [(mark.kind, mark.x, mark.y) for mark in line.marks] == [("played", 1, 0), ("expected", 0, 0)]
+    assert len(line.stones) == 1 and '--position "4"' in line.commands[0]
+    assert illegal.caption.endswith("the last one is illegal.")
+
+
 @pytest.mark.parametrize("value", ["text", 7, [7], [[]], {"games": 1}, [{"width": 10**9}], [{"moves": "x"}], [["a", None]]])
 @pytest.mark.parametrize("name", ["match", "games", "boards", "examples", "stones", "curve"])
 def test_evidence_of_another_form_is_not_drawn_and_breaks_nothing(poor, name, value):
@@ -218,6 +228,20 @@ def test_sentences_do_not_run_together():
     assert in_sentences("Won 3, lost 1. At 0.5 s it\nfell. See 5.1.") == ["Won 3, lost 1.", "At 0.5 s it", "fell.", "See 5.1."]
 
 
+# Returns the words of the match table and of commands that do not stand on one line.
+BROKEN_WORDS = """
+const rows = "thead th, td.n, td.words, td[data-label=Wins]";
+return [...document.querySelectorAll(`.cards :is(${rows}), .cards .words span, .command span`)]
+    .flatMap(cell => [...cell.childNodes]).filter(node => node.nodeType == Node.TEXT_NODE)
+    .flatMap(node => [...node.data.matchAll(/\\S+/g)].filter(word => {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        return new Set([...range.getClientRects()].map(place => place.top)).size > 1;
+    })).map(word => word[0]);
+"""
+
+
 @NO_BROWSER
 def test_the_page_holds_at_both_widths_runs_one_script_and_asks_for_nothing(poor, tmp_path):
     path = tmp_path / "report.html"
@@ -229,11 +253,7 @@ def test_the_page_holds_at_both_widths_runs_one_script_and_asks_for_nothing(poor
             window.open(path.as_uri())
             assert window.run("return document.documentElement.scrollWidth <= innerWidth")
             assert window.run("return document.title") == "poor · Gomoku AI: Minimax and AlphaZero"
-            wins = "[...document.querySelectorAll('.cards td')].find(cell => cell.textContent == '51')"
-            assert (
-                window.run(f"const r = document.createRange(); r.selectNodeContents({wins}); return r.getClientRects().length")
-                == 1
-            )
+            assert window.run(BROKEN_WORDS) == [] != window.run("return [...document.querySelectorAll('.command span')]")
             window.click(window.find(".next-lost")[0])
             assert window.run("return document.querySelector('.viewer .told').textContent").startswith("Ply 2 of 2")
             window.click(window.find(".viewer .first")[0])

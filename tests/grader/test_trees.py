@@ -82,6 +82,17 @@ def test_a_wrong_value_is_drawn_at_its_node_with_both_values():
     assert board["caption"] == "Expected: Q +0.000. Seen: Q +0.900 after 2 visits of this position"
 
 
+def test_what_is_drawn_is_the_node_that_the_message_is_about():
+    """The value after another move is even further off, and gets no picture."""
+    moves, wins, other = (0, 3, 1, 4), 2, 5
+    values = {"move": np.array([-1, other, wins]), "visits": np.array([5.0, 1.0, 1.0]), "prior": np.zeros(3)}
+    tree = Tree.from_reply(reply([-1, 0, 0], **values, value=np.array([0.0, -9.0, 0.5])))
+    with pytest.raises(StudentFault, match="not worth 1 or -1") as fault:
+        expect_values_add_up(tree, BoardPosition(3, 3, 3, moves), lambda board: 0.5)
+    (board,) = fault.value.boards
+    assert board["moves"] == [*moves, wins] and board["caption"].startswith("Expected: Q +1. Seen: Q +0.500")
+
+
 def test_small_numbers_of_a_reply_do_not_overflow():
     tree = Tree.from_reply(reply([-1, 0, 0], np.int8, visits=np.array([127, 100, 100], dtype=np.int8)))
     with pytest.raises(StudentFault, match="200 visits in total"):

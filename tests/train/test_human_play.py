@@ -168,6 +168,19 @@ def test_moves_are_taken_back_hints_given_and_games_saved_in_the_terminal(call, 
     assert (code, err) == (0, "") and " X " in out and "[O]" in out
 
 
+def test_sides_are_switched_and_saved_games_opened_in_the_terminal(call, tmp_path):
+    people = ("human_play.py", "--terminal", "--black", "human", "--white", "human", "--board", "3x3x3")
+    code, out, err = call(*people, stdin="o\n1,1\n0,0\nw\nn\n2,2\no\nq\n")
+    (saved,) = tmp_path.rglob("*.sgf")
+    assert (code, err) == (0, "") and "There are no .sgf files in" in out and out.count(f"{saved.name}\n") == 2
+    assert out.count(" 1  .  X  . ") == 2, "the game that was saved is on the board again"
+    code, out, err = call(*people, stdin=f"o {saved}\no missing.sgf\nq\n")
+    assert f"Opened {saved}" in out and "expected a game at missing.sgf" in out
+    code, out, err = call(*MCTS, "--board", "3x3x3", "--language", "en", stdin="x\nq\n")
+    assert (code, err) == (0, "") and "X: You   O: MCTS 50" in out and "X: MCTS 50   O: You" in out
+    assert "MCTS 50 plays" in out
+
+
 def test_the_terminal_speaks_chinese(call):
     code, out, err = call(*MCTS, "--language", "zh", stdin="1,1\n9,9\nq\n")
     assert (code, err) == (0, "") and "X: 你   O: MCTS 50" in out and "那不是 3x3 棋盘上的点" in out

@@ -25,6 +25,7 @@ from training.loop.kept_networks import BestNetwork, Strength, known
 from training.loop.state import read_state, restore, state_of, write_state
 from training.loop.verifying import Measurement
 
+ROOT = Path(__file__).resolve().parents[2]
 STATE = Path("tmp/training_state.pt")
 # Saves the state after each game at which that is possible.
 SAVE_OFTEN = """
@@ -347,25 +348,58 @@ def test_training_in_a_folder_above_or_below_train_py_is_refused(workspace, wher
     assert sorted(os.listdir(folder)) == before
 
 
-def test_a_stub_under_another_name_is_named(tmp_path, workspace):
-    for name in ("AlphaZero", "Board", "common", "training"):
+USES_OF_THE_STUBS = pytest.mark.parametrize(
+    "program", [["train.py"], ["human_play.py", "--terminal"], ["-m", "training.look"]], ids=" ".join
+)
+
+
+@pytest.fixture
+def own_folder(tmp_path, workspace):
+    """A copy of the workspace whose AlphaZero/ a test may change."""
+    for name in ("AlphaZero", "Board", "Minimax", "arena", "common", "training"):
         shutil.copytree(workspace / name, tmp_path / name)
-    shutil.copy(workspace / "train.py", tmp_path)
-    (tmp_path / "AlphaZero/mcts_alphaZero.py").rename(tmp_path / "AlphaZero/mcts_alphazero.py")
-    done = subprocess.run([sys.executable, "train.py", "--games", "1"], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "train.py: AlphaZero/mcts_alphaZero.py is missing; AlphaZero/mcts_alphazero.py has nearly this name: rename it.\n"
+    for name in ("train.py", "human_play.py", "model/3_3_3.model"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(workspace / name, tmp_path / name)
+    return tmp_path
+
+
+@USES_OF_THE_STUBS
+def test_a_stub_under_another_name_is_named(own_folder, program):
+    (own_folder / "AlphaZero/mcts_alphaZero.py").rename(own_folder / "AlphaZero/mcts_alphazero.py")
+    done = subprocess.run([sys.executable, *program], cwd=own_folder, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        ": AlphaZero/mcts_alphaZero.py is missing; AlphaZero/mcts_alphazero.py has nearly this name: rename it.\n"
     )
 
 
-@pytest.mark.parametrize("program", [["train.py"], ["-m", "training.losing_lines", "nothing.model"]])
-def test_ctrl_c_while_torch_is_imported_gets_one_sentence(workspace, tmp_path, program):
-    # A module that takes the place of torch, and says when it is being imported.
-    (tmp_path / "torch.py").write_text("import time; print('importing', flush=True); time.sleep(60)\n")
+@USES_OF_THE_STUBS
+def test_a_stub_that_is_no_python_is_named_with_its_line(own_folder, program):
+    stub = own_folder / "AlphaZero/mcts_alphaZero.py"
+    stub.write_text(f"def broken(:\n{stub.read_text()}")
+    done = subprocess.run([sys.executable, *program], cwd=own_folder, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert ": AlphaZero/mcts_alphaZero.py is not valid Python in line 1 (" in done.stderr and "def broken(:" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "library"),
+    [
+        (["train.py"], "torch"),
+        (["-m", "training.losing_lines", "nothing.model"], "torch"),
+        (["human_play.py"], "numpy"),
+        (["-m", "training.look"], "numpy"),
+        (["-m", "grader", "check"], "numpy"),
+    ],
+    ids=lambda value: "",
+)
+def test_ctrl_c_while_a_library_is_imported_gets_one_sentence(workspace, tmp_path, program, library):
+    # A module that takes the place of the library, and says when it is being imported.
+    (tmp_path / f"{library}.py").write_text("import time; print('importing', flush=True); time.sleep(60)\n")
     (tmp_path / "nothing.model").write_text("x")
-    arguments = [str(workspace / part) if part == "train.py" else part for part in program]
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{workspace}"}
+    arguments = [str(workspace / part) if part.endswith(".py") else part for part in program]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{workspace}:{ROOT}"}
     process = subprocess.Popen(
         [sys.executable, *arguments], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -6,6 +6,11 @@ Exit codes: 0 done, 2 the call was wrong, or the search is not written yet; 130 
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from common.program_starts import leave_on_ctrl_c
+
+    leave_on_ctrl_c("Interrupted.")
+
 import argparse
 import re
 import sys
@@ -22,8 +27,8 @@ from common.files import write_whole
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
 from common.search_tree import SeenNode
-from common.unwritten import first_unwritten
-from common.weights import WeightsError, load_network, read_sizes, read_weights
+from common.unwritten import students_faults_as_sentences
+from common.weights import load_network, read_sizes, read_weights
 from training.exact import remembered
 from training.look.recorded_search import NewPlayer, Playout, first_playouts, is_for_the_player_to_move, searched_tree, turned
 from training.look.search_page import GENERATOR, Subject, render_search, render_tree
@@ -145,25 +150,24 @@ def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, search, print the numbers and write the page."""
     options = command_line().parse_args(arguments)
     try:
-        require_sizes(options)
-        tree, playouts, subject = look(options)
-        page = render_search(tree, playouts, subject, options.depth)
-        print(on_screen(subject.title))
-        for lines in (
-            table_of_moves(tree, subject.name),
-            heat_map(tree, subject.board),
-            tree_lines(tree, subject.name, options.depth),
-        ):
-            print()
-            print("\n".join(lines))
-        write_own("--out", options.out, page)
-        if options.svg is not None:
-            write_own("--svg", options.svg, render_tree(tree, subject, options.depth))
-    except NotImplementedError as error:
-        print(f"look: {first_unwritten(error)}. --example needs none of your code.", file=sys.stderr)
-        return 2
-    except (UsageError, WeightsError, ModuleNotFoundError) as error:
-        print(f"look: {error}", file=sys.stderr)
+        with students_faults_as_sentences():
+            require_sizes(options)
+            tree, playouts, subject = look(options)
+            page = render_search(tree, playouts, subject, options.depth)
+            print(on_screen(subject.title))
+            for lines in (
+                table_of_moves(tree, subject.name),
+                heat_map(tree, subject.board),
+                tree_lines(tree, subject.name, options.depth),
+            ):
+                print()
+                print("\n".join(lines))
+            write_own("--out", options.out, page)
+            if options.svg is not None:
+                write_own("--svg", options.svg, render_tree(tree, subject, options.depth))
+    except (UsageError, ModuleNotFoundError) as error:
+        hint = " --example needs none of your code." if isinstance(error.__cause__, NotImplementedError) else ""
+        print(f"look: {error}{hint}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("look: stopped; no page was written.", file=sys.stderr)

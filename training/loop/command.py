@@ -16,7 +16,8 @@ import numpy as np
 
 from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
-from common.program_ends import Parser, interruptible, run_program
+from common.program_ends import Parser, run_program
+from common.program_starts import interruptible
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_weights_of_board
 from training.loop.following import STATE

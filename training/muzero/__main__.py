@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 if __name__ == "__main__":
-    from common.program_ends import expect_packages, leave_on_ctrl_c
+    from common.program_starts import expect_packages, leave_on_ctrl_c
 
-    expect_packages("training.muzero", "numpy", "torch")
     leave_on_ctrl_c("Interrupted.")  # torch takes seconds to import, and there is nothing to save
+    expect_packages("training.muzero", "numpy", "torch")
 
 import argparse
 import secrets
@@ -18,7 +18,8 @@ import numpy as np
 import torch
 
 from common.errors import UsageError
-from common.program_ends import Parser, interruptible, run_program
+from common.program_ends import Parser, run_program
+from common.program_starts import interruptible
 from training.muzero.exact_player import model_accuracy, play_all_lines, random_games
 from training.muzero.muzero_run import CHECKED_PLAYOUTS, MuZeroRun, read_muzero_run, read_muzero_settings
 from training.muzero.muzero_settings import LASTING_OF_MUZERO, MUZERO_PRESETS, MuZeroConfig

@@ -37,7 +37,8 @@ OPENING_PAUSE_S = 0.55  # from one start to the next, so that twelve starts fall
 # It takes this many starts, over 21 seconds of the clock, to say that the first stone never varies: an engine that plays its
 # most frequent first stone in half of its games is accused in fewer than 1 in 10^6 runs (2^-20).
 SAME_STARTS = 28
-EXAMINED_GAMES = 3  # lost games of the match for which the report says where they were lost
+# The lost games of the match for which the report says where they were lost, and the seconds for all of them.
+EXAMINED_GAMES, EXAMINED_S = 3, 30.0
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,7 @@ def _where_lost(run: Run, result: MatchResult, baseline: EngineSpec) -> dict[str
     """Return the number of a lost game -> where the baseline sees that it was lost, for the first few lost games."""
     lost = [game for game in result.decided if game.winner == 1]
     games = [game for each in lost if can_be_examined(game := shown_game(each))][:EXAMINED_GAMES]
-    find_losses(games, range(len(games)), baseline, run.progress)
+    find_losses(games, range(len(games)), baseline, run.progress, EXAMINED_S)
     return {game.title.removeprefix("Game "): asdict(game.loss) for game in games if game.loss is not None}
 
 

@@ -210,8 +210,24 @@ def _pictured(
 
 
 @dataclass
+class _Largest:
+    """The largest of some errors, in units of the tolerance (errors up to 1 are accepted), and the node where it occurs."""
+
+    error: float = 0.0
+    node: int = 0
+
+    def add(self, error: float, node: int) -> None:
+        if error > self.error:
+            self.error, self.node = error, node
+
+
+def _by_view() -> dict[int, _Largest]:
+    return {view: _Largest() for view in VIEWS}
+
+
+@dataclass
 class _ValueErrors:
-    """The largest errors in a tree's values, in units of the tolerance: errors up to 1 are accepted.
+    """The largest errors in a tree's values.
 
     Attributes:
         inside: view (see VIEWS) -> the error in the equation for W at nodes where the game goes on.
@@ -219,46 +235,47 @@ class _ValueErrors:
         unturned: the error in the equation for W if the sum over the children is added instead of subtracted.
         wins: how far the values of finished games with a winner are from the nearer of 1 and -1.
         draws: how far the values of drawn games are from 0.
-        nodes: view -> the node with the largest error in this view.
     """
 
-    inside: dict[int, float] = field(default_factory=lambda: dict.fromkeys(VIEWS, 0.0))
-    at_ends: dict[int, float] = field(default_factory=lambda: dict.fromkeys(VIEWS, 0.0))
-    unturned: float = 0.0
-    wins: float = 0.0
-    draws: float = 0.0
-    nodes: dict[int, int] = field(default_factory=lambda: dict.fromkeys(VIEWS, 0))
+    inside: dict[int, _Largest] = field(default_factory=_by_view)
+    at_ends: dict[int, _Largest] = field(default_factory=_by_view)
+    unturned: _Largest = field(default_factory=_Largest)
+    wins: _Largest = field(default_factory=_Largest)
+    draws: _Largest = field(default_factory=_Largest)
 
-    def add_win(self, total: float, visits: float, slack: float) -> None:
+    def add_win(self, node: int, total: float, visits: float, slack: float) -> None:
         """Add a finished game that the player who moved into the node has won; turn the sign of `total` if that one lost."""
         errors = {view: abs(total - view * visits) / slack for view in VIEWS}
-        self.wins = max(self.wins, min(errors.values()))
-        self.at_ends = {view: max(self.at_ends[view], errors[view]) for view in VIEWS}
+        self.wins.add(min(errors.values()), node)
+        for view in VIEWS:
+            self.at_ends[view].add(errors[view], node)
 
-    def add_draw(self, total: float, slack: float) -> None:
+    def add_draw(self, node: int, total: float, slack: float) -> None:
         """Add a drawn game."""
-        self.draws = max(self.draws, abs(total) / slack)
-        self.at_ends = {view: max(self.at_ends[view], self.draws) for view in VIEWS}
+        self.draws.add(abs(total) / slack, node)
+        for view in VIEWS:
+            self.at_ends[view].add(abs(total) / slack, node)
 
-    def add_evaluated(self, total: float, below: float, expected: float, slack: float) -> None:
+    def add_evaluated(self, node: int, total: float, below: float, expected: float, slack: float) -> None:
         """Add a node whose own evaluations are known to sum to `expected`."""
-        self.inside = {view: max(self.inside[view], abs(total + below - view * expected) / slack) for view in VIEWS}
-        self.unturned = max(self.unturned, abs(total - below - expected) / slack)
+        for view in VIEWS:
+            self.inside[view].add(abs(total + below - view * expected) / slack, node)
+        self.unturned.add(abs(total - below - expected) / slack, node)
 
-    def add_rolled_out(self, total: float, below: float, rollouts: float, slack: float) -> None:
+    def add_rolled_out(self, node: int, total: float, below: float, rollouts: float, slack: float) -> None:
         """Add a node with this many rollouts of its own, each -1, 0 or 1; in either view their sum must be an integer."""
-        error = _off_integer(total + below, rollouts) / slack
-        self.inside = {view: max(self.inside[view], error) for view in VIEWS}
-        self.unturned = max(self.unturned, _off_integer(total - below, rollouts) / slack)
+        for view in VIEWS:
+            self.inside[view].add(_off_integer(total + below, rollouts) / slack, node)
+        self.unturned.add(_off_integer(total - below, rollouts) / slack, node)
 
-    def worst(self, view: int) -> float:
+    def worst(self, view: int) -> _Largest:
         """Return the largest error if all values are taken in this view."""
-        return max(self.inside[view], self.at_ends[view])
+        return max(self.inside[view], self.at_ends[view], key=lambda largest: largest.error)
 
     @property
     def view(self) -> int:
         """The view that explains the values best."""
-        return min(VIEWS, key=self.worst)
+        return min(VIEWS, key=lambda view: self.worst(view).error)
 
 
 def expect_values_add_up(
@@ -279,36 +296,43 @@ def expect_values_add_up(
         A remark on an accepted deviation, or the empty string.
     """
     errors = _value_errors(tree, position, own_value)
-    view = errors.view
-    if errors.worst(view) <= 1:
-        return "" if view > 0 else "Q is stored for the player to move, which is accepted if selection flips its sign."
-    raise StudentFault(_fault_in_values(errors, hint), _worst_value(tree, position, own_value, errors.nodes[view], view))
+    if errors.worst(errors.view).error <= 1:
+        return "" if errors.view > 0 else "Q is stored for the player to move, which is accepted if selection flips its sign."
+    sentence, node, view = _fault_in_values(errors, hint)
+    raise StudentFault(sentence, _pictured_value(tree, position, own_value, node, view))
 
 
-def _fault_in_values(errors: _ValueErrors, hint: str) -> str:
-    """Return what is wrong with the values, in words."""
+def _fault_in_values(errors: _ValueErrors, hint: str) -> tuple[str, int, int]:
+    """Return what is wrong with the values in words, a node that shows it, and the view in which it does."""
     hint = f" {hint}" if hint else ""
-    if errors.wins > 1:
-        return "In the tree a finished game with a winner is not worth 1 or -1; only its result should count."
-    if errors.draws > 1:
-        return "A draw is not worth 0 in the tree."
-    if min(errors.inside.values()) <= 1 and min(errors.at_ends.values()) <= 1:
-        return f"The result of a finished game enters the tree from the wrong player's point of view.{hint}"
-    if errors.unturned <= 1:
-        return (
+    view = errors.view
+    worst = errors.worst(view)
+    if errors.wins.error > 1:
+        sentence = "In the tree a finished game with a winner is not worth 1 or -1; only its result should count."
+        return sentence, errors.wins.node, view
+    if errors.draws.error > 1:
+        return "A draw is not worth 0 in the tree.", errors.draws.node, view
+    inside, at_ends = (min(VIEWS, key=lambda view: part[view].error) for part in (errors.inside, errors.at_ends))
+    if errors.inside[inside].error <= 1 and errors.at_ends[at_ends].error <= 1:
+        sentence = f"The result of a finished game enters the tree from the wrong player's point of view.{hint}"
+        return sentence, errors.at_ends[inside].node, inside
+    if errors.unturned.error <= 1:
+        sentence = (
             "The values do not change sign from one level of the tree to the next. What is good for one player is bad for "
             "the other, so the sign must change at each level when a result is backed up."
         )
-    return (
+        return sentence, worst.node, view
+    sentence = (
         "The values in the tree do not add up: a node's visits times its Q should be its own evaluation minus the same sum "
-        f"over its children (off by {errors.worst(errors.view) * VALUE_TOLERANCE:.2g} per visit at the worst node).{hint}"
+        f"over its children (off by {worst.error * VALUE_TOLERANCE:.2g} per visit at the worst node).{hint}"
     )
+    return sentence, worst.node, view
 
 
-def _worst_value(
+def _pictured_value(
     tree: Tree, position: Start, own_value: Callable[[Board], float | None], node: int, view: int
 ) -> list[dict[str, Any]]:
-    """Return the position of the node whose value is furthest from what it should be, for a report; see `_pictured`."""
+    """Return the position of a node with its value and what that should be, for a report; see `_pictured`."""
     if not isinstance(position, BoardPosition):
         return []
     board, visits = board_at(position, tree.path(node)), tree.visits[node]
@@ -326,7 +350,7 @@ def _worst_value(
 
 def _value_errors(tree: Tree, position: Start, own_value: Callable[[Board], float | None]) -> _ValueErrors:
     errors, below = _ValueErrors(), tree.sums_over_children(tree.total_values)
-    own_visits, worst = tree.visits - tree.sums_over_children(tree.visits), dict.fromkeys(VIEWS, 0.0)
+    own_visits = tree.visits - tree.sums_over_children(tree.visits)
     for node, board in boards_of(tree, position).items():
         total, visits = tree.total_values[node], tree.visits[node]
         if node == 0 or visits <= 0:
@@ -334,16 +358,13 @@ def _value_errors(tree: Tree, position: Start, own_value: Callable[[Board], floa
         slack = VALUE_TOLERANCE * max(1.0, visits)
         ended, winner = board.game_end()
         if ended and winner == -1:
-            errors.add_draw(total, slack)
+            errors.add_draw(node, total, slack)
         elif ended:  # the last move can also lose, such as a pass in Go
-            errors.add_win(total if winner != board.get_current_player() else -total, visits, slack)
+            errors.add_win(node, total if winner != board.get_current_player() else -total, visits, slack)
         elif (value := own_value(board)) is None:
-            errors.add_rolled_out(total, below[node], own_visits[node], slack)
+            errors.add_rolled_out(node, total, below[node], own_visits[node], slack)
         else:
-            errors.add_evaluated(total, below[node], -value * own_visits[node], slack)
-        for view in VIEWS:
-            if errors.worst(view) > worst[view]:
-                worst[view], errors.nodes[view] = errors.worst(view), node
+            errors.add_evaluated(node, total, below[node], -value * own_visits[node], slack)
     return errors
 
 
