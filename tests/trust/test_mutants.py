@@ -22,7 +22,7 @@ MUTANTS = (
     "no-zero-grad",
     "engine-forgets-its-own-swap",
 )
-VARIANTS = ("search-follows-the-game", "training-weight-decay")
+VARIANTS = ("search-follows-the-game",)
 
 
 def sample(kind, name):
