@@ -29,8 +29,8 @@ test: $(VENV)/test.stamp engines
 	$(VENV)/bin/mypy
 	$(VENV)/bin/codespell
 	$(VENV)/bin/clang-format --dry-run -Werror $(LAID_OUT)
-	$(RUN) -m pytest -m 'not alone' -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
-	$(RUN) -m pytest -m alone
+	$(RUN) -m pytest -m 'not alone' -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 40
+	$(RUN) -m pytest -m alone $$(grep -rlF --include='*.py' mark.alone tests)
 
 format: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check --fix-only .

@@ -30,7 +30,6 @@ LONGEST = (
     "tensorflow_tools/test_convert.py",
     "grader/test_kill_class.py",
     "minimax/test_engines.py",
-    "grader/test_handed_out.py",
     "grader/test_formgrader.py",
 )
 

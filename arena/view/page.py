@@ -101,7 +101,7 @@ def write_page(
     first = choose_game(games, number, path)
     places = [first, *(place for place, game in enumerate(games) if game.outcome == LOST and place != first)]
     if engine is None and any(can_be_examined(games[place]) and needs_engine(games[place]) for place in places):
-        progress(f"Where games were lost is not shown; build the engine {BASELINE}, or name one by --engine.")
+        progress(f"The page does not show where games were lost: build the engine {BASELINE}, or name one with --engine.")
     try:
         find_losses(games, places, engine, progress)
     except KeyboardInterrupt:

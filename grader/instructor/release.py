@@ -68,6 +68,7 @@ class Secrets:
         lines: stripped line of the solution -> path of its file.
         shared: stripped lines that the framework has too, so that the kit may hold them.
         stubs: relative path -> stub generated from the reference.
+        given: fingerprints of the stubs.
         sources: path -> fingerprints, without those of the stubs, for each source of the reference and each source that
             answers a part.
     """
@@ -76,6 +77,7 @@ class Secrets:
     lines: dict[str, str]
     shared: frozenset[str]
     stubs: dict[str, bytes]
+    given: Fingerprints
     sources: dict[str, Fingerprints]
 
 
@@ -163,7 +165,7 @@ def read_secrets(assignment: Assignment, root: Path) -> Secrets:
     answers = [*sources_below(root, [f"{reference.relative_to(root).as_posix()}/**/*"]), *answers_below(root, assignment)]
     given = stub_fingerprints(stubs)
     sources = {path: fingerprints((root / path).read_bytes(), path).without(given) for path in answers}
-    return Secrets(contents, secret, shared, stubs, sources)
+    return Secrets(contents, secret, shared, stubs, given, sources)
 
 
 def _region_lines(text: str) -> Iterator[str]:
@@ -219,7 +221,7 @@ def likest_secret(path: str, content: bytes, secrets: Secrets) -> tuple[float, s
     Returns:
         The common share in [0, 1] and the path of that source; None if the sources are too short to compare.
     """
-    own = fingerprints(content, path).without(stub_fingerprints(secrets.stubs))
+    own = fingerprints(content, path).without(secrets.given)
     shares = [
         (max(own.share_in(secret), secret.share_in(own)), where)
         for where, secret in secrets.sources.items()

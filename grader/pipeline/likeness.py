@@ -15,6 +15,7 @@ import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -94,7 +95,12 @@ def tokens(text: str, python: bool) -> list[str]:
 
 def fingerprints(content: bytes, path: str) -> Fingerprints:
     """Return the fingerprints of a source; the suffix of its path determines the language."""
-    found, known = tokens(content.decode("utf-8", "replace"), path.endswith(".py")), dict[str, int]()
+    return _fingerprints(content, path.endswith(".py"))
+
+
+@lru_cache(maxsize=512)  # every submission, and every file of a kit, is compared with the same sources
+def _fingerprints(content: bytes, python: bool) -> Fingerprints:
+    found, known = tokens(content.decode("utf-8", "replace"), python), dict[str, int]()
     for token in found:
         if token not in known:
             known[token] = zlib.crc32(token.encode("utf-8", "surrogatepass"))

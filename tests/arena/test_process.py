@@ -10,7 +10,10 @@ from arena.engine import process
 from arena.engine.guardian import read_file
 from arena.engine.process import ProcessTree, has_cpu_clock, is_dead
 
-pytestmark = pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show other programs' processes")
+pytestmark = [
+    pytest.mark.machine,
+    pytest.mark.skipif(not has_cpu_clock(), reason="this system does not show other programs' processes"),
+]
 
 # For each line of input, start a child in a session of its own, without any environment, and print its process id.
 FORKS = 'while read line; do setsid env -i sleep 60 </dev/null >/dev/null 2>&1 & echo "$!"; done'

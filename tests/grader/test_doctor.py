@@ -31,6 +31,7 @@ def failing(lines):
     return {line[7:23].strip() for line in lines if line.startswith("FAILS")}
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_level_withholds_what_it_is_said_to(level):
     if isinstance(try_level(level), str):
@@ -143,6 +144,7 @@ def test_the_remedy_is_one_command_that_fits_the_machine(monkeypatch):
     assert Sandbox("namespaces", False).remedy == "Grade as an ordinary user."
 
 
+@pytest.mark.machine
 def test_an_interpreter_behind_a_link_is_confined_as_strongly(tmp_path):
     (tmp_path / "linked").symlink_to(sys.prefix, target_is_directory=True)
     code = "from grader.confinement.sandbox import find_sandbox; print(find_sandbox().level)"
@@ -150,6 +152,7 @@ def test_an_interpreter_behind_a_link_is_confined_as_strongly(tmp_path):
     assert done.stdout.strip() == find_sandbox().level
 
 
+@pytest.mark.machine
 @pytest.mark.skipif(find_sandbox().level not in WITH_NAMESPACES or os.geteuid() != 0, reason="needs root and namespaces")
 def test_files_that_only_root_may_read_are_reached_and_nothing_else():
     code = "import os; os.umask(0o077); from grader.confinement import doctor, sandbox"

@@ -271,6 +271,7 @@ def test_a_warning_is_no_error_and_is_returned(build):
     assert "careful" in said and os.access(binary, os.X_OK)
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("kind", BROKEN)
 def test_what_does_not_compile_is_told_by_its_first_error(build, tmp_path, kind):
     files, error = BROKEN[kind]
@@ -288,6 +289,7 @@ def test_a_source_of_a_later_standard_is_told_which_one_counts(build):
         build(files)
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_engine_of_several_sources_compiles_below_a_folder_that_is_closed_to_others(build, tmp_path, monkeypatch, level):
     """The compiler takes /tmp, which Landlock closes, if access(2) says that it cannot use TMPDIR."""
@@ -315,6 +317,7 @@ def test_a_source_that_speaks_of_temporary_files_is_still_told_by_its_first_erro
         build({"Minimax/a.cpp": "#error Cannot create temporary file in here\n"})
 
 
+@pytest.mark.machine
 def test_a_compilation_without_end_is_stopped_at_its_limit(build):
     with pytest.raises(StudentFault, match=r"^The engine does not compile: the compiler took longer than 1 s\.$"):
         build({"Minimax/a.cpp": WHOLE}, compile_command=("sh", "-c", "sleep 60"), compile_limit_s=1.0)

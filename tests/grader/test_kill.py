@@ -70,6 +70,7 @@ def left_after(before, place):
     return [*left.values(), *(path.name for path in (place / "tmp").iterdir())]
 
 
+@pytest.mark.machine
 def test_a_grading_killed_again_and_again_ends_as_one_that_was_not(handed_in, tmp_path, engines, capfd):
     (tmp_path / "tmp").mkdir()
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
@@ -122,6 +123,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_program_in_an_endless_loop_does_not_outlive_the_grader(level, tmp_path):
     try:

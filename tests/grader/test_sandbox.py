@@ -24,6 +24,8 @@ from grader.confinement.sandbox import (
     try_level,
 )
 
+pytestmark = pytest.mark.machine
+
 LIMITS = ProcessLimits(memory_mib=512, cpu_s=20, processes=32, file_size_mib=128, children=True)
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = [sys.executable, "-I", "-S", "-c"]

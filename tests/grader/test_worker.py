@@ -42,6 +42,7 @@ def test_a_worker_answers_one_question_after_the_other_from_the_same_process(wor
     assert [choose(asked) for _ in range(3)] == [[1], [2], [3]]
 
 
+@pytest.mark.machine
 def test_a_closed_worker_starts_anew_when_it_is_asked_again(worker):
     asked = worker()
     assert choose(asked) == [1]
@@ -75,6 +76,7 @@ def test_arrays_and_what_is_no_number_come_back_as_they_were(worker):
     assert seen["probs"].tobytes() == np.array([0.5, np.nan, np.inf, -np.inf, -0.0, 1e-320]).tobytes()
 
 
+@pytest.mark.machine
 def test_what_is_printed_read_or_closed_by_the_student_touches_no_answer(worker):
     mischief = (
         "print('x' * 3_000_000); sys.stdout.flush(); sys.stderr.write('y' * 3_000_000); os.write(1, b'z\\n'); "
@@ -89,6 +91,7 @@ def test_a_forged_answer_on_standard_output_gains_nothing(worker):
     assert choose(asked) == [1]
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("nonce", ["0000000000000000", None], ids=["guessed", "left out"])
 def test_a_forged_answer_on_every_descriptor_is_a_fault_and_the_next_worker_is_whole(worker, nonce):
     forged = json.dumps({"nonce": nonce, "value": [8]} if nonce else {"value": [8]})
@@ -118,6 +121,7 @@ WRONG = [  # with {} for the line that it stands on
 ]
 
 
+@pytest.mark.machine
 def test_what_student_code_raises_or_returns_wrong_is_told_and_the_worker_goes_on(worker):
     mischief = "\n        ".join(f"if calls == {i}: {wrong}" for i, (wrong, _) in enumerate(WRONG, 1))
     asked = worker(mischief)
@@ -219,6 +223,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_program_that_ends_itself_is_told_so_and_the_next_question_finds_a_new_one(worker, ending):
     asked = worker(ENDINGS[ending])
@@ -226,6 +231,7 @@ def test_a_program_that_ends_itself_is_told_so_and_the_next_question_finds_a_new
     assert asked.call("choose", positions=[], **PLAYER) == []
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize(
     "mischief",
     ["os._exit(126)", "os._exit(127)", "os.write(2, b'bwrap: no permission\\n'); os._exit(1)"],
@@ -235,6 +241,7 @@ def test_an_end_that_looks_like_a_failed_confinement_is_the_students_fault_all_t
     assert fault(worker(mischief)).startswith("The program ended in the middle of a check (")
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize(
     "mischief",
     [
@@ -255,16 +262,19 @@ def test_a_hang_ends_at_the_limit_with_a_sentence(worker, mischief):
     assert asked.call("choose", positions=[], **PLAYER) == []
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("start", ["os.fork()", "subprocess.run(['true'])", "os.posix_spawn('/bin/true', ['true'], {})"])
 def test_a_program_starts_no_other_process_and_may_have_threads(worker, start):
     asked = worker(f"t = threading.Thread(target=int); t.start(); t.join(); {start}")
     assert fault(asked).startswith("PermissionError: [Errno 1] Operation not permitted")
 
 
+@pytest.mark.machine
 def test_endless_output_ends_at_the_limit(worker):
     assert fault(worker("while True: os.write(2, b'x' * 65536)"), limit_s=1.5) == "No reply within 1.5 s."
 
 
+@pytest.mark.machine
 @pytest.mark.skipif(find_sandbox().level not in WITH_NAMESPACES, reason="only a process namespace holds a detached child")
 def test_a_child_that_left_the_process_group_ends_with_its_worker(worker):
     asked = worker("subprocess.Popen(['sleep', '4711.25'], start_new_session=True); time.sleep(60)", limits=MANY)
@@ -392,6 +402,7 @@ def test_a_worker_that_never_says_hello_is_no_fault_of_the_student(worker, monke
         choose(worker(sandbox=Broken(["sleep", "60"])))
 
 
+@pytest.mark.machine
 def test_confine_says_what_could_not_be_started(worker):
     limits = ["--memory-mib", "512", "--cpu-s", "5", "--processes", "32", "--file-size-mib", "1", "--cwd", "/"]
     command = [sys.executable, "-I", "-S", str(CONFINE), *limits, "--", "/no/such/program"]

@@ -189,7 +189,7 @@ def test_a_checkpoint_holds_the_network_and_after_a_training_step_the_optimiser(
 
 @needs_tensorflow
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "height", "block"), [*SIZES, FULL_SIZE])
+@pytest.mark.parametrize(("width", "height", "block"), ALL_SIZES)
 def test_the_converted_weights_are_the_same_network(trained, reference, tmp_path, width, height, block):
     net, path = trained(width, height, block)
     out = tmp_path / "new" / "weights.pt"

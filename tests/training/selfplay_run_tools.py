@@ -18,6 +18,7 @@ SETTINGS = {
     "match-playouts": 4,
     "gate-games": 4,
     "save-every-s": 0.2,
+    "backend": "torch",  # OpenVINO takes seconds to compile each network
     "seed": 1,
 }
 SMALL = [word for name, value in SETTINGS.items() for word in (f"--{name}", str(value))]

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +34,20 @@ from training.supervised.learning import deepened
 ROOT = Path(__file__).resolve().parents[2]
 ALL = os.environ.get("TRUST") == "all"
 KILLS = 5 if ALL else 2
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder for the run that tests begin from."""
+    return tmp_path_factory.mktemp("kept") / "run"
+
+
+@pytest.fixture
+def begun(started, kept, tmp_path):
+    """A run of 30 games in a folder of its own, played once for all tests."""
+    if not kept.exists():
+        assert started(arguments(kept, games=30))[0] == 0
+    return shutil.copytree(kept, tmp_path / "begun")
 
 
 def assert_whole(folder, least_games):
@@ -62,7 +77,7 @@ def assert_whole(folder, least_games):
 
 def test_a_run_plays_learns_and_evaluates_and_goes_on_for_more_games(started, make_network, tmp_path):
     folder = tmp_path / "runs" / "a"
-    code, out, err = started(arguments(folder))
+    code, out, err = started(arguments(folder, "--backend", "auto"))
     assert code == 0 and "60 games" in out.replace("61 games", "60 games").replace("62 games", "60 games"), err
     assert_whole(folder, 60)
     state = state_of(folder)
@@ -90,32 +105,31 @@ def test_a_run_plays_learns_and_evaluates_and_goes_on_for_more_games(started, ma
     assert games_of(folder)[-1]["start"] == 1 and state_of(folder)["seconds"] > state["seconds"]
 
 
-def test_the_best_network_is_exported_with_what_it_came_from(started, tmp_path, capfd):
+def test_the_best_network_is_exported_with_what_it_came_from(started, begun, tmp_path, capfd):
     weights = tmp_path / "model" / "3_3_3.model"
     weights.parent.mkdir()
-    assert export_run.main([str(tmp_path / "run"), str(weights)]) == 2
+    assert export_run.main([str(tmp_path / "none"), str(weights)]) == 2
     assert "expected a run that has evaluated a network" in capfd.readouterr().err
-    assert started(arguments(tmp_path / "run", games=30))[0] == 0
-    assert export_run.main([str(tmp_path / "run"), str(weights)]) == 0
+    assert export_run.main([str(begun), str(weights)]) == 0
     manifest = json.loads(weights.with_suffix(".json").read_text())
     assert manifest["sha256"] == hashlib.sha256(weights.read_bytes()).hexdigest()
-    given, best = (torch.load(path, weights_only=True) for path in (weights, tmp_path / "run" / "best.model"))
+    given, best = (torch.load(path, weights_only=True) for path in (weights, begun / "best.model"))
     assert given.keys() == best.keys() and all(torch.equal(given[name], tensor) for name, tensor in best.items())
     assert (manifest["board"], manifest["blocks"], manifest["origin"]) == ([3, 3, 3], 1, "self-play from nothing")
-    state = state_of(tmp_path / "run")
+    state = state_of(begun)
     assert (manifest["games"], manifest["samples"]) == (state["games"], 16 * state["steps"])
-    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    config = json.loads((begun / "config.json").read_text())
     assert manifest["configurations"] == [{"from_games": 0, **config}]
-    assert started(resumed(tmp_path / "run"))[0] == 0
-    assert started(resumed(tmp_path / "run", "--games", 50, "--playouts", 5))[0] == 0
-    assert export_run.main([str(tmp_path / "run"), str(weights)]) == 0
+    assert started(resumed(begun))[0] == 0
+    assert started(resumed(begun, "--games", 50, "--playouts", 5))[0] == 0
+    assert export_run.main([str(begun), str(weights)]) == 0
     manifest = json.loads(weights.with_suffix(".json").read_text())
     assert manifest["configurations"] == [
         {"from_games": 0, **config},
         {"from_games": state["games"], "playouts": 5, "games": 50},
     ]
-    assert manifest["games"] == state_of(tmp_path / "run")["games"] >= 50
-    written = [{name: int(value) for name, value in row.items() if value} for row in table_of(tmp_path / "run", "elo.csv")]
+    assert manifest["games"] == state_of(begun)["games"] >= 50
+    written = [{name: int(value) for name, value in row.items() if value} for row in table_of(begun, "elo.csv")]
     assert manifest["evaluations"] == written and len(written) > 2
     assert "against_other_won" not in written[0] and written[-1]["elo"] == manifest["elo_against_pure_mcts"]["elo"]
 
@@ -132,38 +146,36 @@ def test_with_a_gate_self_play_waits_for_a_network_that_wins(started, tmp_path):
         assert sum(int(row[f"against_other_{part}"]) for part in ("won", "drawn", "lost")) == SETTINGS["rating-games"]
 
 
-def test_after_a_change_of_settings_steps_are_due_at_the_new_rate_from_then_on(started, tmp_path):
+def test_after_a_change_of_settings_steps_are_due_at_the_new_rate_from_then_on(started, begun, tmp_path):
     def positions():
-        return sum(len(game["moves"]) for game in games_of(tmp_path))
+        return sum(len(game["moves"]) for game in games_of(begun))
 
-    assert started(arguments(tmp_path))[0] == 0
-    then, before = positions(), state_of(tmp_path)
+    then, before = positions(), state_of(begun)
     start = then + 20
-    changes = ("--games", 100, "--reuse", 8, "--batch-size", 32, "--start-positions", start)
-    assert started(resumed(tmp_path, *changes))[0] == 0
-    now = state_of(tmp_path)
+    changes = ("--games", 70, "--reuse", 8, "--batch-size", 32, "--start-positions", start)
+    assert started(resumed(begun, *changes))[0] == 0
+    now = state_of(begun)
     assert now["steps"] == int((then - 60) * 4 / 16 + (positions() - start) * 8 / 32) > before["steps"]
     assert now["samples"] == 16 * before["steps"] + 32 * (now["steps"] - before["steps"])
-    assert started(resumed(tmp_path, "--start-positions", 60))[0] == 0  # no steps for the positions that were waited for
-    assert state_of(tmp_path)["steps"] == now["steps"]
-    assert export_run.main([str(tmp_path), str(tmp_path / "best.weights")]) == 0
+    assert started(resumed(begun, "--start-positions", 60))[0] == 0  # no steps for the positions that were waited for
+    assert state_of(begun)["steps"] == now["steps"]
+    assert export_run.main([str(begun), str(tmp_path / "best.weights")]) == 0
     assert json.loads((tmp_path / "best.json").read_text())["samples"] == now["evaluations"][now["best"]]["samples"]
 
 
-def test_a_run_from_before_a_setting_existed_goes_on_with_its_default(started, tmp_path):
-    assert started(arguments(tmp_path, games=30))[0] == 0
-    state, config = state_of(tmp_path), json.loads((tmp_path / "config.json").read_text())
+def test_a_run_from_before_a_setting_existed_goes_on_with_its_default(started, begun):
+    state, config = state_of(begun), json.loads((begun / "config.json").read_text())
     for settings in (config, *state["history"]):
         settings.pop("gate_score")
     for name in ("samples", "due_from"):
         del state[name]
-    torch.save(state, tmp_path / "checkpoint.pt")
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    code, _, err = started(resumed(tmp_path, "--games", 60))
+    torch.save(state, begun / "checkpoint.pt")
+    (begun / "config.json").write_text(json.dumps(config))
+    code, _, err = started(resumed(begun, "--games", 60))
     assert code == 0, err
     assert err.count("The run was begun before these settings existed, and goes on with --gate-score 0.55.") == 1
-    assert_whole(tmp_path, 60)
-    assert state_of(tmp_path)["samples"] == 16 * state_of(tmp_path)["steps"]
+    assert_whole(begun, 60)
+    assert state_of(begun)["samples"] == 16 * state_of(begun)["steps"]
 
 
 def test_weights_to_start_from_are_those_of_the_first_games(started, make_network, tmp_path):
@@ -362,38 +374,36 @@ def test_an_unknown_preset_names_those_that_there_are(started, tmp_path, capfd):
     assert ended.value.code == 2 and "tictactoe" in capfd.readouterr().err
 
 
-def test_a_run_is_not_begun_twice_nor_changed_in_what_its_files_depend_on_nor_shared(started, tmp_path):
-    assert started(arguments(tmp_path, games=8))[0] == 0
-    assert "expected a new folder without --resume" in refusal(started, arguments(tmp_path))
-    assert "expected --blocks 1, as when" in refusal(started, resumed(tmp_path, "--blocks", 2))
+def test_a_run_is_not_begun_twice_nor_changed_in_what_its_files_depend_on_nor_shared(started, begun, tmp_path):
+    assert "expected a new folder without --resume" in refusal(started, arguments(begun))
+    assert "expected --blocks 1, as when" in refusal(started, resumed(begun, "--blocks", 2))
     (tmp_path / "supervised").mkdir()
     (tmp_path / "supervised" / "metrics.csv").write_text("samples\n")
     assert "expected a new folder without --resume" in refusal(started, arguments(tmp_path / "supervised"))
-    assert "expected no preset" in refusal(started, ["tictactoe", *resumed(tmp_path)])
-    with open(tmp_path / "lock", "a") as lock:
+    assert "expected no preset" in refusal(started, ["tictactoe", *resumed(begun)])
+    with open(begun / "lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "expected no other process to use" in refusal(started, resumed(tmp_path))
-    content = (tmp_path / "checkpoint.pt").read_bytes()
+        assert "expected no other process to use" in refusal(started, resumed(begun))
+    content = (begun / "checkpoint.pt").read_bytes()
     for torn in (content[: len(content) // 2], b"", b"something else"):
-        (tmp_path / "checkpoint.pt").write_bytes(torn)
-        assert "expected the run's checkpoint in" in refusal(started, resumed(tmp_path))
-    (tmp_path / "config.json").write_text('{"blocks": 1}')
-    assert "expected the settings of a run in" in refusal(started, resumed(tmp_path))
+        (begun / "checkpoint.pt").write_bytes(torn)
+        assert "expected the run's checkpoint in" in refusal(started, resumed(begun))
+    (begun / "config.json").write_text('{"blocks": 1}')
+    assert "expected the settings of a run in" in refusal(started, resumed(begun))
 
 
-def test_a_run_recorded_under_old_names_of_settings_goes_on(started, tmp_path):
-    assert started(arguments(tmp_path, games=8))[0] == 0
-    config, state = json.loads((tmp_path / "config.json").read_text()), state_of(tmp_path)
+def test_a_run_recorded_under_old_names_of_settings_goes_on(started, begun):
+    config, state = json.loads((begun / "config.json").read_text()), state_of(begun)
     for settings in (config, *state["history"]):
         settings["learn_rate"] = settings.pop("learning_rate")
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    torch.save(state, tmp_path / "checkpoint.pt")
-    assert started(resumed(tmp_path, "--games", 16))[0] == 0
-    changes = state_of(tmp_path)["history"]
+    (begun / "config.json").write_text(json.dumps(config))
+    torch.save(state, begun / "checkpoint.pt")
+    assert started(resumed(begun, "--games", 38))[0] == 0
+    changes = state_of(begun)["history"]
     assert changes[0]["learning_rate"] == 1e-3 and "learn_rate" not in changes[0]
-    assert changes[1:] == [{"from_games": state["games"], "games": 16}]
-    (tmp_path / "config.json").write_text("[]")
-    assert "expected the settings of a run in" in refusal(started, resumed(tmp_path))
+    assert changes[1:] == [{"from_games": state["games"], "games": 38}]
+    (begun / "config.json").write_text("[]")
+    assert "expected the settings of a run in" in refusal(started, resumed(begun))
 
 
 def test_a_worker_that_dies_ends_the_run_with_a_sentence_and_what_there_is_stays(started, tmp_path, monkeypatch):

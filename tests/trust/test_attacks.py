@@ -2,7 +2,8 @@
 
 An attack is a folder of `instructor/submissions/attacks/`: files laid over a base (the stubs, the reference, or a plain
 engine), and `expected.toml` with what it tries, what stops it, the checks that are run, those that must be 0, and those that
-may be left to a person (`doubt`). Where a budget stops it, `seconds` are what a check and all of them get. A quick part runs
+may be left to a person (`doubt`). An attack that the confinement stops, whatever the checks say, is `confined`; `.ci/run` lets
+it loose on several kinds of machine. Where a budget stops it, `seconds` are what a check and all of them get. A quick part runs
 always, all of them with TRUST=all in the environment.
 
 TRUST_LEVEL=landlock (or another level) forces a weaker confinement and lets loose all attacks but those that would harm more
@@ -68,6 +69,7 @@ def description(name):
 
 
 CHOSEN = [name for name in ATTACKS if ALL or LEVEL or description(name).get("quick")]
+CONFINED = [pytest.param(name, marks=pytest.mark.machine) if description(name).get("confined") else name for name in CHOSEN]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -243,7 +245,7 @@ def base_points(kind, checks, tmp_path, monkeypatch):
     return _base_points[key]
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", CONFINED)
 def test_an_attack_gains_nothing_and_leaves_nothing(name, tmp_path, monkeypatch, listening, engines):
     told = description(name)
     if LEVELS.index(SANDBOX.level) > LEVELS.index(told.get("needs", LEVELS[-1])):
