@@ -44,6 +44,7 @@ PLACEHOLDER = re.compile(r"[A-Z][A-Z-]*|\d+|N-NAME|(ID|NAME)\.\w+")
 STRING = re.compile(r"""["']([^"'\n]{1,200})["']""")
 # Files of students and platforms, which no program of ours writes, and names that a program makes of a number.
 EXAMPLES = {
+    "2024001.zip",
     "alice_2024001_gomoku.zip",
     "autograder.zip",
     "boards-2.ipynb",
@@ -57,6 +58,7 @@ EXAMPLES = {
     "part2/AlphaZero",
     "pytorch.org/docs",
     "pytorch.org/tutorials",
+    "trial.toml",
 }
 
 
