@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from common import program_ends
 from grader.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +29,7 @@ def test_outside_the_environment_one_sentence_names_the_packages(program, missin
 
 @pytest.mark.parametrize("command", ["check", "warmup"])
 def test_a_python_without_torch_is_told_before_the_student_code_runs(command, monkeypatch, capsys):
-    monkeypatch.setattr(program_ends, "find_spec", lambda name: None if name == "torch" else name)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else name)
     with pytest.raises(SystemExit) as ended:
         main([command])
     assert ended.value.code == 2 and "torch cannot be found: run source .venv/bin/activate" in capsys.readouterr().err

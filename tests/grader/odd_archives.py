@@ -168,9 +168,19 @@ ODD = [
         below("part1", ENGINE_ONLY) | below("part2", HALF),
         says="part2/AlphaZero/ was read as",
     ),
-    Odd("zip_in_zip.zip", ".zip", {"work.zip": packed(".zip", WORK)}, says="was found in work.zip"),
-    Odd("tar_in_zip_with_report.zip", ".zip", {"a/w.tgz": packed(".tgz", WORK), "a/r.pdf": PDF}, says="was found in a/w.tgz"),
-    Odd("Li Lei_4711_assignsubmission_file_", "folder", {"work.zip": packed(".zip", below("w"))}, says="was found in work.zip"),
+    Odd("zip_in_zip.zip", ".zip", {"work.zip": packed(".zip", WORK)}, says="were found in work.zip, an archive inside"),
+    Odd(
+        "tar_in_zip_with_report.zip",
+        ".zip",
+        {"a/w.tgz": packed(".tgz", WORK), "a/r.pdf": PDF},
+        says="were found in a/w.tgz, an archive inside",
+    ),
+    Odd(
+        "Li Lei_4711_assignsubmission_file_",
+        "folder",
+        {"work.zip": packed(".zip", below("w"))},
+        says="were found in work.zip, an archive inside",
+    ),
     Odd("two_equal_copies.zip", ".zip", WORK | below("backup"), says="also found in backup, which were not used"),
     Odd("backslashes.zip", ".zip", {f"work\\{p}".replace("/", "\\"): c for p, c in WORK.items()}, says="found in work/."),
     Odd("tar_named.zip", None, packed(".tar.gz", WORK)),
@@ -229,9 +239,9 @@ ODD = [
     # --------------------------------------------------------------------------------------- cannot be read
     Odd("nothing_in_it.zip", None, b"", REFUSED, "it has 0 bytes; ask for it again"),
     Odd("cut_off.zip", ".zip", WORK, REFUSED, "as after an interrupted upload", cut(0.6)),
-    Odd("cut_off.tar.gz", ".tar.gz", WORK, REFUSED, "or is damaged", cut(0.6)),
+    Odd("cut_off.tar.gz", ".tar.gz", WORK, REFUSED, "is damaged, or is not", cut(0.6)),
     Odd("damaged.zip", ".zip", {ENGINE: os.urandom(2000), **HALF}, REFUSED, "cannot be read", damaged),
-    Odd("damaged.tar", ".tar", WORK, REFUSED, "or is damaged", damaged),
+    Odd("damaged.tar", ".tar", WORK, REFUSED, "is damaged, or is not", damaged),
     Odd(
         "encrypted.zip", ".zip", WORK, REFUSED, "cannot be read: it is encrypted; ask for an archive without a", marked(1, None)
     ),

@@ -66,7 +66,7 @@ def test_two_students_of_one_name_are_told_apart_by_number_or_not_at_all(collect
     assert collect(path, roster=roster) == 0
     kept = tree(collect.out)
     assert kept["attempts/s4/1-a.zip"] == packed("one") and kept["submissions/s5.zip"] == packed("two")
-    assert not any(name.startswith("unknown/") for name in kept) and "belongs to s4 by the roster" in collect.said
+    assert not any(name.startswith("unknown/") for name in kept) and "belongs to s4 according to the roster" in collect.said
 
 
 def test_two_users_with_the_name_of_one_student_are_not_guessed(collect, download):

@@ -159,7 +159,7 @@ def test_a_broken_archive_is_answered_with_a_sentence_and_no_score(container):
 def test_a_weak_confinement_is_refused_unless_the_instructor_has_decided_otherwise(container):
     shutil.copytree(ROOT / "instructor" / "reference", container.submission, dirs_exist_ok=True)
     data = container(sandbox="rlimits")
-    assert "expected a confinement in which a submission cannot write" in data["output"]
+    assert "expected a confinement that keeps submissions that nobody has read from writing" in data["output"]
     assert not any("score" in test for test in data["tests"])
 
 

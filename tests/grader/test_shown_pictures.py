@@ -45,7 +45,7 @@ def test_what_the_framework_draws_is_shown_whole_and_a_second_pass_changes_nothi
         (svg('<rect fill="URL(#x)"/>'), "uses fill="),
         (svg('<rect fill="u\\72l(x)"/>'), "uses fill="),
         (b'<!DOCTYPE svg [<!ENTITY a "aaaa">]>' + svg("&a;"), "contains <!DOCTYPE>"),
-        (svg("<g>" * 60 + "</g>" * 60), "more than 50 elements"),
+        (svg("<g>" * 60 + "</g>" * 60), "nested more than 50 deep"),
         (svg("<g>"), "is not SVG"),
         (svg(" " * (3 << 20)), "is larger than 2 MiB"),
         (b"<html>", "is not a PNG, JPEG, GIF, WebP or SVG file"),

@@ -232,7 +232,9 @@ def test_the_tree_is_drawn_to_the_depth_that_is_asked_for(solution, tmp_path, mo
     assert depths == {1: 2, 3: 4}, "the root and the levels below it"
     (tmp_path / "notes.svg").write_text("mine")
     assert main(["--pure", "--playouts", "20", "--svg", "notes.svg"]) == 2
-    assert "notes.svg stays as it is" in capsys.readouterr().err and (tmp_path / "notes.svg").read_text() == "mine"
+    assert (
+        "notes.svg is neither and stays as it is" in capsys.readouterr().err and (tmp_path / "notes.svg").read_text() == "mine"
+    )
 
 
 def test_a_search_is_looked_into_by_the_command(tmp_path):

@@ -422,8 +422,8 @@ def test_a_worker_that_dies_ends_the_run_with_a_sentence_and_what_there_is_stays
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="ray is installed")
-def test_a_missing_ray_is_one_sentence_with_the_command_that_installs_it(started, tmp_path):
+def test_a_missing_ray_is_one_sentence_with_the_command_that_installs_it(started, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
     code, _, err = started(arguments(tmp_path, "--ray-address", "auto", workers=1))
     assert code == 2 and "pip install 'ray>=2.40'" in err.splitlines()[-1]
 
@@ -446,7 +446,10 @@ def test_on_a_cluster_a_lost_actor_is_replaced_and_nothing_is_played_twice(start
                 if entry.read_bytes().startswith(b"ray::_Member"):
                     os.kill(int(entry.parent.name), signal.SIGKILL)
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 2, "include_dashboard": False, "_system_config": {"worker_niceness": 0}},
+    )
     try:
         code, _, err = started(arguments(tmp_path / "b", "--ray-address", cluster.address, workers=2))
         assert code == 2 and "expected a CPU for each of 3 processes" in err
