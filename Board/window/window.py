@@ -33,7 +33,7 @@ LOOK_EVERY_S = 0.25  # how often the tree of a running search is read
 NOTICE_S = 7.0
 MOST_FILES = 9
 # A search thread holds the interpreter for this long before the window gets its turn.
-SWITCH_INTERVAL_S = 0.001
+SWITCH_INTERVAL_S = 0.0001
 ORDINARY_HEIGHT = 1100  # pixels of a screen on which text has its usual size
 KEYS: dict[int, str] = {
     pygame.K_n: "new", pygame.K_x: "switch", pygame.K_z: "undo", pygame.K_u: "undo", pygame.K_BACKSPACE: "undo",
