@@ -1,8 +1,9 @@
 """How long the grading of a class will take, said before it begins (`python -m grader grade ... --plan`).
 
 The time of each check is the mean over the results of this class that already exist. Before there are any, it is the time that
-the reference took, recorded in costs.json (`python bench/grading_costs.py`) and scaled by the speed of this machine. Engines
-differ most: one that thinks for as long as it may needs several times as long for a game as one that answers at once.
+the reference took, recorded in costs.json (`python bench/grading_costs.py`) and scaled by the speed of this machine with as
+many cores busy as the class will use. Engines differ most: one that thinks for as long as it may needs several times as long
+for a game as one that answers at once.
 """
 
 from __future__ import annotations
@@ -71,13 +72,18 @@ def measured_costs(results: Sequence[Results], assignment: Assignment, basis: st
     return Costs(means, mean(overheads), mean(games) if games else 0.0, basis)
 
 
-def recorded_costs(assignment: Assignment) -> dict[str, Costs]:
-    """Return profile -> the recorded costs of the reference, scaled to this machine; empty if there is no record of them."""
+def recorded_costs(assignment: Assignment, at_once: int) -> dict[str, Costs]:
+    """Return profile -> the recorded costs of the reference, scaled to this machine; empty if there is no record of them.
+
+    Args:
+        assignment: the assignment whose costs are asked for.
+        at_once: the cores that will be busy at the same time.
+    """
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     if not any(check.id in costs["checks"] for costs in record["profiles"].values() for check in assignment.checks):
         return {}
     baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
-    factor = record["speed"] / measure(EngineSpec(path=baseline, command=(baseline,))).factor
+    factor = record["speed"] / measure(EngineSpec(path=baseline, command=(baseline,)), at_once).factor
     basis = "the times of the reference, scaled to this machine"
     return {name: Costs(**costs, basis=basis).scaled(factor) for name, costs in record["profiles"].items()}
 
@@ -147,7 +153,7 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
     submissions = "1 submission" if len(paths) == 1 else f"{len(paths)} submissions"
     yield f"{submissions}{''.join(f', {words}' for words in left_out)}, {cores} {'core' if cores == 1 else 'cores'}:"
     known = _results_of(paths, order)
-    costs = recorded_costs(assignment)
+    costs = recorded_costs(assignment, min(cores, len(checks) or 1))
     if len(known) >= ENOUGH:
         costs[order.profile] = measured_costs(known, assignment, f"the times of {len(known)} results in {out}")
     if order.profile not in costs:

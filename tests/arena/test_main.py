@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from threading import Barrier
 
 import pytest
 from match_tools import played, record_of
@@ -61,6 +62,17 @@ def test_the_machines_speed_is_timed_by_the_recorded_engine_alone(ours, capsys):
         calibrate.measure(ours[0])
     assert arena.main(["calibrate", "--baseline", "nowhere"]) == 2
     assert "nothing is there" in capsys.readouterr().err
+
+
+def test_a_machine_is_timed_with_as_many_engines_at_once_as_it_will_run(monkeypatch):
+    both, took = Barrier(2), iter([1.0, 3.0])
+
+    def work(engine, game):
+        both.wait(timeout=20)
+        return next(took)
+
+    monkeypatch.setattr(calibrate, "_fastest", work)
+    assert calibrate.measure(EngineSpec("nowhere"), at_once=2).cpu_s == 2.0
 
 
 def test_a_game_that_cannot_be_recorded_as_a_measure_is_named_with_its_ending(monkeypatch, tmp_path):

@@ -14,7 +14,7 @@ MATCH = ("minimax.win_rate",)
 @pytest.fixture
 def plan(grade, monkeypatch):
     """`plan(paths, options)`: the exit code and the lines that `grade --plan` prints."""
-    monkeypatch.setattr(planning, "recorded_costs", lambda _: {"smoke": COSTS, "full": COSTS.scaled(60)})
+    monkeypatch.setattr(planning, "recorded_costs", lambda *_: {"smoke": COSTS, "full": COSTS.scaled(60)})
     monkeypatch.setattr(planning, "available_cores", lambda: 2)
 
     def run(*arguments, **options):
@@ -55,7 +55,7 @@ def test_the_plan_counts_what_is_left_and_writes_nothing(pack, runs, plan, grade
 
 
 def test_a_profile_without_recorded_times_is_named_before_the_others(pack, plan, monkeypatch):
-    monkeypatch.setattr(planning, "recorded_costs", lambda _: {"full": COSTS})
+    monkeypatch.setattr(planning, "recorded_costs", lambda *_: {"full": COSTS})
     lines = plan(pack(".zip", WORK, "ada"))[1]
     assert lines[1].startswith("  smoke  no times are recorded; grade 3 submissions") and lines[2].startswith("  full ")
 
