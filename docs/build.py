@@ -39,14 +39,19 @@ body{font:16px/1.6 system-ui,"Segoe UI","Noto Sans","Noto Sans CJK SC","PingFang
  max-width:54rem;margin:0 auto;padding:1rem 1.2rem 4rem;color:var(--ink);background:var(--paper);overflow-wrap:break-word}
 h1{line-height:1.25}h2{border-bottom:1px solid var(--edge);padding-bottom:.2em;margin-top:2em}
 a{color:var(--link)}nav{background:var(--fill);padding:.6rem 1rem;border-radius:6px}nav ul{margin:.3rem 0;padding-left:1.2rem}
-pre{background:var(--fill);padding:.8rem;border-radius:6px;overflow-x:auto;line-height:1.4}
+pre{padding:.8rem;border-radius:6px;overflow-x:auto;line-height:1.4}
 code,pre{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:.86em}pre code{font-size:1em}
-figure,.table{margin:1rem 0;overflow-x:auto}figure svg{max-width:100%;height:auto}
+figure,.table{margin:1rem 0;overflow-x:auto;--under:var(--paper)}pre{--under:var(--fill)}
+figure,.table,pre{background:linear-gradient(to left,var(--under) 1rem,transparent) right/2rem 100% no-repeat local,
+ linear-gradient(to left,var(--soft),transparent) right/.6rem 100% no-repeat scroll var(--under)}
+figure svg{max-width:100%;height:auto}
 table{border-collapse:collapse}
 td,th{border:1px solid var(--edge);padding:.3rem .6rem;vertical-align:top}th{background:var(--fill)}
-@media (max-width:700px){figure svg{max-width:none;width:600px}body{font-size:15px}}
+@media (max-width:700px){figure svg{max-width:none;width:600px}body{font-size:15px}
+ table{font-size:.86em}td,th{padding:.25rem .4rem}ul,ol{padding-left:1.4rem}}
 @page{size:A4;margin:18mm 16mm}
-@media print{body{max-width:none;padding:0;font-size:10.5pt}h2,h3{break-after:avoid}pre,figure,tr,li{break-inside:avoid}
+@media print{figure,.table{background:none}pre{background:var(--fill)}body{max-width:none;padding:0;font-size:10.5pt}
+ h2,h3{break-after:avoid}pre,figure,tr,li{break-inside:avoid}
  pre{white-space:pre-wrap;font-size:8.5pt}nav{display:none}a{color:inherit;text-decoration:none}table{font-size:9.5pt}}
 """
 
