@@ -12,8 +12,8 @@ initial ones, a person has to look. Steps that do not follow their targets have 
 The student's own search earns points for its own play. But if its moves differ from those of a correct search with the same
 network, it earns no more than the network does, so a tic-tac-toe solver gains nothing.
 
-A fault in the student's search costs points in the search checks. If the network does not learn and the search has lost points
-there, the training is repeated with the grader's search, and the network earns the points of that training run.
+A fault in the student's search costs points in the search checks. A search that has lost points there gets one seed; if the
+network does not learn, the training is repeated with the grader's search, and the network earns the points of that run.
 """
 
 from __future__ import annotations
@@ -110,18 +110,19 @@ def trained(run: Run, worker: Worker) -> TrainedNetwork:
 def train_best(run: Run, worker: Worker) -> TrainedNetwork:
     """Return the best network, trained with the student's search or, if that search lost points, with the grader's search."""
     rng, worker.seed_rng = run.random("training"), run.random("training:dice")  # codespell:ignore dice
-    best = _train(run, worker, rng, trusted_search=False)
+    seeds = run.profile.training.seeds
     lost = [i for i, ruled in run.verdicts.items() if i.startswith(SEARCH_CHECKS) and ruled.status in (FAILED, PARTIAL)]
+    best = _train(run, worker, rng, 1 if lost else seeds, trusted_search=False)
     if best.worst > 0 and lost:
-        best = min(best, _train(run, worker, rng, trusted_search=True), key=lambda each: each.worst)
+        best = min(best, _train(run, worker, rng, seeds, trusted_search=True), key=lambda each: each.worst)
     return best
 
 
-def _train(run: Run, worker: Worker, rng: Random, trusted_search: bool) -> TrainedNetwork:
-    """Return the best network from any point of any training run."""
+def _train(run: Run, worker: Worker, rng: Random, seeds: int, trusted_search: bool) -> TrainedNetwork:
+    """Return the best network from any point of any of these training runs."""
     best = TrainedNetwork()
-    for number in range(run.profile.training.seeds):
-        attempt = TrainingAttempt(run, worker, rng, trusted_search, f"attempt {number + 1} of {run.profile.training.seeds}")
+    for number in range(seeds):
+        attempt = TrainingAttempt(run, worker, rng, trusted_search, f"attempt {number + 1} of {seeds}")
         try:
             attempt.start()
             # Even a network without losing lines goes on training until it is clear whether the steps follow their targets.
