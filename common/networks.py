@@ -102,7 +102,7 @@ def expect_layers(network: Any, width: int, height: int, block: int) -> None:
             hook.remove()
     words = _other_shape(seen, network.model, (width, height, block)) if reason else ""
     if words:
-        raise UsageError(f"the network cannot evaluate a {width}x{height} board ({reason}). {words}") from failure
+        raise UsageError(f"the network cannot evaluate the board {width}x{height} ({reason}). {words}") from failure
 
 
 def _reason(error: Exception) -> str:

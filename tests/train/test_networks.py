@@ -38,7 +38,7 @@ def change_layers(run_file, monkeypatch):
 def test_a_layer_of_another_shape_is_named_with_the_line_that_fails(change_layers, refusal, program):
     change_layers(short_of_padding)
     sentence = refusal(*program)
-    assert "the network cannot evaluate a 3x3 board (AlphaZero/policy_value_net_torch.py, line " in sentence
+    assert "the network cannot evaluate the board 3x3 (AlphaZero/policy_value_net_torch.py, line " in sentence
     assert sentence.endswith(f": mat1 and mat2 shapes cannot be multiplied (1x50 and 98x9)). {FIRST_LAYER}")
 
 
