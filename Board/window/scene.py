@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import isfinite
 
 from Board.play.for_people import Point
 from Board.play.headline import ending_words, headline, hint_words, not_a_stone
@@ -256,10 +257,11 @@ def _marks(analysis: Analysis, overlay: Overlay, session: Session, taken: set[Po
     if overlay is Overlay.NOTHING:
         return ()
     sizes = {child.move: child.prior if overlay is Overlay.PRIORS else child.visits for child in analysis.children}
-    most = max([*sizes.values(), 1e-9])
+    most = max([*filter(isfinite, sizes.values()), 1e-9])
     marks = []
     for child in sorted(analysis.children, key=lambda child: -sizes[child.move])[:MOST_MARKS]:
-        share = sizes[child.move] / most
+        # What a network gone wrong computes is shown as what it is, only without strength.
+        share = sizes[child.move] / most if isfinite(sizes[child.move]) else LEAST_SHARE
         if child.move is None or child.move == session.game.pass_action or share < LEAST_SHARE:
             continue
         point = _point(child.move, session.game.width)

@@ -349,6 +349,24 @@ def test_overlays_show_the_search_of_a_player_with_a_tree(open_window):
     assert scene(window).curve == ((1, -0.4),), "the curve is for black, Q by white"
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_numbers_of_a_network_gone_wrong_are_shown_as_they_are(open_window, number):
+    class Broken(Student):
+        def get_action(self, board, is_selfplay, print_probs_value):
+            answer = super().get_action(board, is_selfplay, print_probs_value)
+            for child in self.mcts._root._children.values():
+                child._Q = child._P = number
+            return answer
+
+    window = open_window(new_session(None, Broken()))
+    click(window, 1, 1)
+    frames_until(window, lambda: window.session.live == 2)
+    for overlay in (Overlay.VISITS, Overlay.PRIORS, Overlay.VALUES):
+        press(window, pygame.K_v)
+        assert window.look.overlay is overlay
+        assert len(scene(window).marks) >= 2 and (overlay is Overlay.VISITS or str(number) in scene(window).marks[0].text)
+
+
 @pytest.mark.parametrize(("size", "is_written"), [((640, 520), False), ((860, 620), True)])
 def test_numbers_of_a_search_are_left_out_where_they_cannot_be_read(open_window, size, is_written):
     window = open_window(new_session(None, Student(), size=(15, 15, 5)))
