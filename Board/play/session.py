@@ -339,6 +339,8 @@ class Session:
             self.seconds[self.turn] += max(0.0, now - self._ticked_s)
         self._ticked_s = now
         self._leaving = [search for search in self._leaving if not search.has_ended]
+        for search in self._leaving:
+            search.cancel()
         if self._search is not None and self._search.has_ended:
             self._take_answer(self._search)
         if self._hinting is not None and self._hinting.has_ended:

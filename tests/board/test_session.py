@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 import types
 
 import numpy as np
@@ -184,6 +185,39 @@ def test_the_score_belongs_to_the_participants_and_a_game_taken_back_does_not_co
     assert session.score == (0, 0, 0) and session.has_ended
     session.new_game()
     assert session.score == (0, 0, 0)
+
+
+class SlowToStart(Scripted):
+    """A player that can be stopped only once its engine runs, as those of engines."""
+
+    def __init__(self):
+        super().__init__([])
+        self.stop, self.is_starting = threading.Event(), threading.Event()
+
+    def cancel(self):
+        self.stop.set()
+
+    def get_action(self, board, is_selfplay, print_probs_value):
+        self.is_starting.set()
+        time.sleep(0.05)
+        self.stop = threading.Event()
+        assert self.stop.wait(10), "it was cancelled long ago"
+        self.calls.append("stopped")
+        raise RuntimeError("the engine was ended")
+
+
+@pytest.mark.parametrize(
+    "leave", [lambda session: run_until(session, lambda: not session._leaving), lambda session: session.close()]
+)
+def test_a_player_that_is_just_being_started_is_cancelled_too(leave):
+    player = SlowToStart()
+    session = new_session(None, player)
+    session.play(4)
+    session.tick()
+    assert player.is_starting.wait(10)
+    session.undo()
+    leave(session)
+    assert "stopped" in player.calls and session.trouble is None
 
 
 @pytest.mark.parametrize("answer", [RuntimeError("died"), 4])
