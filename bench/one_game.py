@@ -26,7 +26,7 @@ from recording import Record, add_record_option, write_record
 
 from arena.match.records import machine
 from Board.game_board import Board
-from common.weights import load_network
+from common.networks import load_network
 from grader.assignment import ROOT, load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace

@@ -7,11 +7,11 @@ file is read.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import isqrt
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ DENSE = 256
 MAX_WEIGHTS_BYTES = 256 << 20
 StateDict = Mapping[str, Any]
 """A mapping from keys to arrays or tensors."""
-Network = TypeVar("Network")
 
 
 class WeightsError(ValueError):
@@ -183,24 +182,3 @@ def read_weights_of_board(path: str | PathLike[str], width: int, height: int) ->
     if own[0] * own[1] != width * height:
         raise WeightsError(f"expected weights for the board {width}x{height}; those in {path} have {own[0] * own[1]} points")
     return weights
-
-
-def load_network(make: Callable[[int, int, int], Network], path: str | PathLike[str], width: int, height: int) -> Network:
-    """Load a network for this board from a weights file, leaving out residual blocks that have no effect.
-
-    Args:
-        make: the student's PolicyValueNet: (width, height, blocks) -> network with its module in the attribute `model`.
-
-    Raises:
-        WeightsError: there are no weights at the path, or they belong to another board or another network.
-        NotImplementedError: the network is not written yet.
-    """
-    fewer = without_idle_blocks(read_weights_of_board(path, width, height))
-    try:
-        network: Any = make(width, height, read_sizes(fewer)[2])
-        network.model.load_state_dict(fewer)
-    except NotImplementedError:  # a subclass of RuntimeError, but its message must reach the student
-        raise
-    except (KeyError, RuntimeError) as error:
-        raise WeightsError(f"expected weights of this network in {path}: {str(error).splitlines()[-1].strip()}") from error
-    return network

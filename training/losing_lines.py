@@ -17,9 +17,9 @@ if __name__ == "__main__":
 import sys
 from functools import partial
 
+from common.networks import load_network
 from common.program_ends import Parser, run_program
 from common.unwritten import students_faults_as_sentences
-from common.weights import load_network
 from training.exact import play_all_games, remembered, searching_player_agent
 
 PLAYOUTS = (100, 400)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from Board.play.for_people import GameForPeople, Gomoku, Position
 from Board.play.game_file import GameFile, game_file
@@ -338,6 +339,8 @@ class Session:
             self.seconds[self.turn] += max(0.0, now - self._ticked_s)
         self._ticked_s = now
         self._leaving = [search for search in self._leaving if not search.has_ended]
+        for search in self._leaving:
+            search.cancel()
         if self._search is not None and self._search.has_ended:
             self._take_answer(self._search)
         if self._hinting is not None and self._hinting.has_ended:
@@ -372,19 +375,25 @@ class Session:
     def _take_answer(self, search: Search) -> None:
         self._search = None
         ply, name = self.live, self.participants[self.turn].name
+        self._known.pop(id(search.player), None)  # after a fault, the player is reset
         if search.error is not None:
             self.trouble = Trouble(name, search.error)
             return
         if search.analysis is not None:
             self.analyses[ply] = search.analysis
         try:
-            if search.action == Board.SWAP and not self.can_swap:
-                raise ValueError("a swap is not allowed now")
-            self._do(search.action)
+            self._do(self._legal(search.action))
         except (TypeError, ValueError) as error:
             self.trouble = Trouble(name, error, is_illegal=True, refusal=self._why_illegal(search.action))
             return
         self._known[id(search.player)] = tuple(self.actions[: self.live])
+
+    def _legal(self, answer: Any) -> Action:
+        """Return a player's answer as an action; TypeError or ValueError if it is not legal in the live position."""
+        if answer == Board.SWAP and not self.can_swap:
+            raise ValueError("a swap is not allowed now")
+        _carry_out(self.board.copy(), answer)
+        return answer if answer in (Board.SWAP, RESIGN) else int(answer)
 
     def _why_illegal(self, action: object) -> Sentence | None:
         """Return why a player's move is illegal in the words that a person would hear; None if it is not even a point."""
@@ -396,14 +405,15 @@ class Session:
         self._hinting = None
         if search.error is not None:
             raise Refused("hint_failed", error=search.error)
-        self.hint = search.action
+        try:
+            self.hint = self._legal(search.action)
+        except (TypeError, ValueError) as error:
+            raise Refused("hint_failed", error=error) from error
         if search.analysis is not None:
             self.analyses[self.live] = search.analysis
 
     def _do(self, action: Action) -> None:
         _carry_out(self.board, action)
-        if action not in (Board.SWAP, RESIGN):
-            action = int(action)
         if self.actions[self.live : self.live + 1] != [action]:
             del self.actions[self.live :]
             self.actions.append(action)

@@ -60,6 +60,7 @@ class Terminal:
         self._name_sides()
         try:
             while True:
+                self.session.paused = False  # as an opened game is; no command here would let it go on
                 self._wait_for_players()
                 if self.session.trouble is not None:
                     self._report_trouble()
@@ -223,7 +224,6 @@ class Terminal:
             self._tell("open_none", folder=self.folder)
             return
         self.session.load(read_game(path, self.session.game))
-        self.session.paused = False
         self._tell("opened", path=path)
 
     def _hint(self) -> None:

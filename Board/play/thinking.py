@@ -28,6 +28,7 @@ from common.search_tree import SeenNode, most_visited_line, read_tree
 LINE_LENGTH = 9
 SCORE = re.compile(r"\bscore (-?\d{1,9})\b")  # as the engines of the course report it
 SCORE_SCALE = 600  # as in supervised training, which turns scores of engines into values by the same formula
+CANCEL_EVERY_S = 0.05
 SEARCH = "search"  # the name of the threads in which players think
 
 
@@ -166,15 +167,21 @@ class Search:
         return analyse(self.player, self._black_is_to_move) or heard(self.player, self._board)
 
     def cancel(self) -> None:
-        """Make the search end as soon as it can, and return at once."""
+        """Make the search end as soon as it can, and return at once.
+
+        A player whose engine is just being started may miss the first call, so call this until the search has ended.
+        """
         self._is_cancelled.set()
         cancel = getattr(self.player, "cancel", None)
         if callable(cancel):
             cancel()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the end of the search; return whether it has ended."""
-        self._thread.join(timeout_s)
+        """Cancel the search and wait for its end; return whether it has ended."""
+        limit_s = time.monotonic() + timeout_s
+        while not self.has_ended and (left_s := limit_s - time.monotonic()) > 0:
+            self.cancel()
+            self._thread.join(min(left_s, CANCEL_EVERY_S))
         return self.has_ended
 
     def _run(self, board: Any, forget: bool) -> None:

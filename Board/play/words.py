@@ -90,6 +90,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "caption": ("{what}: {of}", "{what}：{of}"),
     "search_before": ("the search before the last move", "上一手之前的搜索"),
     "search_now": ("the search of this position", "本局面的搜索"),
+    "numbers_at": (
+        "{point}: {visits} visits, prior {prior} %, value {value}",
+        "{point}：访问 {visits} 次，先验 {prior} %，价值 {value}",
+    ),
     "no_tree": ("no search tree to show yet", "还没有可以显示的搜索树"),
     "says": ("{name} says: {words}", "{name}报告：{words}"),
     "curve": ("Value for Black", "黑方价值"),

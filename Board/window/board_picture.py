@@ -17,6 +17,7 @@ CROSS, RING = (52, 84, 136), (188, 84, 52)
 RED, GREEN, BLUE, HINT = (204, 52, 40), (44, 138, 76), (38, 100, 178), (30, 132, 84)
 INK, PALE = (36, 32, 28), (250, 248, 244)
 CELL_WON = (250, 226, 160)
+LEGIBLE = 10  # the smallest size of a search's numbers; where they do not fit, the discs stand alone
 
 
 class BoardPicture:
@@ -187,7 +188,10 @@ class BoardPicture:
         shapes.put(screen, self.pen.picture(text, max(7, size), colour, bold=True), (x, y))
 
     def _mark(self, screen: pygame.Surface, mark: Mark) -> None:
-        """Draw a number of the search: the larger its share, the stronger the disc below it."""
+        """Draw a number of the search: the larger its share, the stronger the disc below it.
+
+        On a small board only the disc is drawn; the panel has the numbers of the point under the mouse.
+        """
         centre, unit = self.layout.centre_of(*mark.point), self.layout.unit
         colour = BLUE if mark.tone is None else GREEN if mark.tone >= 0 else RED
         strength = mark.weight if mark.tone is None else 0.35 + 0.65 * abs(mark.tone)
@@ -197,8 +201,10 @@ class BoardPicture:
         shapes.put(screen, shapes.disc(radius, colour, opacity), centre)
         if mark.weight >= 1:
             shapes.put(screen, shapes.ring(radius, max(1.5, radius / 9), INK), centre)
-        size = max(7, int(min(unit * 0.36, self.layout.px(24))))
-        while size > 7 and self.pen.width(mark.text, size, bold=True) > 1.55 * radius:
+        size, least = int(min(unit * 0.36, self.layout.px(24))), max(LEGIBLE, self.layout.px(LEGIBLE))
+        if size < least:
+            return
+        while size > least and self.pen.width(mark.text, size, bold=True) > 1.55 * radius:
             size -= 1
         background = [pale + (own - pale) * opacity / 255 for pale, own in zip(PALE, colour, strict=True)]
         shapes.put(screen, self.pen.picture(mark.text, size, ink_on(background), bold=True), centre)

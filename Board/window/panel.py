@@ -25,10 +25,11 @@ class Panel:
         """Draw everything beside the board."""
         self._headline(screen, scene)
         self._players(screen, scene)
-        self._search_line(screen, scene)
-        if scene.curve and self.layout.curve.height:
+        has_card = self.layout.curve.height > 0
+        self._search_line(screen, scene.detail or ("" if has_card else scene.caption))
+        if scene.curve and has_card:
             self._curve(screen, scene)
-        elif scene.caption and self.layout.curve.height:
+        elif scene.caption and has_card:
             self._words(screen, scene.caption)
         if scene.value is not None:
             self._bar(screen, scene.value)
@@ -100,9 +101,9 @@ class Panel:
             return (shapes.cross, shapes.ring)[colour](radius * 0.9, radius / 3, (CROSS, RING)[colour])
         return shapes.stone(radius, colour)
 
-    def _search_line(self, screen: pygame.Surface, scene: Scene) -> None:
+    def _search_line(self, screen: pygame.Surface, text: str) -> None:
         px, box = self.layout.px, self.layout.players
-        lines = self.pen.lines(scene.detail, px(13), box.width, 2)
+        lines = self.pen.lines(text, px(13), box.width, 2)
         top = box.bottom + px(13 if len(lines) > 1 else 19)
         for number, line in enumerate(lines):
             self._line(screen, line, px(13), INK, (box.x + px(2), top + number * px(16)), box.width)

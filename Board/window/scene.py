@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import isfinite
 
 from Board.play.for_people import Point
 from Board.play.headline import ending_words, headline, hint_words, not_a_stone
@@ -178,10 +179,12 @@ def make_scene(session: Session, look: Look, live: Analysis | None, pointer: Poi
         name = _speaker(session, shown if is_of_now else shown - 1)
         line = _line(analysis, session, taken, side) if look.line and is_of_now else ()
         return replace(scene, line=line, caption=say(language, "says", name=name, words=analysis.words))
+    at_pointer = "" if notice or pointer is None else _numbers_at(pointer, analysis, session, look)
     of = say(language, "search_now" if is_of_now else "search_before")
     name = say(language, look.overlay.value) if look.overlay is not Overlay.NOTHING else say(language, "line")
     return replace(
         scene,
+        detail="   ".join(part for part in (scene.detail, at_pointer) if part),
         marks=_marks(analysis, look.overlay, session, taken if is_of_now or last is None else taken - {last}),
         line=_line(analysis, session, taken, side) if look.line and is_of_now else (),
         caption=say(language, "caption", what=name, of=of),
@@ -254,10 +257,11 @@ def _marks(analysis: Analysis, overlay: Overlay, session: Session, taken: set[Po
     if overlay is Overlay.NOTHING:
         return ()
     sizes = {child.move: child.prior if overlay is Overlay.PRIORS else child.visits for child in analysis.children}
-    most = max([*sizes.values(), 1e-9])
+    most = max([*filter(isfinite, sizes.values()), 1e-9])
     marks = []
     for child in sorted(analysis.children, key=lambda child: -sizes[child.move])[:MOST_MARKS]:
-        share = sizes[child.move] / most
+        # What a network gone wrong computes is shown as what it is, only without strength.
+        share = sizes[child.move] / most if isfinite(sizes[child.move]) else LEAST_SHARE
         if child.move is None or child.move == session.game.pass_action or share < LEAST_SHARE:
             continue
         point = _point(child.move, session.game.width)
@@ -271,6 +275,17 @@ def _marks(analysis: Analysis, overlay: Overlay, session: Session, taken: set[Po
             text, tone = f"{100 * child.mean_value:+.0f}", max(-1.0, min(1.0, child.mean_value))
         marks.append(Mark(point, text, share, tone))
     return tuple(marks)
+
+
+def _numbers_at(point: Point, analysis: Analysis, session: Session, look: Look) -> str:
+    """Return what the search says about a point, in words; an empty text without an overlay, or if it says nothing."""
+    move = point[0] * session.game.width + point[1]
+    child = next((child for child in analysis.children if child.move == move), None)
+    if child is None or look.overlay is Overlay.NOTHING:
+        return ""
+    value = f"{100 * child.mean_value:+.0f}" if child.visits else "-"
+    name, prior = session.game.action_name(move), f"{100 * child.prior:.0f}"
+    return say(look.language, "numbers_at", point=name, visits=f"{child.visits:,}", prior=prior, value=value)
 
 
 def _short(number: int) -> str:

@@ -349,6 +349,61 @@ def test_overlays_show_the_search_of_a_player_with_a_tree(open_window):
     assert scene(window).curve == ((1, -0.4),), "the curve is for black, Q by white"
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_numbers_of_a_network_gone_wrong_are_shown_as_they_are(open_window, number):
+    class Broken(Student):
+        def get_action(self, board, is_selfplay, print_probs_value):
+            answer = super().get_action(board, is_selfplay, print_probs_value)
+            for child in self.mcts._root._children.values():
+                child._Q = child._P = number
+            return answer
+
+    window = open_window(new_session(None, Broken()))
+    click(window, 1, 1)
+    frames_until(window, lambda: window.session.live == 2)
+    for overlay in (Overlay.VISITS, Overlay.PRIORS, Overlay.VALUES):
+        press(window, pygame.K_v)
+        assert window.look.overlay is overlay
+        assert len(scene(window).marks) >= 2 and (overlay is Overlay.VISITS or str(number) in scene(window).marks[0].text)
+
+
+@pytest.mark.parametrize(("size", "is_written"), [((640, 520), False), ((860, 620), True)])
+def test_numbers_of_a_search_are_left_out_where_they_cannot_be_read(open_window, size, is_written):
+    window = open_window(new_session(None, Student(), size=(15, 15, 5)))
+    pygame.display.set_mode(size, pygame.RESIZABLE)
+    click(window, "overlay")
+    click(window, 7, 7)
+    frames_until(window, lambda: window.session.live == 2)
+    assert [mark.text for mark in scene(window).marks] == ["60", "30"]
+    x, y = window.layout.centre_of(0, 5)  # of the move with 30 visits
+    near = [window.screen.get_at((x + right, y))[:3] for right in range(-4, 5)]
+    assert (len(set(near)) > 1) == is_written and near[0] != TABLE
+
+
+def test_the_panel_has_the_numbers_of_the_point_under_the_mouse(open_window, monkeypatch):
+    window = open_window(new_session(None, Student(), size=(15, 15, 5)))
+    pygame.display.set_mode((640, 520), pygame.RESIZABLE)
+    monkeypatch.setattr(pygame.mouse, "get_focused", lambda: True)
+    pointed = [0, 0]
+    monkeypatch.setattr(pygame.mouse, "get_pos", lambda: window.layout.centre_of(*pointed))
+    click(window, 7, 7)
+    frames_until(window, lambda: window.session.live == 2)
+    frames_until(window)
+    assert scene(window).detail == "", "no overlay is on"
+    press(window, pygame.K_v)
+    for point, words in [
+        ((0, 0), "0,0: 60 visits, prior 50 %, value +40"),
+        ((0, 7), "0,7: 0 visits, prior 20 %, value -"),
+        ((3, 3), ""),
+    ]:
+        pointed[:] = point
+        frames_until(window)
+        assert scene(window).detail == words
+    box = window.layout.players
+    middle = box.bottom + window.layout.px(19)
+    assert len({tuple(window.screen.get_at((x, middle))) for x in range(box.x, box.right)}) > 3, "the caption has no card here"
+
+
 def test_a_frame_in_which_nothing_has_changed_is_not_drawn(open_window):
     window = open_window(new_session(None, None))
     frames_until(window)

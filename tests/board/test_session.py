@@ -2,8 +2,10 @@
 
 import random
 import threading
+import time
 import types
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -185,6 +187,53 @@ def test_the_score_belongs_to_the_participants_and_a_game_taken_back_does_not_co
     assert session.score == (0, 0, 0)
 
 
+class SlowToStart(Scripted):
+    """A player that can be stopped only once its engine runs, as those of engines."""
+
+    def __init__(self):
+        super().__init__([])
+        self.stop, self.is_starting = threading.Event(), threading.Event()
+
+    def cancel(self):
+        self.stop.set()
+
+    def get_action(self, board, is_selfplay, print_probs_value):
+        self.is_starting.set()
+        time.sleep(0.05)
+        self.stop = threading.Event()
+        assert self.stop.wait(10), "it was cancelled long ago"
+        self.calls.append("stopped")
+        raise RuntimeError("the engine was ended")
+
+
+@pytest.mark.parametrize(
+    "leave", [lambda session: run_until(session, lambda: not session._leaving), lambda session: session.close()]
+)
+def test_a_player_that_is_just_being_started_is_cancelled_too(leave):
+    player = SlowToStart()
+    session = new_session(None, player)
+    session.play(4)
+    session.tick()
+    assert player.is_starting.wait(10)
+    session.undo()
+    leave(session)
+    assert "stopped" in player.calls and session.trouble is None
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("died"), 4])
+def test_a_player_that_failed_is_reset_once_a_move_was_taken_back(answer):
+    player = Scripted([0, answer, 8])
+    session = new_session(None, player)
+    session.play(4)
+    run_until(session, lambda: session.live == 2)
+    session.play(2)
+    run_until(session, lambda: session.trouble)
+    session.undo()
+    session.play(2)
+    run_until(session, lambda: session.live == 4)
+    assert player.calls[-2] == "reset", "its tree may be broken, and its engine dead"
+
+
 def test_a_hint_is_the_players_answer_and_changes_nothing():
     player = Scripted([7, 2])
     session = new_session(None, player)
@@ -197,11 +246,20 @@ def test_a_hint_is_the_players_answer_and_changes_nothing():
     assert session.actions == [4, 2]
 
 
-def test_a_hint_that_fails_leaves_the_game_as_it_was():
-    session = new_session(None, Scripted([RuntimeError("no engine"), 2]))
+def test_a_hint_that_numpy_drew_is_an_ordinary_point():
+    session = new_session(None, Scripted([np.int64(7)]))
+    session.ask_for_hint()
+    run_until(session, lambda: session.hint is not None)
+    assert type(session.hint) is int
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("no engine"), 9, "e5", (1, 2), None], ids=str)
+def test_a_hint_that_fails_leaves_the_game_as_it_was(answer):
+    session = new_session(None, Scripted([answer, 2]))
     session.ask_for_hint()
     with pytest.raises(Refused, match="hint_failed"):
         run_until(session, lambda: False)
+    assert session.hint is None
     session.play(4)
     run_until(session, lambda: session.live == 2)
     refused("no_hint", new_session(None, None).ask_for_hint)

@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import nn
 
+from common.networks import output_shapes
 from grader.confinement.layers import layer_outputs
 from grader.confinement.replies import REPLIES
-from grader.judge.support.first_difference import ALL_ALIKE, LAYERS, first_difference, output_shapes
+from grader.judge.support.first_difference import ALL_ALIKE, LAYERS, first_difference
 from grader.judge.support.network_cases import OUTPUTS
 from grader.judge.trusted.answers import answers_of
 

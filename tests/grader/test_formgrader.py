@@ -233,3 +233,6 @@ def test_a_marker_can_still_type_scores_and_see_the_name(hostile_course):
         window.click(window.find(".glyphicon-eye-open")[0])
         browser.wait_for(lambda: window.run("return $('.breadcrumb .name-shown:visible').text()").strip() == "mallory")
         assert not [line for line in window.log() if "Content Security Policy" in line]
+        window.view_as(390, 844)
+        window.run("window.scrollTo(0, 2000)")
+        assert window.run("return document.querySelector('.navbar').getBoundingClientRect().bottom") <= 0, "covers no text"

@@ -168,6 +168,13 @@ def test_moves_are_taken_back_hints_given_and_games_saved_in_the_terminal(call, 
     assert (code, err) == (0, "") and " X " in out and "[O]" in out
 
 
+def test_a_game_opened_in_the_terminal_goes_on_with_whoever_is_to_move(call, tmp_path):
+    game = tmp_path / "begun.sgf"
+    game.write_text("(;FF[4]GM[4]SZ[3]RU[3 in a row];B[bb])")
+    code, out, err = call(*MCTS, "--language", "en", "--open", game, stdin="q\n")
+    assert (code, err) == (0, "") and "MCTS 50 plays" in out
+
+
 def test_sides_are_switched_and_saved_games_opened_in_the_terminal(call, tmp_path):
     people = ("human_play.py", "--terminal", "--black", "human", "--white", "human", "--board", "3x3x3")
     code, out, err = call(*people, stdin="o\n1,1\n0,0\nw\nn\n2,2\no\nq\n")

@@ -25,10 +25,11 @@ from Board.game_board import Board
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
+from common.networks import load_network
 from common.program_ends import Parser, run_program
 from common.search_tree import SeenNode
 from common.unwritten import students_faults_as_sentences
-from common.weights import load_network, read_sizes, read_weights
+from common.weights import read_sizes, read_weights
 from training.exact import remembered
 from training.look.recorded_search import NewPlayer, Playout, first_playouts, is_for_the_player_to_move, searched_tree, turned
 from training.look.search_page import GENERATOR, Subject, render_search, render_tree

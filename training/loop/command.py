@@ -16,6 +16,7 @@ import numpy as np
 
 from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
+from common.networks import expect_layers
 from common.program_ends import Parser, run_program
 from common.program_starts import interruptible
 from common.unwritten import students_faults_as_sentences
@@ -44,6 +45,7 @@ def train_by_command(make_pipeline: Any, presets: Mapping[str, Any], program: st
         _check_folder(Path.cwd(), Path(program).resolve().parent)
         with students_faults_as_sentences():
             pipeline = (_resumed if options.resume else _new)(make_pipeline, presets, options)
+            expect_layers(pipeline.policy_value_net, pipeline.board_width, pipeline.board_height, pipeline.resnet_block)
             pipeline.best_network.force = options.force
             if options.games is not None:
                 pipeline.game_batch_num = options.games
