@@ -60,7 +60,7 @@ def submission(tmp_path):
 def released(tmp_path_factory):
     """The archive of the student kit, as it is handed out."""
     out = tmp_path_factory.mktemp("release")
-    assert release.main(out, seed=1, cases=2, jobs=1) == 0
+    assert release.main(out, seed=1, cases=4, jobs=1) == 0
     return out / "gomoku.zip"
 
 
