@@ -22,10 +22,12 @@ LONGEST = (
     "labs/test_lab_samples.py",
     "training/test_selfplay_run.py",
     "grader/test_grading.py",
-    "grader/test_gradebook.py",
+    "grader/test_ray_grading.py",
     "trust/test_attacks.py",
     "grader/test_check.py",
+    "arena/test_ray_runner.py",
     "trust/test_mutants.py",
+    "grader/test_gradebook.py",
     "grader/test_release.py",
     "tensorflow_tools/test_convert.py",
     "grader/test_kill_class.py",
@@ -113,6 +115,32 @@ def load_module():
         return module
 
     return load
+
+
+@pytest.fixture
+def checks_run_here(monkeypatch):
+    """Run the checks of gradings in this process, where torch is loaded; with TRUST=all they run as in grading."""
+    if os.environ.get("TRUST") != "all":
+        from checks_here import run_checks_here
+
+        run_checks_here(monkeypatch)
+
+
+@pytest.fixture
+def any_library():
+    """Let OpenVINO compute the networks of a test too, if it is installed."""
+
+
+@pytest.fixture
+def openvino(any_library):
+    return pytest.importorskip("openvino", reason="OpenVINO is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _torch_computes(request, monkeypatch):
+    """Hide OpenVINO from tests that do not ask for it: it takes more than a second to convert and compile a network."""
+    if "any_library" not in request.fixturenames:
+        monkeypatch.setitem(sys.modules, "openvino", None)
 
 
 @pytest.fixture

@@ -191,8 +191,14 @@ def test_a_missing_game_and_a_page_that_is_none_of_ours_are_refused(records, tmp
 NO_DEFENCE = ((7, 7), (4, 10), (0, 0), (5, 10), (0, 2), (6, 10), (14, 0), (7, 10), (14, 14), (8, 10))
 
 
+@pytest.fixture
+def brief(monkeypatch):
+    """Give an engine that looks where a game was lost a fifth of a second per position: an open four is seen at once."""
+    monkeypatch.setattr("arena.view.losses.MOVE_S", 0.2)
+
+
 @pytest.mark.parametrize("name", ["reference", "baseline"])
-def test_an_engine_says_where_a_game_was_lost(engines, name):
+def test_an_engine_says_where_a_game_was_lost(engines, brief, name):
     game = shown_game(lost_after_swap(moves=NO_DEFENCE, swapped=False))
     loss = find_loss(game, engine_at(str(engines / name)))
     assert loss is not None and loss.ply in (3, 5, 7) and loss.better not in (None, NO_DEFENCE[loss.ply - 1])
@@ -200,7 +206,7 @@ def test_an_engine_says_where_a_game_was_lost(engines, name):
     assert find_loss(game, engine_at(str(engines / "sample"))) is None
 
 
-def test_every_lost_game_of_a_file_is_examined(engines, tmp_path, capsys, monkeypatch):
+def test_every_lost_game_of_a_file_is_examined(engines, brief, tmp_path, capsys, monkeypatch):
     setup = MatchSetup(tuple(engine_at(str(engines / "sample")) for _ in range(2)), 3, 1)
     kept, page = Records(tmp_path / "match.jsonl", setup), tmp_path / "page.html"
     for game in (game_record(0), *(lost_after_swap(number, moves=NO_DEFENCE, swapped=False) for number in (1, 2))):

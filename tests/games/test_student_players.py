@@ -15,6 +15,9 @@ SEARCHES = sorted((path.parent.parent.name, path.stem) for path in VARIANTS.glob
 # Its rollout lists the legal moves once and draws all moves from that list. In Gomoku these are the moves that remain; in NoGo
 # each move changes which ones are legal.
 ONE_LIST = "pure-shares-by-move"
+ALL = os.environ.get("TRUST") == "all"
+PLAYING = [("", "mcts_pure"), ("", "mcts_alphaZero"), *(kind for kind in SEARCHES if kind[0] != ONE_LIST)]
+FEW = ("", "pure-published-layout", "search-published-layout", "search-recursive")  # of the variants that play by default
 
 # Plays games against random moves with both colours, then one of self-play; prints how many of the games were won.
 PROGRAM = """
@@ -76,19 +79,16 @@ def games_won(tmp_path, variant, module, games, size, playouts):
 
 def test_the_variants_bring_searches_of_both_kinds():
     assert {module for _, module in SEARCHES} == {"mcts_pure", "mcts_alphaZero"} and len(SEARCHES) > 10
+    assert {variant for variant, _ in PLAYING} >= set(FEW)
 
 
-@pytest.mark.parametrize(
-    ("variant", "module"), [("", "mcts_pure"), ("", "mcts_alphaZero"), *(kind for kind in SEARCHES if kind[0] != ONE_LIST)]
-)
+@pytest.mark.parametrize(("variant", "module"), [kind for kind in PLAYING if ALL or kind[0] in FEW])
 def test_a_students_search_plays_nogo_unchanged(tmp_path, variant, module):
     assert games_won(tmp_path, variant, module, games=4, size=4, playouts=60) >= 3
 
 
-@pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="50 games for each search: TRUST=all plays them")
-@pytest.mark.parametrize(
-    ("variant", "module"), [("", "mcts_pure"), ("", "mcts_alphaZero"), *(kind for kind in SEARCHES if kind[0] != ONE_LIST)]
-)
+@pytest.mark.skipif(not ALL, reason="50 games for each search: TRUST=all plays them")
+@pytest.mark.parametrize(("variant", "module"), PLAYING)
 def test_a_students_search_wins_nearly_all_games_of_nogo_against_random_moves(tmp_path, variant, module):
     """On a board this small, random moves are now and then the best ones."""
     won = games_won(tmp_path, variant, module, games=50, size=4, playouts=150)

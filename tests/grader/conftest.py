@@ -81,7 +81,7 @@ def kit(tmp_path, released, engines):
 
 
 @pytest.fixture
-def graded(tmp_path, assignment, engines):
+def graded(tmp_path, assignment, engines, checks_run_here):
     """Grades a submission with the profile smoke, by some checks or all: results by check id, and the whole."""
 
     def run(folder, seed=1, only=None):

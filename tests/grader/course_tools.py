@@ -1,9 +1,10 @@
 """A copy of the course, results that were never graded, and nbgrader over both: for the tests of notebook and gradebook."""
 
+import multiprocessing
 import os
 import shutil
-import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,13 +97,29 @@ def enter(course, *arguments):
 
 
 def nbgrader(course, *arguments):
-    """Run nbgrader's own command in the course; its output, or a failed test."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    command = [sys.executable, "-m", "nbgrader", *map(str, arguments)]
-    env = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=course, env=env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    """Run nbgrader's own command in the course; its output, or a failed test.
+
+    It runs in a copy of this process (a fork), so that nbgrader is imported once for all commands, which takes seconds.
+    """
+    from nbgrader.apps import NbGraderApp
+
+    def launch():
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")  # pytest has replaced them
+        os.chdir(course)
+        os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        os.environ["PYTHONPATH"] = str(ROOT)
+        NbGraderApp.launch_instance([*map(str, arguments)])
+
+    with tempfile.TemporaryFile("w+") as output:
+        command = multiprocessing.get_context("fork").Process(target=launch)
+        command.start()
+        command.join()
+        output.seek(0)
+        said = output.read()
+    assert command.exitcode == 0, said
+    return said
 
 
 def rows(opened):

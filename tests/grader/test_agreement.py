@@ -1,6 +1,7 @@
 """A search that selects by another rule fails with a message that names the rule; a correct search passes."""
 
 import json
+from functools import cache
 from math import sqrt
 from random import Random
 
@@ -19,14 +20,23 @@ from grader.judge.trusted.slips import rules
 C_PUCT = 5.0
 
 
-def searches(rule=None, reading=READINGS[0], sizes=((3, 3, 3), (4, 3, 3), (5, 4, 4)), n_playout=120, c_puct=C_PUCT, further=0):
-    """Searches of a student who selects by this rule, or by the right one."""
+@cache
+def cases(sizes, n_playout, c_puct):
+    """Searches in random positions, each with its correct answers, which are the same for all tests."""
     rng, found = Random(3), []
     for size in sizes:
         case = SearchCase(random_position(rng, *size, 2), rng.randrange(2**31), n_playout, c_puct)
+        found.append((case, answers_of(case)))
+    return found
+
+
+def searches(rule=None, reading=READINGS[0], sizes=((3, 3, 3), (4, 3, 3), (5, 4, 4)), n_playout=120, c_puct=C_PUCT, further=0):
+    """Searches of a student who selects by this rule, or by the right one."""
+    found = []
+    for case, answers in cases(sizes, n_playout, c_puct):
         root = search(board_at(case.position), case.evaluate, n_playout + further, c_puct, reading=reading, rule=rule)
         visits = {move: float(child.visits) for move, child in root.children.items()}
-        found.append(SearchComparison(visits, case.position, n_playout, c_puct, answers_of(case)))
+        found.append(SearchComparison(visits, case.position, n_playout, c_puct, answers))
     return found
 
 
@@ -59,7 +69,7 @@ def test_a_right_search_that_cannot_be_repeated_could_not_be_graded():
     ordinary = searches(at_random_where_all_bonuses_are_0(C_PUCT, rng))
     wide = searches(
         at_random_where_all_bonuses_are_0(HUGE_C_PUCT, rng),
-        sizes=[(*size, 5) for size in WIDE_BOARDS],
+        sizes=tuple((*size, 5) for size in WIDE_BOARDS),
         n_playout=WIDE_PLAYOUTS,
         c_puct=HUGE_C_PUCT,
     )

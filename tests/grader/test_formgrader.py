@@ -65,14 +65,22 @@ def submissions(address):
 
 
 @contextmanager
-def opened(folder, student="mallory"):
-    """The student's page in a browser, and a function that gives the student's score as the gradebook has it."""
+def served(folder):
+    """JupyterLab in the course's folder and a browser: a function that opens a student's page.
+
+    It returns the browser, and a function that gives the student's score as the gradebook has it.
+    """
     with jupyter(folder) as address, browser.browser() as window:
-        entry = submissions(address)[student]
-        window.open(f"{address}/formgrader/submissions/{entry['id']}/")
-        # The fields are filled once formgrader's own scripts have run and the server has answered.
-        window.run("return new Promise(done => $(document).ajaxStop(done) && setTimeout(done, 3000))")
-        yield window, lambda: submissions(address)[student]["score"]
+
+        def open_page(student="mallory"):
+            entry = submissions(address)[student]
+            window.log()  # of the page before
+            window.open(f"{address}/formgrader/submissions/{entry['id']}/")
+            # The fields are filled once formgrader's own scripts have run and the server has answered.
+            window.run("return new Promise(done => $(document).ajaxStop(done) && setTimeout(done, 3000))")
+            return window, lambda: submissions(address)[student]["score"]
+
+        yield open_page
 
 
 def hostile_notebook(folder, names):
@@ -87,14 +95,18 @@ def hostile_notebook(folder, names):
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory, assignment):
-    """A course in which Mallory's report was taken in as docs/instructor.md says; 32 program points."""
+    """A course in which two reports of Mallory's were taken in as docs/instructor.md says; 32 program points each.
+
+    One is for clicks, the other (marked) for scores. A third student has a name that is HTML.
+    """
     course = shutil.copytree(
         COURSE, tmp_path_factory.mktemp("prepared") / "course", ignore=lambda *_: ["autograded", "release"]
     )
     nbgrader(course, "generate_assignment", "gomoku")
-    submitted = course / "submitted/mallory/gomoku/report.ipynb"
-    submitted.parent.mkdir(parents=True)
-    nbformat.write(hostile_notebook(course, CELLS), submitted)
+    for student in ("mallory", "marked"):
+        submitted = course / f"submitted/{student}/gomoku/report.ipynb"
+        submitted.parent.mkdir(parents=True)
+        nbformat.write(hostile_notebook(course, CELLS), submitted)
     given, changes = 0, {}
     for check in assignment.checks:
         if given + check.points <= PROGRAM_POINTS:
@@ -102,20 +114,30 @@ def prepared(tmp_path_factory, assignment):
         else:
             changes[check.id] = {"status": FAILED, "points": 0.0, "message": "No."}
     assert given == PROGRAM_POINTS
-    result = course.parent / "mallory" / "results.json"
-    result.parent.mkdir()
-    (result.parent / "run.json").write_text("{}")
-    (result.parent / "report.html").write_text("<p>report</p>")
-    make_results(assignment, "mallory", changes).sealed(result.parent).write(result.parent)
-    assert enter(course, result) == 0
+    for student in ("mallory", "marked", "named"):
+        place = course.parent / "results" / student
+        place.mkdir(parents=True)
+        (place / "run.json").write_text("{}")
+        (place / "report.html").write_text("<p>report</p>")
+        make_results(assignment, student, changes).sealed(place).write(place)
+    assert enter(course, course.parent / "results") == 0
     nbgrader(course, "autograde", "gomoku", "--force")
-    assert enter(course, result) == 0
+    assert enter(course, course.parent / "results") == 0
+    # The roster refuses such a name; nbgrader's own commands do not.
+    nbgrader(course, "db", "student", "add", "named", "--first-name=<svg onload=alert(1)>", "--last-name=M")
     return course
+
+
+@pytest.fixture(scope="module")
+def open_page(prepared):
+    """Opens a student's page of this course, as it is."""
+    with served(prepared) as open_page:
+        yield open_page
 
 
 @pytest.fixture
 def hostile_course(prepared, tmp_path):
-    """A copy of it."""
+    """A copy of the course, to be changed."""
     return shutil.copytree(prepared, tmp_path / "course")
 
 
@@ -152,35 +174,35 @@ def settle(window):
     window.run("return new Promise(done => setTimeout(done, 2000))")
 
 
-def test_clicks_on_a_hostile_report_leave_every_score_and_nothing_in_it_can_act(hostile_course, tmp_path):
-    with opened(hostile_course) as (window, score):
-        window.picture(tmp_path / "page.png")
-        assert window.run(f"return document.querySelectorAll('.rendered_html :is({ACTING})').length") == 0
-        handlers = "[...document.querySelectorAll('.rendered_html *')].flatMap(e => e.getAttributeNames())"
-        assert {name for name in window.run(f"return {handlers}") if name.startswith("on")} == set()
-        targets = window.run("return [...document.querySelectorAll('.rendered_html a')].map(a => a.protocol)")
-        assert sorted(set(targets)) == ["https:", "mailto:"]
-        texts = window.run("return [...document.querySelectorAll('.rendered_html')].map(e => e.textContent)")
-        assert len(texts) >= len(CELLS)
-        for told, text in zip(CELLS.values(), texts, strict=False):
-            assert "".join(text.split()) == "".join(told["becomes"].split()), told["name"]
-        assert click_everything(window) >= 3
-        settle(window)
-        assert window.run("return document.body.dataset.attack || ''") == ""
-        assert score() == PROGRAM_POINTS
-    nbgrader(hostile_course, "generate_feedback", "gomoku", "--force")
-    with browser.browser() as window:
-        window.open((hostile_course / "feedback/mallory/gomoku/report.html").as_uri())
-        assert window.run(f"return document.querySelectorAll('.rendered_html :is({ACTING})').length") == 0
-        targets = window.run("return [...document.querySelectorAll('.rendered_html a')].map(a => a.protocol)")
-        assert sorted(set(targets)) == ["https:", "mailto:"]
+def test_clicks_on_a_hostile_report_leave_every_score_and_nothing_in_it_can_act(prepared, open_page, tmp_path):
+    window, score = open_page()
+    window.picture(tmp_path / "page.png")
+    assert window.run(f"return document.querySelectorAll('.rendered_html :is({ACTING})').length") == 0
+    handlers = "[...document.querySelectorAll('.rendered_html *')].flatMap(e => e.getAttributeNames())"
+    assert {name for name in window.run(f"return {handlers}") if name.startswith("on")} == set()
+    targets = window.run("return [...document.querySelectorAll('.rendered_html a')].map(a => a.protocol)")
+    assert sorted(set(targets)) == ["https:", "mailto:"]
+    texts = window.run("return [...document.querySelectorAll('.rendered_html')].map(e => e.textContent)")
+    assert len(texts) >= len(CELLS)
+    for told, text in zip(CELLS.values(), texts, strict=False):
+        assert "".join(text.split()) == "".join(told["becomes"].split()), told["name"]
+    assert click_everything(window) >= 3
+    settle(window)
+    assert window.run("return document.body.dataset.attack || ''") == ""
+    assert score() == PROGRAM_POINTS
+    nbgrader(prepared, "generate_feedback", "gomoku", "--force")
+    window.open((prepared / "feedback/mallory/gomoku/report.html").as_uri())
+    assert window.run(f"return document.querySelectorAll('.rendered_html :is({ACTING})').length") == 0
+    targets = window.run("return [...document.querySelectorAll('.rendered_html a')].map(a => a.protocol)")
+    assert sorted(set(targets)) == ["https:", "mailto:"]
 
 
 def test_the_policy_alone_keeps_a_notebook_that_was_never_cleaned_from_running_anything(hostile_course):
     raw = [name for name, told in CELLS.items() if not told.keys() & {"leaves_the_page", "breaks_the_page"}]
     unprotect(hostile_course, steps=True)
     put_raw(hostile_course, raw)
-    with opened(hostile_course) as (window, score):
+    with served(hostile_course) as open_page:
+        window, score = open_page()
         scripted = window.find(".rendered_html a[href^='javascript']")
         assert len(scripted) > 5
         for link in scripted:
@@ -195,7 +217,8 @@ def test_the_policy_alone_keeps_a_notebook_that_was_never_cleaned_from_running_a
 def test_the_steps_alone_are_enough(hostile_course):
     unprotect(hostile_course, policy=True)
     put_raw(hostile_course, CELLS)
-    with opened(hostile_course) as (window, score):
+    with served(hostile_course) as open_page:
+        window, score = open_page()
         click_everything(window)
         settle(window)
         assert score() == PROGRAM_POINTS
@@ -204,35 +227,34 @@ def test_the_steps_alone_are_enough(hostile_course):
 def test_without_either_one_click_sets_every_score(hostile_course):
     unprotect(hostile_course, steps=True, policy=True)
     put_raw(hostile_course, ["inline link"])
-    with opened(hostile_course) as (window, score):
+    with served(hostile_course) as open_page:
+        window, score = open_page()
         assert score() == PROGRAM_POINTS
         window.click(window.find(".rendered_html a[href^='javascript']")[0])
         browser.wait_for(lambda: score() == 100)
 
 
-def test_a_name_that_is_html_runs_nothing(hostile_course):
-    """The roster refuses it; nbgrader's own commands do not."""
-    nbgrader(hostile_course, "db", "student", "add", "mallory", "--first-name=<svg onload=alert(1)>", "--last-name=M")
-    with opened(hostile_course) as (window, _):
-        assert window.run("return document.querySelectorAll('svg[onload]').length") > 0
-        assert any("Executing inline event handler violates" in line for line in window.log())
+def test_a_name_that_is_html_runs_nothing(open_page):
+    window, _ = open_page("named")
+    assert window.run("return document.querySelectorAll('svg[onload]').length") > 0
+    assert any("Executing inline event handler violates" in line for line in window.log())
 
 
-def test_a_marker_can_still_type_scores_and_see_the_name(hostile_course):
-    with opened(hostile_course) as (window, score):
-        window.type(window.find("#report-environment")[0], "1.5\t")
-        browser.wait_for(lambda: score() == PROGRAM_POINTS + 1.5)
+def test_a_marker_can_still_type_scores_and_see_the_name(open_page):
+    window, score = open_page("marked")
+    window.type(window.find("#report-environment")[0], "1.5\t")
+    browser.wait_for(lambda: score() == PROGRAM_POINTS + 1.5)
 
-        def full_credit_counts():
-            """Click again, as a person does, where the page was still busy with what was typed before."""
-            window.click(window.find(".full-credit")[1])
-            time.sleep(1)
-            return score() == PROGRAM_POINTS + 1.5 + 5
+    def full_credit_counts():
+        """Click again, as a person does, where the page was still busy with what was typed before."""
+        window.click(window.find(".full-credit")[1])
+        time.sleep(1)
+        return score() == PROGRAM_POINTS + 1.5 + 5
 
-        browser.wait_for(full_credit_counts)
-        window.click(window.find(".glyphicon-eye-open")[0])
-        browser.wait_for(lambda: window.run("return $('.breadcrumb .name-shown:visible').text()").strip() == "mallory")
-        assert not [line for line in window.log() if "Content Security Policy" in line]
-        window.view_as(390, 844)
-        window.run("window.scrollTo(0, 2000)")
-        assert window.run("return document.querySelector('.navbar').getBoundingClientRect().bottom") <= 0, "covers no text"
+    browser.wait_for(full_credit_counts)
+    window.click(window.find(".glyphicon-eye-open")[0])
+    browser.wait_for(lambda: window.run("return $('.breadcrumb .name-shown:visible').text()").strip() == "marked")
+    assert not [line for line in window.log() if "Content Security Policy" in line]
+    window.view_as(390, 844)
+    window.run("window.scrollTo(0, 2000)")
+    assert window.run("return document.querySelector('.navbar').getBoundingClientRect().bottom") <= 0, "covers no text"

@@ -125,7 +125,9 @@ def scores(data):
 
 @pytest.mark.slow
 def test_a_right_submission_gets_its_points_and_no_secret_is_shown(container):
-    shutil.copytree(ROOT / "instructor" / "reference", container.submission, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "instructor" / "reference" / "AlphaZero", container.submission / "AlphaZero")
+    # An engine that compiles in a moment.
+    shutil.copytree(ROOT / "instructor/submissions/attacks/bases/engine", container.submission, dirs_exist_ok=True)
     data = container()
     assert scores(data) == [(1, 1, "passed"), (1, 1, "passed")], container.printed
     assert [test["number"] for test in data["tests"]] == ["1.1", "2.1"]

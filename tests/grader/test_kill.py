@@ -38,7 +38,7 @@ pytestmark = pytest.mark.alone
 
 @pytest.fixture
 def handed_in(tmp_path):
-    """The reference with an engine that plays the same games again; without its network where time is short."""
+    """The reference with an engine that plays the same games again; of Part 2 the pure search alone where time is short."""
     folder = tmp_path / "in" / "killed"
     shutil.copytree(ROOT / "instructor" / "reference" / "AlphaZero", folder / "AlphaZero")
     shutil.copytree(ENGINE, folder, dirs_exist_ok=True)
@@ -47,7 +47,8 @@ def handed_in(tmp_path):
     text = header.read_text().replace("(i + 112)", "(i + first)").replace("    for (", FIRST_STONE + "    for (", 1)
     header.write_text(text)
     if not ALL:
-        (folder / "AlphaZero" / "policy_value_net_torch.py").unlink()
+        for name in ("policy_value_net_torch.py", "mcts_alphaZero.py"):
+            (folder / "AlphaZero" / name).unlink()
     return folder
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -13,13 +14,12 @@ from grader.pipeline import ray_grading
 from grader.pipeline.results import read_results
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed")
-CHECKS = ("mcts_pure", "network.load")
 
 
 def grade(out, *paths, cluster=None):
-    only = [word for check in CHECKS for word in ("--only", check)]
     where = ["--ray-address", cluster.address] if cluster else []
-    return main(["grade", *map(str, paths), *only, "--profile", "smoke", "--seed", "3", "--out", str(out), *where])
+    how = ["--only", "mcts_pure", "--profile", "smoke", "--seed", "3"]
+    return main(["grade", *map(str, paths), *how, "--out", str(out), *where])
 
 
 def outcomes(folder):
@@ -27,23 +27,13 @@ def outcomes(folder):
 
 
 @needs_ray
-def test_a_class_has_the_verdicts_of_one_machine_and_each_names_its_node(cluster, submission, tmp_path):
-    class_ = [submission("ada"), submission("bob", {"AlphaZero/mcts_pure.py": "class MCTS: pass\n"})]
-    assert grade(tmp_path / "there", *class_, cluster=cluster) == grade(tmp_path / "here", *class_) == 0
-    for name in ("ada", "bob"):
-        there, here = tmp_path / "there" / name, tmp_path / "here" / name
-        assert outcomes(there) == outcomes(here)
-        about = read_results(there / "results.json").environment
-        assert "node " in about["node"] and float(about["speed"]) > 0
-    assert outcomes(tmp_path / "there/ada") != outcomes(tmp_path / "there/bob")
-
-
-@needs_ray
-def test_a_node_lost_in_the_middle_repeats_no_verdict(cluster, submission, tmp_path):
+def test_a_class_with_lost_nodes_has_the_verdicts_of_one_machine_repeats_none_and_names_the_nodes(
+    cluster, submission, tmp_path
+):
     doomed = [cluster.add_node(num_cpus=1) for _ in range(2)]
-    verdicts = {name: tmp_path / f"out/{name}/verdicts.jsonl" for name in ("ada", "bob", "cem", "dan")}
+    class_ = [submission("ada"), submission("bob", {"AlphaZero/mcts_pure.py": "class MCTS: pass\n"}), submission("cem")]
+    verdicts = {path.name: tmp_path / f"there/{path.name}/verdicts.jsonl" for path in class_}
     lost = []
-
     over = threading.Event()
 
     def lose_two_nodes():
@@ -56,33 +46,33 @@ def test_a_node_lost_in_the_middle_repeats_no_verdict(cluster, submission, tmp_p
     losing = threading.Thread(target=lose_two_nodes)
     losing.start()
     try:
-        assert grade(tmp_path / "out", *(submission(name) for name in verdicts), cluster=cluster) == 0
+        assert grade(tmp_path / "there", *class_, cluster=cluster) == 0
     finally:
         over.set()
         losing.join()
     assert lost == doomed
     for name, path in verdicts.items():
         decided = Counter(json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines())
-        assert set(decided.values()) == {1} and len(decided) == 5, name
-        assert read_results(path.with_name("results.json")).points == 7
+        assert set(decided.values()) == {1} and len(decided) == 4, name
+        about = read_results(path.with_name("results.json")).environment
+        assert "node " in about["node"] and float(about["speed"]) > 0
+    assert grade(tmp_path / "here", *class_[:2]) == 0
+    for name in ("ada", "bob"):
+        assert outcomes(tmp_path / "there" / name) == outcomes(tmp_path / "here" / name)
+    assert outcomes(tmp_path / "there/ada") == outcomes(tmp_path / "there/cem") != outcomes(tmp_path / "there/bob")
 
 
 @needs_ray
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"versions": {"torch": "1.0", "python": "3", "numpy": "2", "compiler": "9"}}, "torch "),
-        ({"speed": 1e9}, "of the speed of this machine, where at least 50% is needed"),
-    ],
-)
-def test_a_node_with_other_versions_or_too_slow_is_refused_before_anything_is_graded(
-    cluster, submission, tmp_path, monkeypatch, capsys, change, words
+def test_a_node_with_other_versions_and_too_slow_is_refused_before_anything_is_graded(
+    cluster, submission, tmp_path, monkeypatch, capsys
 ):
     real = ray_grading.Machine.here
-    monkeypatch.setattr(ray_grading.Machine, "here", lambda *values: replace(real(*values), **change))
+    other = {"versions": {"torch": "1.0", "python": "3", "numpy": "2", "compiler": "9"}, "speed": 1e9}
+    monkeypatch.setattr(ray_grading.Machine, "here", lambda *values: replace(real(*values), **other))
     assert grade(tmp_path / "out", submission("ada"), cluster=cluster) == 2
     err = capsys.readouterr().err
-    assert err.startswith("grader: the node ") and words in err and "ray stop" in err and err.count("\n") == 1
+    assert err.startswith("grader: the node ") and "ray stop" in err and err.count("\n") == 1
+    assert " instead of 1.0; " in err and "; 0% of the speed of this machine, where at least 50% is needed" in err
     assert not (tmp_path / "out/ada").exists()
 
 
@@ -98,12 +88,12 @@ def after_the_start(monkeypatch, change):
 
 
 @needs_ray
+@pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="the next test examines such a node too: TRUST=all runs it")
 def test_a_node_that_joins_later_is_examined_before_its_first_unit(cluster, submission, tmp_path, monkeypatch):
     after_the_start(monkeypatch, lambda checks: checks.machines.clear())
-    assert grade(tmp_path / "out", submission("ada"), submission("bob"), cluster=cluster) == 0
-    for name in ("ada", "bob"):
-        about = read_results(tmp_path / "out" / name / "results.json").environment
-        assert "node " in about["node"] and float(about["speed"]) > 0
+    assert grade(tmp_path / "out", submission("ada"), cluster=cluster) == 0
+    about = read_results(tmp_path / "out/ada/results.json").environment
+    assert "node " in about["node"] and float(about["speed"]) > 0
 
 
 @needs_ray
@@ -118,7 +108,7 @@ def test_a_node_that_joins_later_and_falls_short_gets_no_unit_and_is_named(clust
         checks._here = replace(here, versions={**here.versions, "torch": "1.0"})  # so all that is examined from now on differs
 
     after_the_start(monkeypatch, join)
-    names = ("ada", "bob", "cem")
+    names = ("ada", "bob")
     assert grade(tmp_path / "out", *map(submission, names), cluster=cluster) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert said.count("It joined after the start and gets no submissions") == 1 and "instead of 1.0" in said

@@ -1,5 +1,6 @@
 """In the labs NoGo and Go one mistake in the rules costs the points of one check, and no lie of a board gains any."""
 
+import os
 import re
 import tomllib
 from random import Random
@@ -16,9 +17,11 @@ from labs.nogo.trusted import families as nogo_families
 from labs.support.boards import Tally
 from labs.support.tables import table_in, table_of
 
+pytestmark = pytest.mark.usefixtures("checks_run_here")
 POSITIONS = [("nogo", "middle", nogo_families.after_moves), ("go", "middle", go_families.searched_position)]
 NOGO = (ROOT / "labs/nogo/reference/NoGo/board.py").read_text(encoding="utf-8")
 GO = (ROOT / "labs/go/reference/Go/board.py").read_text(encoding="utf-8")
+LONG = pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="the same losses as of another lie: TRUST=all runs it")
 PATHS = {
     "nogo": {"board": "NoGo/board.py", "search": "AlphaZero/mcts_alphaZero.py"},
     "go": {"board": "Go/board.py", "search": "AlphaZero/mcts_alphaZero.py"},
@@ -99,7 +102,11 @@ def lying(how):
     [
         ("it is over everywhere", {"rules.end"}),
         ("it lists nothing", {"rules.legal", "rules.end", "rules.planes", "rules.copy", "rules.refuses"}),
-        ("it stops after two moves", {"rules.legal", "rules.end", "rules.planes", "rules.copy", "rules.refuses"}),
+        pytest.param(
+            "it stops after two moves",
+            {"rules.legal", "rules.end", "rules.planes", "rules.copy", "rules.refuses"},
+            marks=LONG,
+        ),
         ("it lists every number", {"rules.legal", "rules.refuses"}),
     ],
 )

@@ -83,9 +83,9 @@ def test_baseline_against_itself_is_not_decided_by_forfeits(engines):
 
 
 def test_the_reference_is_no_easy_prey_for_the_baseline(engines):
-    """At a fifth of the course's time, where it wins about nine games in ten; that is measured, not tested."""
+    """At a tenth of the course's time; how many games it wins at the whole time is measured, not tested."""
     agents = tuple(EngineSpec(path=str(engines / name)) for name in ("reference", "baseline"))
-    result = play_match(MatchSetup(agents, 4, 13, Limits(told_move_s=1.0)), ThreadRunner(2))
+    result = play_match(MatchSetup(agents, 4, 13, Limits(told_move_s=0.5)), ThreadRunner(2))
     assert result.wins(0) >= 2 and all(game.faulty is None for game in result.games)
 
 
@@ -123,6 +123,6 @@ def test_sanitizers_find_nothing(tmp_path, engines):
         flags = ["-std=c++17", "-O1", "-g", "-pthread", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
         subprocess.run(["g++", *flags, "-I", str(ROOT / "Minimax"), *map(str, files), "-o", str(binary)], check=True)
         built.append(EngineSpec(path=str(binary)))
-    setup = MatchSetup(tuple(built), 2, 5, Limits(move_s=30.0, told_move_s=0.3))
+    setup = MatchSetup(tuple(built), 2, 5, Limits(move_s=30.0, told_move_s=0.1))
     result = play_match(setup, ThreadRunner(2))
     assert [game.detail for game in result.games] == ["", ""]

@@ -1,5 +1,7 @@
 """The tools' modules, the networks of both libraries, and checkpoints of trained TensorFlow networks."""
 
+import sys
+
 import numpy as np
 import pytest
 from checkpoint_tools import REFERENCE, ROOT, TOOLKIT, batch, load, random_weights
@@ -44,6 +46,20 @@ def trained(tensorflow, network, tmp_path_factory):
         return made[width, height, block]
 
     return make
+
+
+@pytest.fixture
+def run_here(monkeypatch, capsys):
+    """Runs a tool as `checkpoint_tools.run` does, but in this process, which has loaded both libraries."""
+
+    def run_here(script, *arguments):
+        module = load(script.stem, TOOLKIT)
+        monkeypatch.setattr(sys, "argv", [script.name, *map(str, arguments)])
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        capsys.readouterr()
+        return module.main(), *capsys.readouterr()
+
+    return run_here
 
 
 @pytest.fixture

@@ -190,11 +190,11 @@ def test_a_checkpoint_holds_the_network_and_after_a_training_step_the_optimiser(
 @needs_tensorflow
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "height", "block"), ALL_SIZES)
-def test_the_converted_weights_are_the_same_network(trained, reference, tmp_path, width, height, block):
+def test_the_converted_weights_are_the_same_network(trained, reference, run_here, tmp_path, width, height, block):
     net, path = trained(width, height, block)
     out = tmp_path / "new" / "weights.pt"
     given = f"{path}.index" if block == 1 else path
-    code, printed, err = run(CONVERT, given, out)
+    code, printed, err = (run if block == 1 else run_here)(CONVERT, given, out)
     assert (code, err) == (0, "")
     boards = f"{width}x{height}" if width == height else f"{width}x{height} or {height}x{width}"
     blocks = "1 block" if block == 1 else f"{block} blocks"
@@ -272,10 +272,9 @@ def tree(tmp_path):
 @needs_tensorflow
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "height", "block"), ALL_SIZES)
-def test_compare_finds_the_same_network(trained, converted, tree, width, height, block):
+def test_compare_finds_the_same_network(trained, reference, converted, run_here, width, height, block):
     _, path = trained(width, height, block)
-    compare = tree / "tensorflow" / "toolkit" / COMPARE.name
-    code, out, err = run(compare, path, converted(path), "--positions", "8", "--board", f"{width}x{height}", cwd=tree)
+    code, out, err = run_here(COMPARE, path, converted(path), "--positions", "8", "--board", f"{width}x{height}")
     assert (code, err) == (0, "")
     assert [line.split("  ")[0] for line in out.splitlines()[2:4]] == ["random planes", "positions of games"]
     assert "The same network: " in out
@@ -284,19 +283,27 @@ def test_compare_finds_the_same_network(trained, converted, tree, width, height,
 
 @needs_tensorflow
 @pytest.mark.slow
-def test_compare_tells_another_network_and_refuses_what_is_none(trained, converted, tree):
+def test_compare_tells_another_network_and_refuses_what_is_none(trained, reference, converted, run_here):
     _, path = trained(3, 3, 1)
-    compare = tree / "tensorflow" / "toolkit" / COMPARE.name
     weights = converted(path)
     state = torch.load(weights, weights_only=True)
     torch.save(state | {"flatten_layer_3.bias": state["flatten_layer_3.bias"] + 0.01}, weights)
-    code, out, err = run(compare, path, weights, "--positions", "8", cwd=tree)
+    code, out, err = run_here(COMPARE, path, weights, "--positions", "8")
     assert (code, err) == (1, "")
     assert "NOT the same network: " in out
     torch.save(state | {"bn_1.weight": torch.ones(3)}, weights)
-    code, out, err = run(compare, path, weights, cwd=tree)
+    code, out, err = run_here(COMPARE, path, weights)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "size mismatch for bn_1.weight" in err
+
+
+@needs_tensorflow
+@pytest.mark.slow
+def test_in_a_students_tree_compare_takes_the_network_of_the_student(trained, converted, tree):
+    _, path = trained(3, 3, 1)
+    compare, weights = tree / "tensorflow" / "toolkit" / COMPARE.name, converted(path)
+    code, out, err = run(compare, path, weights, "--positions", "8", cwd=tree)
+    assert (code, err) == (0, "") and "The same network: " in out
     shutil.copy(ROOT / "AlphaZero" / "policy_value_net_torch.py", tree / "AlphaZero")
     code, out, err = run(compare, path, weights, cwd=tree)
     assert (code, out, err.count("\n")) == (2, "", 1)

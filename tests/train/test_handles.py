@@ -32,11 +32,11 @@ def workspace(tmp_path_factory):
 def test_self_play_updates_and_evaluation(run_file, tmp_path):
     pipeline = run_file("train.py")["TrainPipeline"]()
     pipeline.n_playout, pipeline.pure_mcts_playout_num, pipeline.batch_size = 5, 5, 16
-    pipeline.verify_playouts, pipeline.verify_from = (5,), 0
+    pipeline.verify_playouts, pipeline.verify_from = (2,), 0
     while pipeline.step() is None:
         pass
     _, losing_lines, playouts = pipeline.check()
-    assert losing_lines > 0 and playouts == 5
+    assert losing_lines > 0 and playouts == 2
     assert (tmp_path / "model/best_policy.model").is_file()
 
 

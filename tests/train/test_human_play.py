@@ -132,8 +132,7 @@ def test_the_published_weights_are_the_default(call):
     assert code == 0 and says_how_computed(err) and "Game end. " in out
 
 
-def test_the_backend_can_be_forced_and_is_said(call):
-    pytest.importorskip("openvino")
+def test_the_backend_can_be_forced_and_is_said(openvino, call):
     for backend in ("torch", "openvino"):
         code, _, err = call("human_play.py", "--terminal", "--backend", backend, "--device", "cpu", stdin="")
         assert code == 0 and says_how_computed(err) and f"computed by {backend}, " in err and err.endswith(" on cpu.\n")

@@ -295,8 +295,7 @@ def test_a_gpu_that_there_is_computes_both_networks(run_file, monkeypatch):
     assert seen == [True, True]
 
 
-def test_a_resumed_run_keeps_its_backend_and_says_if_another_is_forced(call):
-    pytest.importorskip("openvino")
+def test_a_resumed_run_keeps_its_backend_and_says_if_another_is_forced(openvino, call):
     assert call("train.py", "--games", 2, "--seed", 5, "--fast", "--backend", "openvino")[0] == 0
     code, out, err = call("train.py", "--resume", "--games", 3, "--fast")
     assert (code, err) == (0, "") and "computed by openvino, float32 on cpu." in out and "The network was" not in out

@@ -13,6 +13,18 @@ REFERENCE = INSTRUCTOR / "reference"
 
 
 @pytest.fixture
+def curves():
+    """Let the runs of a test draw their curves, if matplotlib is installed."""
+
+
+@pytest.fixture(autouse=True)
+def _draws_no_curves(request, monkeypatch):
+    """Hide matplotlib from runs that do not ask for it: it takes nearly a second to draw the curves after an evaluation."""
+    if "curves" not in request.fixturenames:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+
+@pytest.fixture
 def reference(monkeypatch):
     """Imports a module of the reference by its name; the tree's own stubs are forgotten, and the reference afterwards."""
 

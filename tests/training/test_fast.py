@@ -76,10 +76,9 @@ def test_one_copy_plays_and_takes_new_weights_only_after_games_have_ended(make_n
     ("load_s", "call_s", "library"), [(0.1, 0.01, "openvino"), (0.1, 0.017, "torch"), (2.0, 0.01, "torch")]
 )
 def test_openvino_plays_only_where_it_is_clearly_faster_with_its_new_weights(
-    make_network, monkeypatch, load_s, call_s, library
+    openvino, make_network, monkeypatch, load_s, call_s, library
 ):
     """Torch takes 0.1 s for new weights and 0.02 s for a batch."""
-    pytest.importorskip("openvino")
     monkeypatch.setattr(fast, "_seconds", lambda network, *_: (0.1, 0.02) if network.library == "torch" else (load_s, call_s))
     network = fast.fast_network(make_network(3, 3, 1), (3, 3, 3), 50, "auto")
     assert network.library == library and network.description == f"{library}, float32 on cpu"

@@ -160,11 +160,6 @@ def test_the_first_block_stays_although_it_adds_nothing(make_network):
 # ------------------------------------------------------------------------------------------------ OpenVINO
 
 
-@pytest.fixture
-def openvino():
-    return pytest.importorskip("openvino", reason="OpenVINO is not installed")
-
-
 @pytest.mark.parametrize(("width", "height", "block"), [(3, 3, 1), (6, 5, 3)])
 @pytest.mark.parametrize(("dtype", "of_probs", "of_values"), [(torch.float32, 1e-5, 1e-5), (torch.bfloat16, 0.1, 0.05)])
 def test_openvino_computes_the_same_in_batches_of_any_size(
@@ -182,9 +177,9 @@ def test_openvino_computes_the_same_in_batches_of_any_size(
 
 
 @pytest.mark.parametrize("library", ["torch", "openvino"])
-def test_new_weights_are_computed_in_the_same_way(make_network, library):
+def test_new_weights_are_computed_in_the_same_way(request, any_library, make_network, library):
     if library == "openvino":
-        pytest.importorskip("openvino", reason="OpenVINO is not installed")
+        request.getfixturevalue("openvino")
     first, second = make_network(5, 4, 2), make_network(5, 4, 2, seed=2)
     states = positions(5, 4, 3, 20)
     fast = InferenceNetwork(first.model, 5, 4, dtype=torch.float32, library=library)
@@ -206,9 +201,9 @@ def idle(network, which):
 
 
 @pytest.mark.parametrize("library", ["torch", "openvino"])
-def test_blocks_that_add_nothing_are_left_out_until_they_learn(make_network, library):
+def test_blocks_that_add_nothing_are_left_out_until_they_learn(request, any_library, make_network, library):
     if library == "openvino":
-        pytest.importorskip("openvino", reason="OpenVINO is not installed")
+        request.getfixturevalue("openvino")
     full, lazy = make_network(5, 4, 3), idle(make_network(5, 4, 3), (1, 2))
     states = positions(5, 4, 3, 20)
     assert [len(block.state_dict()) for block in fold(lazy.model).resnet] == [4, 0, 0]  # two convolutions or none

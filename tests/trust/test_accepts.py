@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+from functools import cache
 
 import pytest
 
@@ -10,6 +11,11 @@ from grader.assignment import ROOT, load_assignment
 from grader.instructor import trust
 
 READING = re.compile(r"(?P<reading>.+) \((?P<variants>[a-z0-9, -]+)\)\.?")
+
+
+@cache
+def load_variants():
+    return {sample.name: sample for sample in trust.load_samples(("variants",))}
 
 
 def checks():
@@ -37,7 +43,7 @@ def readings(text):
 
 @pytest.mark.parametrize(("check_id", "text"), list(checks()))
 def test_a_check_names_the_readings_that_it_accepts_and_variants_that_have_them(check_id, text):
-    variants = {sample.name: sample for sample in trust.load_samples(("variants",))}
+    variants = load_variants()
     entries = readings(text)
     assert entries, f"{check_id} has no section Accepts"
     for entry in entries:
@@ -51,5 +57,5 @@ def test_a_check_names_the_readings_that_it_accepts_and_variants_that_have_them(
 
 def test_every_variant_stands_for_a_reading():
     named = {name for param in checks() for entry in readings(param.values[1]) for name in re.findall(r"[a-z0-9-]+", entry)}
-    unnamed = {sample.name for sample in trust.load_samples(("variants",))} - named
+    unnamed = load_variants().keys() - named
     assert not unnamed, f"no check says why these are right: {', '.join(sorted(unnamed))}"

@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from checks_here import run_checks_here
 
 from arena.view.page import script
 from common import weights as weights_files
@@ -42,7 +43,6 @@ from grader.pipeline import grading
 from grader.pipeline.listeners import Lines
 from grader.pipeline.order import Order
 from grader.pipeline.results import AWAITING_MARKS
-from grader.pipeline.run import FOLDER_VARIABLE
 from grader.screen import Screen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,20 +162,6 @@ def content_of(member):
     return bytes(member.get("zeros_mib", 0) << 20) or member.get("text", "").encode()
 
 
-def run_here(run, listener, stopping):
-    """Run the checks in this process, where torch is loaded; with TRUST=all they run as in grading."""
-    options = ["-q", "-p", "no:cacheprovider", "--no-header", "-c", os.devnull, f"--rootdir={ROOT}", "--import-mode=importlib"]
-    checks = grading.CHECKS
-    os.environ[FOLDER_VARIABLE] = str(run.folder)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()) as log:
-            code = pytest.main([str(checks), f"--confcutdir={checks}", *options])
-    finally:
-        del os.environ[FOLDER_VARIABLE]
-    grading.tell(run, set(), listener)
-    return grading.Ended(int(code), log.getvalue()[-4000:], grading.environment(run.assignment))
-
-
 def grade(path, checks, out, monkeypatch, seconds=None):
     """Results of some checks by the profile smoke, with the lines that were told meanwhile.
 
@@ -191,7 +177,7 @@ def grade(path, checks, out, monkeypatch, seconds=None):
         smoke = replace(smoke, check_minutes=minutes, budget_minutes=budget, match=replace(smoke.match, minutes=minutes))
         assignment = replace(assignment, profiles={**whole.profiles, "smoke": smoke})
     elif not ALL:
-        monkeypatch.setattr(grading, "run_checks_here", run_here)
+        run_checks_here(monkeypatch)
     lines = []
     order = Order(assignment, "smoke", out, SANDBOX, seed=SEED)
     return grading.grade(path, order, listener=Lines(lines.append)).to_json(), lines

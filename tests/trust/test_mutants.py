@@ -37,7 +37,7 @@ def graded(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("kind", "name"), [*(("mutants", n) for n in MUTANTS), *(("variants", n) for n in VARIANTS)])
-def test_a_sample_gets_what_it_must(kind, name, graded, engines):
+def test_a_sample_gets_what_it_must(kind, name, graded, engines, checks_run_here):
     row = trust.run_sample(sample(kind, name), graded, find_sandbox(), seed=1)
     assert row.wrong == "", row.failed
 
@@ -67,7 +67,7 @@ def test_a_file_may_decide_single_checks_of_a_part():
     assert [check.id for check in checks] == ["mcts_alphazero.tree"]
 
 
-def test_what_is_decided_is_not_decided_again(graded, monkeypatch, engines):
+def test_what_is_decided_is_not_decided_again(graded, monkeypatch, engines, checks_run_here):
     mutant = sample("mutants", MUTANTS[0])
     first = trust.run_sample(mutant, graded, find_sandbox(), seed=1)
     monkeypatch.setattr(trust, "grade", lambda *_, **__: pytest.fail("graded again"))
