@@ -296,11 +296,9 @@ def matches(options: argparse.Namespace) -> int:
 
 
 def _possible(contest: RoundRobin) -> list[str]:
-    """Return the methods for which there is a network or a model; the mix has rollouts in Gomoku only."""
-    sources = contest.sources
-    given = {PURE: True, "muzero": sources.model is not None, "mixed": isinstance(contest.rules, GomokuRules)}
-    networks = {method: sources.network is not None for method in METHODS if method not in (PURE, "muzero")}
-    return [method for method in METHODS if given.get(method, True) and networks.get(method, True)]
+    """Return the methods for which there is a network or a model."""
+    given = {PURE: True, "muzero": contest.sources.model is not None}
+    return [method for method in METHODS if given.get(method, contest.sources.network is not None)]
 
 
 def _described(row: Record) -> str:

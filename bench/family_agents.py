@@ -16,13 +16,13 @@ from games.gomoku.rules import GomokuRules
 from games.protocol import GameRules
 from training.alphago.mixed import MixedEvaluator
 from training.export_run import read_evaluations
-from training.inference.evaluators import InferenceNetwork, PositionCache, StateEvaluator
+from training.inference.evaluators import Evaluator, InferenceNetwork, PositionCache
 from training.matches import SearchAgent, load_inference_network, make_agent
 from training.muzero.muzero_run import read_muzero_settings
 from training.origin import settings_of_run
 from training.search.gumbel import GumbelSettings
 from training.search.puct import PuctSettings
-from training.search.rollouts import RandomRollouts
+from training.search.rollouts import make_rollouts
 from training.selfplay.presets import RunConfig
 
 LOADED: dict[tuple[Path, str, int], InferenceNetwork] = {}  # the network in use
@@ -128,12 +128,10 @@ def contestant(
         agent = make_agent(f"muzero:{source}?playouts={playouts}", rules, batch_size, rng)
     else:
         assert source is not None
-        if method == "mixed" and not isinstance(rules, GomokuRules):
-            raise UsageError(f"expected Gomoku for mixed, whose rollouts start from feature planes; got {rules.name}")
         weights = source / "best.model" if source.is_dir() else source
-        evaluate: StateEvaluator = PositionCache(_loaded(weights, rules, batch_size))
-        if isinstance(rules, GomokuRules) and method == "mixed":
-            evaluate = MixedEvaluator(evaluate, evaluate, RandomRollouts(rules.n_in_row, rng), SHARE)
+        evaluate: Evaluator = PositionCache(_loaded(weights, rules, batch_size))
+        if method == "mixed":
+            evaluate = MixedEvaluator(evaluate, evaluate, make_rollouts(rules, rng), SHARE)
         depth = settings_of_run(weights).get("search_depth", 0)  # as the search of the network's run
         settings: PuctSettings | GumbelSettings = PuctSettings(playouts, search_depth=depth)
         if method == "gumbel":

@@ -31,7 +31,8 @@ class Position(Protocol):
         width, height: the number of columns and rows.
         players: [1, 2].
         availables: the legal actions of the side to move as a list, in ascending order.
-        states: dict point -> player, with an entry for each stone on the board.
+        states: dict point -> player, with an entry for each stone on the board. Pages draw a position of any game from it
+            (`arena.view.drawn_boards.drawn_position`).
         current_player: the player to move.
         last_move: the last action; NO_MOVE before the first one.
     """

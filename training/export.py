@@ -23,6 +23,7 @@ import torch
 from common.files import replacing
 from common.program_ends import run_program
 from common.weights import read_sizes
+from games.gomoku.rules import GomokuRules
 from training.supervised.dataset import GamesError, read_games
 from training.supervised.learning import CallError, deepened, load_checkpoint, model_of
 
@@ -48,15 +49,19 @@ def export_supervised(run: Path, weights: Path, games: Sequence[str], engine: st
         GamesError: the games cannot be read.
     """
     state = load_checkpoint(run / "checkpoint.pt")
-    size, seed = state["history"][-1]["size"], state["history"][-1]["seed"]
-    model = model_of(state["model"], size)
+    settings = state["history"][-1]
+    size, network = settings["size"], settings.get("network", "course")
+    if network != "course":
+        raise CallError(f"expected a run of the course's network in {run}, the only one to export; its network is {network}")
+    rules = GomokuRules(size, size)
+    model = model_of(state["model"], rules)
     trained = read_sizes(state["model"])[2]
     if trained > blocks:
         raise CallError(f"expected --blocks of at least {trained}, the number in the network in {run}; got {blocks}")
     teacher = [games_summary(path) for path in games]
     manifest = {
         "file": weights.name,
-        "sha256": save_weights(weights, deepened(model, size, blocks, seed).state_dict()),
+        "sha256": save_weights(weights, deepened(model, rules, blocks, settings["seed"]).state_dict()),
         "board": [size, size, 5],
         "blocks": blocks,
         "blocks_trained": trained,

@@ -19,6 +19,7 @@ import torch
 
 from common.errors import UsageError
 from common.program_ends import run_program
+from games.gomoku.rules import GomokuRules
 from training.export import save_weights, write_manifest
 from training.supervised.learning import deepened, model_of
 
@@ -52,7 +53,8 @@ def export_selfplay(run: Path, weights: Path, blocks: int | None = None) -> dict
             raise UsageError(
                 f"expected --blocks of at least the run's {trained} and a square board; got {blocks}, {width}x{height}"
             )
-        layers = deepened(model_of(layers, width), width, blocks, config["seed"]).state_dict()
+        rules = GomokuRules(width, height, config["n_in_row"])
+        layers = deepened(model_of(layers, rules), rules, blocks, config["seed"]).state_dict()
     best = evaluations[state["best"]]
     manifest = {
         "file": weights.name,

@@ -30,16 +30,13 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import torch
-from torch import nn
 
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics
 from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
 from common.program_ends import run_program
-from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from games.catalog import GAMES, rules_of
 from games.go.rules import GoRules
-from games.gomoku.rules import GomokuRules
 from games.protocol import NOBODY, GameRules, PositionBatch
 from training.inference.evaluators import (
     Backend,
@@ -49,7 +46,7 @@ from training.inference.evaluators import (
     StateEvaluator,
     library_of,
 )
-from training.inference.networks import holds_game_model, read_game_model
+from training.inference.networks import read_model
 from training.muzero.muzero_run import read_muzero_run
 from training.origin import settings_of_run
 from training.search.gumbel import GumbelSettings
@@ -272,26 +269,8 @@ def load_inference_network(
         NotImplementedError: the network is not written yet.
     """
     library = library_of(backend, device)
-    is_game_model = not isinstance(rules, GomokuRules) or holds_game_model(path)
-    model = read_game_model(path, rules) if is_game_model else _course_model(path, rules)
+    model = read_model(path, rules)
     return InferenceNetwork(model, rules.width, rules.height, dtype=None, library=library, device=device, batch_size=batch_size)
-
-
-def _course_model(path: str, rules: GameRules) -> nn.Module:
-    from AlphaZero.policy_value_net_torch import PolicyValueNetModel
-
-    width, height = rules.width, rules.height
-    try:
-        state = without_idle_blocks(read_weights(path))
-    except WeightsError as error:
-        raise UsageError(str(error)) from error
-    own_width, own_height, blocks = read_sizes(state)
-    if own_width * own_height != width * height:
-        points = own_width * own_height
-        raise UsageError(f"expected weights for the board {width}x{height}; those in {path} have {points} points")
-    model: nn.Module = PolicyValueNetModel(width, height, blocks, rules.planes)
-    model.load_state_dict(state)
-    return model
 
 
 def make_agent(

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from arena.engine.gtp import COLUMNS
 from arena.rules import FIVE, Action
+
+if TYPE_CHECKING:  # games/ is not in the kit of a lab whose students write rules
+    from games.protocol import Position
 
 DIRECTIONS = ((1, 0), (0, 1), (1, 1), (1, -1))
 BLACK, WHITE = "b", "w"
@@ -101,6 +105,15 @@ def winning_line(stones: dict[Action, str], last: Action, n_in_row: int = FIVE) 
         if len(row) >= n_in_row:
             return tuple(sorted(row))
     return ()
+
+
+def drawn_position(
+    position: Position, marks: tuple[Mark, ...] = (), *, caption: str = "", label: str = "", has_letters: bool = False
+) -> DrawnBoard:
+    """Return the picture of a position of any game; the others are as in DrawnBoard."""
+    width, first = position.width, position.players[0]
+    stones = (Stone(BLACK if player == first else WHITE, *point_of(at, width)) for at, player in position.states.items())
+    return DrawnBoard(width, position.height, tuple(stones), marks, caption=caption, label=label, has_letters=has_letters)
 
 
 def numbered_stones(moves: Sequence[int], width: int) -> tuple[Stone, ...]:

@@ -82,22 +82,6 @@ class GomokuBatch(SideBySide):
         """The empty points, [G, A] bool, even in games that are over."""
         return self.stones[:, :-1] == 0
 
-    @classmethod
-    def from_feature_planes(cls, states: np.ndarray, n_in_row: int) -> GomokuBatch:
-        """Return games in the positions of these states [G, 9, H, W]: the inverse of `feature_planes`. No game may be over."""
-        games, _, height, width = states.shape
-        boards = cls(games, width, height, n_in_row)
-        picture = boards.geometry.picture[:-1]
-        planes = states.reshape(games, PLANES, -1)[:, :, picture] != 0
-        boards.length = planes[:, :2].sum(axis=(1, 2))
-        own = boards.side_to_move[:, None]
-        boards.stones[:, :-1] = np.where(planes[:, 1], own, np.where(planes[:, 0], 3 - own, 0))
-        for ago in range(RECENT):  # the next plane of the same colour lacks this stone
-            with_it, without = planes[:, ago // 2 * 2 + ago % 2], planes[:, ago // 2 * 2 + ago % 2 + 2]
-            missing = with_it & ~without
-            boards.recent[:, ago] = np.where(missing.any(axis=1), missing.argmax(axis=1), NO_MOVE)
-        return boards
-
     def take(self, games: Any) -> GomokuBatch:
         """Return an independent copy of some games, given by indices or a mask."""
         some = GomokuBatch.__new__(GomokuBatch)

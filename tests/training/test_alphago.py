@@ -10,6 +10,8 @@ import torch
 from alphago_tools import BOARD, after, row_maker
 
 from games.gomoku.batch import GomokuBatch
+from games.gomoku.rules import GomokuRules
+from games.nogo.rules import NoGoRules
 from training.alphago import mixed, reinforce
 from training.alphago.__main__ import STAGES, main
 from training.alphago.config import ROLLOUTS, StagesConfig
@@ -19,7 +21,7 @@ from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end, res
 from training.alphago.reinforce import Episodes, Reinforce, play_episodes
 from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
-from training.inference.evaluators import InferenceNetwork
+from training.inference.evaluators import InferenceNetwork, evaluate_positions
 from training.supervised.dataset import load_positions
 from training.supervised.learning import CallError
 
@@ -165,7 +167,7 @@ def preferring(order):
     """An evaluator that wants the first free point of this order."""
 
     def evaluate(states):
-        free = GomokuBatch.from_feature_planes(states, 3).legal[:, order]
+        free = ~states[:, :2, ::-1].any(axis=1).reshape(len(states), -1)[:, order]
         probs = np.zeros(free.shape, dtype=np.float32)
         probs[np.arange(len(states)), np.array(order)[free.argmax(axis=1)]] = 1
         return probs, np.zeros(len(states), dtype=np.float32)
@@ -318,7 +320,7 @@ def test_the_value_to_learn_is_the_result_for_the_side_to_move(config, tmp_path)
     games = play_games(config, uniform, uniform, 3)
     path = tmp_path / "games.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in [{"size": 4}, *games]))
-    train, held_back = load_positions([str(path)], 4, 1.0, 1.0)
+    train, held_back = load_positions([str(path)], config.rules, 1.0, 1.0)
     assert len(train) > 50 and set(np.unique(train.value)) >= {-1.0, 1.0}
     for part in (train, held_back):
         for game, ply, value in zip(part.game, part.ply, part.value, strict=True):
@@ -371,17 +373,18 @@ def test_the_value_network_foretells_results_and_whose_they_are(done, config, fo
 
 def test_a_mixed_evaluator_mixes_values_and_asks_only_what_counts(fixed_evaluator):
     policy, value, rollout = (fixed_evaluator(16, seed) for seed in (1, 2, 3))
-    states = GomokuBatch(3, *BOARD).feature_planes()
-    states[:, 0, :, 0] = np.eye(3, 4)
+    positions = GomokuBatch(3, *BOARD)
+    positions.play([0, 5, 9])
+    states = positions.feature_planes()
 
     def broken(states):
         raise AssertionError("not to be asked")
 
-    probs, values = MixedEvaluator(policy, value, rollout, 0.25)(states)
+    probs, values = MixedEvaluator(policy, value, rollout, 0.25).of_positions(positions)
     assert np.array_equal(probs, policy(states)[0])
     np.testing.assert_allclose(values, 0.75 * value(states)[1] + 0.25 * rollout(states)[1], rtol=1e-6)
-    assert np.array_equal(MixedEvaluator(policy, value, broken, 0.0)(states)[1], value(states)[1])
-    assert np.array_equal(MixedEvaluator(policy, broken, rollout, 1.0)(states)[1], rollout(states)[1])
+    assert np.array_equal(MixedEvaluator(policy, value, broken, 0.0).of_positions(positions)[1], value(states)[1])
+    assert np.array_equal(MixedEvaluator(policy, broken, rollout, 1.0).of_positions(positions)[1], rollout(states)[1])
 
 
 @pytest.mark.parametrize("rollout", ROLLOUTS)
@@ -392,21 +395,21 @@ def test_rollouts_see_results_for_the_side_to_move(done, config, folder, rollout
     evaluate = rollouts_for(preferring(np.arange(16)), config, folder / "run", np.random.default_rng(1))
     means = []
     for boards in (after([0, 8, 1, 15]), after([5, 0, 6])):
-        values = evaluate(boards.take(np.zeros(400, dtype=int)).feature_planes())[1]
+        values = evaluate_positions(evaluate, boards.take(np.zeros(400, dtype=int)))[1]
         assert values.dtype == np.float32 and set(values.tolist()) <= {-1.0, 0.0, 1.0}
         means.append(values.mean())
     assert means[0] > 0.1 and means[1] < -0.1
     assert rollout == "random" or (means[0] > 0.9 and means[1] < -0.9)
 
 
-def test_rollouts_are_played_from_the_states_by_the_agent():
+def test_rollouts_are_played_from_the_positions_by_the_agent():
     boards = after([0, 15, 1])
-    evaluate = PlayedRollouts(SampledPolicy(preferring(np.arange(16)), np.random.default_rng(1)), 3)
+    evaluate = PlayedRollouts(SampledPolicy(preferring(np.arange(16)), np.random.default_rng(1)))
     # Second takes 2, first 3, second 4, first 5 ...: 0 5 10 or another row of the first player comes before one of the second.
     finished = after([0, 15, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     assert finished.over[0]
     expected = results_for(boards.side_to_move, finished.winner)
-    assert evaluate(boards.feature_planes())[1].tolist() == expected.tolist() and expected[0] != 0
+    assert evaluate.of_positions(boards)[1].tolist() == expected.tolist() and expected[0] != 0
 
 
 def test_each_lambda_plays_each_other_one_and_no_game_twice(done, call, monkeypatch):
@@ -462,6 +465,7 @@ def test_a_policy_of_another_supervised_one_is_not_gone_on_with(begin):
         begin("run")
 
 
-def test_the_configuration_that_is_shipped_can_be_read():
+def test_the_configurations_that_are_shipped_can_be_read():
     config = StagesConfig.read(CONFIGS / "alphago_9.toml")
-    assert config.board == (9, 9, 5) and config.search.lambdas == [0.0, 0.5, 1.0]
+    assert config.rules == GomokuRules(9, 9, 5) and config.search.lambdas == [0.0, 0.5, 1.0]
+    assert StagesConfig.read(CONFIGS / "alphago_nogo_5.toml").rules == NoGoRules(5, 5)

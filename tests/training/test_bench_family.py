@@ -16,6 +16,7 @@ import recording
 
 from common.errors import UsageError
 from games.catalog import rules_of
+from training.inference.networks import new_model
 from training.muzero.latent_model import MuZeroModel
 from training.muzero.muzero_settings import MuZeroConfig
 from training.search.puct import PuctSettings
@@ -146,9 +147,12 @@ def test_runs_of_another_kind_are_refused(muzero):
         call("curves", muzero)
 
 
-def test_the_mix_needs_rollouts_from_feature_planes(tmp_path):
-    with pytest.raises(UsageError, match="expected Gomoku for mixed"):
-        family.contestant("mixed", tmp_path, 4, rules_of("nogo", 3, 3), 2, np.random.default_rng(1))
+def test_the_mix_plays_other_games_than_gomoku(tmp_path):
+    rules = rules_of("nogo", 3, 3)
+    torch.save(new_model("residual", rules, 1, 8).state_dict(), tmp_path / "a.model")
+    agent = family.contestant("mixed", tmp_path / "a.model", 4, rules, 2, np.random.default_rng(1))
+    boards = rules.batch(2)
+    boards.play(agent.choose(boards))  # a move that is not legal raises ValueError
 
 
 # ------------------------------------------------------------------------------------------- counts, tables, curve

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from Board.symmetries import Symmetries
+from games.go.rules import GoRules
+from games.gomoku.rules import GomokuRules
+from games.nogo.rules import NoGoRules
 from training.exact import board_after
 from training.supervised.dataset import GamesError, load_positions, position_keys, td_values
 
@@ -34,7 +37,7 @@ def write(tmp_path):
 
 
 def load(*paths, size=6):
-    return load_positions(paths, size, td_lambda=0.9, score_scale=400)
+    return load_positions(paths, GomokuRules(size, size, n_in_row=3), td_lambda=0.9, score_scale=400)
 
 
 def test_planes_and_moves_are_those_of_the_board_in_every_symmetry(write):
@@ -52,14 +55,44 @@ def test_planes_and_moves_are_those_of_the_board_in_every_symmetry(write):
             assert move == table[symmetry][part.best[index]]
 
 
+@pytest.mark.parametrize("rules", [NoGoRules(4, 4), GoRules(3, 3, komi=0.0)])
+def test_planes_and_moves_are_those_of_the_game_in_every_symmetry(rules, tmp_path):
+    rng = np.random.default_rng(1)
+    games = []
+    for seed in range(19, 23):
+        position, moves = rules.position(), []
+        while not position.game_end()[0]:
+            moves.append(int(rng.choice(position.availables)))
+            position.do_move(moves[-1])
+        winner = position.game_end()[1]
+        told = {"best": moves, "scores": [0] * len(moves), "random": [], "winner": winner - 1 if winner > 0 else -1}
+        games.append({"seed": seed, "opening": 0, "moves": moves, **told})
+    path = tmp_path / "games.jsonl"
+    lines = [{"size": rules.width, "game": rules.name}, *games]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table = rules.symmetries.turned_moves
+    for part in load_positions([str(path)], rules, td_lambda=1.0, score_scale=1.0):
+        indices, symmetries = np.repeat(np.arange(len(part)), 8), np.tile(np.arange(8), len(part))
+        for state, move, value, index, symmetry in zip(*part.batch(indices, symmetries), indices, symmetries, strict=True):
+            position = rules.position()
+            for played in part.moves[part.game[index], : part.ply[index]]:
+                position.do_move(int(table[symmetry, played]))
+            np.testing.assert_array_equal(state, position.current_state())
+            assert move == table[symmetry][part.best[index]]
+            won = games[part.game[index]]["winner"]
+            assert value == (0 if won < 0 else 1 if position.players[won] == position.get_current_player() else -1)
+    with pytest.raises(GamesError, match=f"expected games of gomoku in .*; it holds games of {rules.name}"):
+        load(str(path), size=rules.width)
+
+
 def test_keys_tell_positions_apart_by_their_stones_up_to_symmetry():
     moves = np.array([0, 8, 17, 30, 3])
-    keys = position_keys(6, moves)
+    keys = position_keys(GomokuRules(6, 6), moves)
     assert len(set(keys)) == 6
     for row in Symmetries(6, 6).turned_moves:
-        np.testing.assert_array_equal(position_keys(6, row[moves]), keys)
-    assert position_keys(6, np.array([17, 8, 0]))[3] == keys[3]  # another order
-    assert position_keys(6, np.array([8, 0, 17]))[3] != keys[3]  # other colours
+        np.testing.assert_array_equal(position_keys(GomokuRules(6, 6), row[moves]), keys)
+    assert position_keys(GomokuRules(6, 6), np.array([17, 8, 0]))[3] == keys[3]  # another order
+    assert position_keys(GomokuRules(6, 6), np.array([8, 0, 17]))[3] != keys[3]  # other colours
 
 
 def test_no_position_is_twice_or_in_both_parts(write):

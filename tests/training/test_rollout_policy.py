@@ -70,10 +70,10 @@ def test_its_rollouts_end_as_games_that_are_played_on_a_board():
     rng = np.random.default_rng(1)
     weights = rng.normal(size=len(LinePatterns(3)))
     policy = PatternPolicy(weights, 3, np.random.default_rng(2))
-    played = PlayedRollouts(SampledPolicy(PatternPolicy(weights, 3, np.random.default_rng(3)), np.random.default_rng(4)), 3)
+    played = PlayedRollouts(SampledPolicy(PatternPolicy(weights, 3, np.random.default_rng(3)), np.random.default_rng(4)))
     for moves in ([], [5], [0, 15, 1], [5, 6, 9, 10, 2, 3, 7]):
-        states = np.repeat(after(moves).feature_planes(), 1500, axis=0)
-        kept, plain = policy(states)[1], played(states)[1]
+        boards = after(moves).take(np.zeros(1500, dtype=int))
+        kept, plain = policy(boards.feature_planes())[1], played.of_positions(boards)[1]
         for result in (-1, 0, 1):
             assert abs((kept == result).mean() - (plain == result).mean()) < 0.07  # 3.8 standard errors where most uncertain
 

@@ -192,7 +192,7 @@ def test_a_run_from_supervised_weights_learns_in_the_blocks_that_do_something_an
 ):
     trained = make_network(3, 3, 1, seed=5)
     supervised = tmp_path / "supervised.pt"
-    torch.save(deepened(trained.model, 3, 4, seed=1).state_dict(), supervised)
+    torch.save(deepened(trained.model, GomokuRules(3, 3, 3), 4, seed=1).state_dict(), supervised)
     supervised.with_suffix(".json").write_text('{"origin": "supervised"}')
     assert started(arguments(tmp_path / "run", "--init-model", supervised, games=8))[0] == 0
     first = torch.load(tmp_path / "run" / "networks" / "0000000.model", weights_only=True)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+from games.gomoku.rules import GomokuRules
 from training import export
 from training.supervised import learning as supervised
+from training.supervised.dataset import GamesError
 from training.supervised.learning import CallError, SupervisedConfig, Training, deepened, make_model
 
 SIZE = 6
@@ -122,6 +124,9 @@ def test_a_training_that_goes_on_by_other_settings_says_so(train):
     training.config = SupervisedConfig(**{**SETTINGS, "size": 7})
     with pytest.raises(CallError, match="expected a training run on 7x7"):
         training.restore()
+    training.config = SupervisedConfig(**{**SETTINGS, "game": "nogo", "network": "residual"})
+    with pytest.raises(CallError, match="expected a training run with game = nogo"):
+        training.restore()
 
 
 def test_a_training_recorded_under_old_names_of_settings_goes_on(train):
@@ -129,6 +134,8 @@ def test_a_training_recorded_under_old_names_of_settings_goes_on(train):
     training.run()
     state = supervised.load_checkpoint(training.checkpoint)
     state["history"][0]["learn_rate"] = state["history"][0].pop("learning_rate")
+    for name in supervised.DEFAULTS:  # younger than the run
+        del state["history"][0][name]
     supervised.save_checkpoint(training.checkpoint, state)
     again = train("run", depths=[[0, 1]])
     again.restore()
@@ -181,7 +188,7 @@ def test_deepening_changes_no_output(train):
     training.run()
     training.model.eval()
     states = random_states()
-    deeper = deepened(training.model, SIZE, 5, seed=8).eval()
+    deeper = deepened(training.model, GomokuRules(SIZE, SIZE), 5, seed=8).eval()
     assert len(deeper.resnet) == 5
     for before, after in zip(training.model(states), deeper(states), strict=True):
         torch.testing.assert_close(before, after)
@@ -190,7 +197,7 @@ def test_deepening_changes_no_output(train):
 def test_the_policy_begins_by_treating_all_points_alike(train):
     """A state moved by a point moves the policy with it."""
     train("run")
-    model = make_model(SIZE, 1, seed=1).eval()
+    model = make_model(GomokuRules(SIZE, SIZE), 1, seed=1).eval()
     states = torch.zeros(1, 9, SIZE, SIZE)
     states[0, :, 2, 1] = 1.0
     with torch.no_grad():
@@ -215,6 +222,12 @@ def test_the_learning_rate_warms_up_and_falls_to_nothing(train):
         ("size = ", "expected a configuration in"),
         ("size = 6\nbloks = 3\n", "differing: .*bloks"),
         ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "depths": [[0, 3], [9, 2]]}.items()), "depths that start at 0"),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "network": "'plain'"}.items()), "a network of course or residual"),
+        ("".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "game": "'nogo'"}.items()), "the course's network plays only Gomoku"),
+        (
+            "".join(f"{n} = {v}\n" for n, v in {**SETTINGS, "network": "'residual'", "depths": [[0, 0]]}.items()),
+            "depths of at least 1 block",
+        ),
     ],
 )
 def test_a_configuration_that_is_none_is_refused(tmp_path, text, words):
@@ -222,6 +235,13 @@ def test_a_configuration_that_is_none_is_refused(tmp_path, text, words):
     path.write_text(text)
     with pytest.raises(CallError, match=words):
         SupervisedConfig.read(str(path))
+
+
+def test_games_that_hold_back_nothing_new_are_refused(tmp_path):
+    path = tmp_path / "twice.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in ({"size": SIZE}, game(1), {**game(1), "seed": 20})))
+    with pytest.raises(GamesError, match="expected a held-back position that the training part lacks"):
+        Training(SupervisedConfig(**SETTINGS), [str(path)], tmp_path)
 
 
 def test_the_configurations_that_are_shipped_can_be_read():
@@ -250,7 +270,7 @@ def test_exported_weights_answer_as_the_trained_network(train, games, reference,
     manifest = json.loads(path.with_suffix(".json").read_text())
     assert manifest["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert manifest["board"] == [SIZE, SIZE, 5] and manifest["samples"] == 320
-    assert manifest["configurations"] == [{"from_samples": 0, **SETTINGS}]
+    assert manifest["configurations"] == [{"from_samples": 0, **SETTINGS, **supervised.DEFAULTS}]
     assert (manifest["blocks"], manifest["blocks_trained"]) == (4, 2)
     played = {"size": SIZE, "first_seed": 1, "nodes": 1, "games": 40, "positions": 40 * 23}
     played["results"] = {"black": 0, "white": 0, "drawn": 40}

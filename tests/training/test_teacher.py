@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from Board.game_board import Board
+from games.gomoku.rules import GomokuRules
 from training.supervised.dataset import load_positions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +70,7 @@ def test_with_least_stones_0_some_games_begin_on_the_empty_board_and_others_go_o
     assert settings == {"size": 11, "first_seed": 18, "nodes": 600, "least_stones": 0}
     empty = [game for game in games if game["opening"] == 0]
     assert empty and len(empty) < 6 and all(len(game["best"]) == len(game["moves"]) for game in empty)
-    train, held_back = load_positions([str(path)], 11, 0.9, 400)
+    train, held_back = load_positions([str(path)], GomokuRules(11, 11), 0.9, 400)
     assert 0 in {*train.ply.tolist(), *held_back.ply.tolist()}
     assert "from 0 to 8 after --least-stones" in teach(teacher, tmp_path / "x.jsonl", "--least-stones", "9").stderr
     other = teach(teacher, lessons, "--seed", "18", "--least-stones", "0")
@@ -98,6 +99,6 @@ def test_other_settings_and_other_files_are_refused_and_left_alone(teacher, less
 
 
 def test_games_of_the_teacher_are_read(lessons):
-    train, held_back = load_positions([str(lessons)], 11, 0.9, 400)
+    train, held_back = load_positions([str(lessons)], GomokuRules(11, 11), 0.9, 400)
     assert len(train) > 20 and len(held_back) > 5
     assert set(held_back.game) == {2}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search
 from training.alphago.patterns import run_rollout
 from training.alphago.reinforce import Reinforce
-from training.alphago.runs import read_stage_result, write_stage_result
+from training.alphago.runs import read_stage_result, samples_of, write_stage_result
 from training.alphago.value import run_value
+from training.inference.networks import read_model
 from training.supervised import learning
 from training.supervised.dataset import GamesError
 
@@ -29,6 +31,8 @@ STAGES = {
 def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
     """Run the supervised stage with training.supervised, and return its exit code."""
     folder = run / "supervised"
+    if (folder / "checkpoint.pt").exists() and isinstance(samples_of(folder), str):
+        raise learning.CallError(f"expected an empty folder {folder} for a policy that learns; it holds one from --policy")
     call = [str(config.supervised_path), "--run", str(folder), "--games", *games]
     code = learning.main([*call, "--resume"] if (folder / "checkpoint.pt").exists() else call)
     if code:
@@ -39,6 +43,24 @@ def run_supervised(config: StagesConfig, run: Path, games: list[str]) -> int:
         counts = {name: round(state[name]) for name in ("samples", "positions", "cpu_s")}
         write_stage_result(folder, {**counts, "held_back": held_back})
     return 0
+
+
+def take_policy(config: StagesConfig, run: Path, weights: Path) -> None:
+    """Take a saved network, such as the best one of a run of self-play, in place of the supervised policy.
+
+    Raises:
+        CallError: the run has another policy already.
+        UsageError: the file does not hold weights of a network for this game and board.
+    """
+    folder = run / "supervised"
+    model = read_model(str(weights), config.rules)
+    checksum = hashlib.sha256(weights.read_bytes()).hexdigest()
+    origin = f"weights with the checksum {checksum}"
+    if (folder / "checkpoint.pt").exists() and samples_of(folder) != origin:
+        raise learning.CallError(f"expected a run without a policy, or with this one, in {run}; {folder} holds another policy")
+    folder.mkdir(parents=True, exist_ok=True)
+    learning.save_checkpoint(folder / "checkpoint.pt", {"model": model.state_dict(), "samples": origin})
+    write_stage_result(folder, {"policy": str(weights), "sha256": checksum})
 
 
 def run_reinforce(config: StagesConfig, run: Path) -> None:
@@ -59,14 +81,20 @@ def main(arguments: list[str] | None = None) -> int:
         stage = stages.add_parser(name, help=text, description=f"{text}; the same command continues an interrupted stage")
         stage.add_argument("--config", type=Path, default="training/configs/alphago_9.toml", metavar="FILE")
         stage.add_argument("--run", type=Path, default="runs/alphago_9", metavar="FOLDER", help="folder of all stages")
-        if name in ("supervised", "rollout"):
+        if name == "supervised":
+            source = stage.add_mutually_exclusive_group(required=True)
+            source.add_argument("--games", nargs="+", metavar="FILE", help="the teacher's games")
+            source.add_argument("--policy", type=Path, metavar="FILE", help="weights to take instead of training")
+        if name == "rollout":
             stage.add_argument("--games", nargs="+", required=True, metavar="FILE", help="the teacher's games")
         if name == "value":
             stage.add_argument("--compare", action="store_true", help="also train on all positions of the games")
     options = parser.parse_args(arguments)
     try:
         config = StagesConfig.read(options.config)
-        if options.stage == "supervised":
+        if options.stage == "supervised" and options.policy:
+            take_policy(config, options.run, options.policy)
+        elif options.stage == "supervised":
             if code := run_supervised(config, options.run, options.games):
                 return code
         elif options.stage == "rollout":

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from games.catalog import rules_of
+from games.protocol import GameRules
 from training.supervised.learning import CallError, SupervisedConfig
 
 ROLLOUTS = ("random", "pattern", "policy")
 """The kinds of rollouts: with random moves, with the rollout policy, or with the supervised network's policy."""
+SETTINGS_OF_GAMES = {"gomoku": ("n_in_row",), "go": ("komi",)}
+"""The settings of each game besides the size of its board; see games.catalog.rules_of."""
 
 
 @dataclass(frozen=True)
@@ -109,18 +114,19 @@ class StagesConfig:
     """Settings of all stages.
 
     Attributes:
-        n_in_row: the length of a winning row; the board's size is that of the supervised stage.
+        game_settings: the settings of the game that the supervised stage does not need (SETTINGS_OF_GAMES). The game itself
+            and the size of its board are those of the supervised stage.
         seed: the seed of all random numbers but those of the supervised stage.
         supervised: the settings of the supervised stage.
         supervised_path: the file from which the settings of the supervised stage were read.
-        rollout, reinforce, value, search: the settings of the other stages.
+        rollout, reinforce, value, search: the settings of the other stages; there is no rollout policy in a game without rows.
     """
 
-    n_in_row: int
+    game_settings: dict[str, Any]
     seed: int
     supervised: SupervisedConfig
     supervised_path: Path
-    rollout: RolloutSettings
+    rollout: RolloutSettings | None
     reinforce: ReinforceSettings
     value: ValueSettings
     search: SearchSettings
@@ -130,10 +136,21 @@ class StagesConfig:
         """The side length of the square board."""
         return self.supervised.size
 
+    @cached_property
+    def rules(self) -> GameRules:
+        """The game; UsageError if there is none of this size."""
+        return rules_of(self.supervised.game, self.size, self.size, **self.game_settings)
+
     @property
-    def board(self) -> tuple[int, int, int]:
-        """width, height, n_in_row"""
-        return self.size, self.size, self.n_in_row
+    def n_in_row(self) -> int | None:
+        """The length of a winning row; None in a game without rows."""
+        return self.game_settings.get("n_in_row")
+
+    @property
+    def recorded_game(self) -> dict[str, Any]:
+        """What the files of a run say of the game; those that name none are of Gomoku."""
+        game = {} if self.supervised.game == "gomoku" else {"game": self.supervised.game}
+        return {"size": self.size, **game, **self.game_settings}
 
     @staticmethod
     def read(path: Path) -> StagesConfig:
@@ -146,27 +163,34 @@ class StagesConfig:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CallError(f"expected a configuration in {path}; {error}") from error
-        _check_names(table, {"n_in_row", "seed", "supervised", *SECTIONS}, str(path))
-        sections: dict[str, Any] = {}
-        for name, kind in SECTIONS.items():
+        if "supervised" not in table:
+            raise CallError(f"expected supervised, the name of a file of settings, in {path}")
+        supervised_path = path.parent / str(table["supervised"])
+        supervised = SupervisedConfig.read(str(supervised_path))
+        of_game = SETTINGS_OF_GAMES.get(supervised.game, ())
+        in_rows = "n_in_row" in of_game
+        named = {name: kind for name, kind in SECTIONS.items() if in_rows or name != "rollout"}
+        _check_names(table, {"seed", "supervised", *of_game, *named}, str(path))
+        sections: dict[str, Any] = {"rollout": None}
+        for name, kind in named.items():
             _check_names(table[name], {field.name for field in fields(kind)}, f"[{name}] of {path}")
             sections[name] = kind(**table[name])
-        supervised = path.parent / table["supervised"]
         config = StagesConfig(
-            n_in_row=table["n_in_row"],
+            game_settings={name: table[name] for name in of_game},
             seed=table["seed"],
-            supervised=SupervisedConfig.read(str(supervised)),
-            supervised_path=supervised,
+            supervised=supervised,
+            supervised_path=supervised_path,
             **sections,
         )
+        rollouts = ROLLOUTS if in_rows else tuple(kind for kind in ROLLOUTS if kind != "pattern")
         for wrong, expected in (
-            (not 1 <= config.n_in_row <= config.size, f"n_in_row from 1 to the size, {config.size}"),
+            (in_rows and not 1 <= table["n_in_row"] <= config.size, f"n_in_row from 1 to the size, {config.size}"),
             (
                 not 1 <= config.value.longest_start < config.size**2,
                 "longest_start of at least 1 and below the number of points",
             ),
             (not all(0 <= share <= 1 for share in config.search.lambdas), "lambdas from 0 to 1"),
-            (config.search.rollout not in ROLLOUTS, f"rollout to be one of {', '.join(ROLLOUTS)}"),
+            (config.search.rollout not in rollouts, f"rollout to be one of {', '.join(rollouts)}"),
         ):
             if wrong:
                 raise CallError(f"expected {expected}, in {path}")

@@ -18,38 +18,41 @@ from typing import Any
 
 import numpy as np
 
-from games.gomoku.batch import GomokuBatch
-from games.gomoku.rules import GomokuRules
 from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.patterns import load_pattern_policy
 from training.alphago.play import SampledPolicy, play_to_end, results_for
-from training.alphago.runs import inference_network, load_stage_network, match_row, read_stage_result, write_stage_result
-from training.inference.evaluators import PositionCache, StateEvaluator
+from training.alphago.runs import (
+    inference_network,
+    load_stage_network,
+    match_row,
+    read_stage_result,
+    samples_of,
+    write_stage_result,
+)
+from training.inference.evaluators import Evaluator, PositionCache, StateEvaluator, evaluate_positions
 from training.matches import Agent, MatchSettings, SearchAgent, play_lockstep_match, show_progress
 from training.search.puct import PuctSettings
-from training.search.rollouts import RandomRollouts
-from training.supervised.learning import CallError, load_checkpoint
+from training.search.rollouts import make_rollouts
+from training.supervised.learning import CallError
 
 
 class PlayedRollouts:
-    """An evaluator whose values are the results of games that an agent plays from the states; its policy is uniform.
+    """An evaluator whose values are the results of games that an agent plays from the positions; its policy is uniform.
 
     Args:
         agent: plays both sides.
-        n_in_row: the length of a winning row.
     """
 
-    def __init__(self, agent: Agent, n_in_row: int) -> None:
+    def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self._n_in_row = n_in_row
 
-    def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See StateEvaluator; none of the games in these states is over."""
-        boards = GomokuBatch.from_feature_planes(states, self._n_in_row)
-        winners = play_to_end(boards, lambda live, _: self._agent.choose(live))
-        points = boards.geometry.points
-        return np.full((len(states), points), 1 / points, dtype=np.float32), results_for(boards.side_to_move, winners)
+    def of_positions(self, positions: PositionBatch) -> tuple[np.ndarray, np.ndarray]:
+        """See PositionEvaluator; the games are played by the rules of real ones."""
+        winners = play_to_end(positions.for_search(0), lambda live, _: self._agent.choose(live))
+        legal = positions.legal
+        probs = (legal / legal.sum(axis=1, keepdims=True)).astype(np.float32)
+        return probs, results_for(positions.side_to_move, winners)
 
 
 class MixedEvaluator:
@@ -60,31 +63,31 @@ class MixedEvaluator:
         share: lambda, the share of the rollout. A value or rollout evaluator whose share is 0 is not called.
     """
 
-    def __init__(self, policy: StateEvaluator, value: StateEvaluator, rollout: StateEvaluator, share: float) -> None:
+    def __init__(self, policy: Evaluator, value: Evaluator, rollout: Evaluator, share: float) -> None:
         self._policy, self._value, self._rollout = policy, value, rollout
         self._share = share
 
-    def __call__(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See StateEvaluator."""
-        probs, _ = self._policy(states)
-        values = np.zeros(len(states), dtype=np.float32)
-        for evaluate, share in ((self._value, 1 - self._share), (self._rollout, self._share)):
+    def of_positions(self, positions: PositionBatch) -> tuple[np.ndarray, np.ndarray]:
+        """See PositionEvaluator."""
+        probs, _ = evaluate_positions(self._policy, positions)
+        values = np.zeros(len(positions), dtype=np.float32)
+        for evaluator, share in ((self._value, 1 - self._share), (self._rollout, self._share)):
             if share > 0:
-                values += share * evaluate(states)[1]
+                values += share * evaluate_positions(evaluator, positions)[1]
         return probs, values
 
 
-def rollouts_for(policy: StateEvaluator, config: StagesConfig, run: Path, rng: np.random.Generator) -> StateEvaluator:
+def rollouts_for(policy: StateEvaluator, config: StagesConfig, run: Path, rng: np.random.Generator) -> Evaluator:
     """Return the evaluator by rollouts that the settings name.
 
     Raises:
         CallError: the rollout policy has not been learnt.
     """
     if config.search.rollout == "random":
-        return RandomRollouts(config.n_in_row, rng)
+        return make_rollouts(config.rules, rng)
     if config.search.rollout == "pattern":
         return load_pattern_policy(run / "rollout", config.n_in_row, rng)
-    return PlayedRollouts(SampledPolicy(policy, rng), config.n_in_row)
+    return PlayedRollouts(SampledPolicy(policy, rng))
 
 
 class TimedAgent:
@@ -124,7 +127,7 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
         for stage in ("supervised", "value")
     )
     learnt = ["supervised", "value", *(["rollout"] if settings.rollout == "pattern" else [])]
-    samples = {stage: load_checkpoint(run / stage / "checkpoint.pt")["samples"] for stage in learnt}
+    samples = {stage: samples_of(run / stage) for stage in learnt}
     result = read_stage_result(folder) or {"samples": samples}
     if result["samples"] != samples:
         raise CallError(
@@ -138,9 +141,7 @@ def run_search(config: StagesConfig, run: Path) -> dict[str, Any]:
         rng = np.random.default_rng([config.seed, 4, number])
         rollout = rollouts_for(policy, config, run, rng)
         first, second = (TimedAgent(SearchAgent(MixedEvaluator(policy, value, rollout, share), search, rng)) for share in pair)
-        pairing = MatchSettings(
-            GomokuRules(*config.board), settings.games, settings.opening_stones, side_by_side=settings.games
-        )
+        pairing = MatchSettings(config.rules, settings.games, settings.opening_stones, side_by_side=settings.games)
         match = play_lockstep_match((first, second), pairing, rng, progress=show_progress(settings.games))
         result[name] = {
             **match_row(match),

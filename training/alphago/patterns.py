@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from training.alphago.config import StagesConfig
+from training.alphago.config import RolloutSettings, StagesConfig
 from training.alphago.runs import write_stage_result
 from training.search.puct import draw_moves
 from training.supervised.dataset import Positions, load_positions
@@ -171,10 +171,9 @@ def _log_probs(weights: torch.Tensor, states: np.ndarray, patterns: LinePatterns
     return logits.masked_fill(~torch.from_numpy(empty), -torch.inf).log_softmax(dim=1)
 
 
-def learn_patterns(config: StagesConfig, train: Positions) -> torch.Tensor:
+def learn_patterns(settings: RolloutSettings, n_in_row: int, seed: int, train: Positions) -> torch.Tensor:
     """Return the weights [patterns] float32 that make the teacher's moves likely: cross entropy, by Adam, from zeros."""
-    settings, patterns = config.rollout, LinePatterns(config.n_in_row)
-    rng = np.random.default_rng([config.seed, 5])
+    patterns, rng = LinePatterns(n_in_row), np.random.default_rng([seed, 5])
     weights = torch.zeros(len(patterns), requires_grad=True)
     optimizer = torch.optim.Adam([weights], lr=settings.learning_rate, weight_decay=settings.weight_decay)
     for _ in range(-(-settings.samples // settings.batch_size)):
@@ -191,14 +190,14 @@ def _drawn(positions: int, count: int, rng: np.random.Generator) -> tuple[np.nda
     return rng.integers(positions, size=count), rng.integers(8, size=count)
 
 
-def measured_policy(weights: torch.Tensor, config: StagesConfig, held_back: Positions) -> dict[str, Any]:
+def measured_policy(weights: torch.Tensor, n_in_row: int, seed: int, held_back: Positions) -> dict[str, Any]:
     """Return how well a policy predicts the teacher's moves, and what a move of its rollouts costs.
 
     Returns:
         The numbers of held-back positions, of those whose move is the policy's first, or among its first five, as shares; the
         mean cross entropy in nats, that of a uniform policy; and microseconds of CPU time for each move of a rollout.
     """
-    patterns, rng = LinePatterns(config.n_in_row), np.random.default_rng([config.seed, 6])
+    patterns, rng = LinePatterns(n_in_row), np.random.default_rng([seed, 6])
     chosen = np.arange(min(MEASURED, len(held_back)))
     states, best, _ = held_back.batch(chosen, np.zeros(len(chosen), dtype=np.int64))
     moves = torch.from_numpy(best.astype(np.int64))[:, None]
@@ -206,7 +205,7 @@ def measured_policy(weights: torch.Tensor, config: StagesConfig, held_back: Posi
     of_best = log_probs.gather(1, moves)
     rank = (log_probs > of_best).sum(dim=1)
     uniform = np.log((states[:, :2].sum(axis=1) == 0).sum(axis=(1, 2)))
-    policy = PatternPolicy(weights.numpy(), config.n_in_row, rng)
+    policy = PatternPolicy(weights.numpy(), n_in_row, rng)
     begin = time.process_time()
     policy(states[np.arange(TIMED_GAMES) % len(states)])
     cpu_s = time.process_time() - begin
@@ -224,25 +223,29 @@ def run_rollout(config: StagesConfig, run: Path, games: Sequence[str]) -> dict[s
     """Learn the rollout policy from the teacher's games, and write it and its measurements to the folder `rollout` of the run.
 
     Raises:
-        CallError: rows are too long for patterns.
+        CallError: the game has no rows, or they are too long for patterns.
         GamesError: the games cannot be used.
     """
-    if config.n_in_row > LONGEST_ROW:
-        raise CallError(f"expected n_in_row of at most {LONGEST_ROW} for a policy over patterns; got {config.n_in_row}")
+    settings, n_in_row = config.rollout, config.n_in_row
+    if settings is None or n_in_row is None:
+        raise CallError(
+            f"expected a game of rows, since the patterns of the rollout policy lie along lines; got {config.rules.name}: skip "
+            'this stage, and search with rollout = "random" or "policy"'
+        )
+    if n_in_row > LONGEST_ROW:
+        raise CallError(f"expected n_in_row of at most {LONGEST_ROW} for a policy over patterns; got {n_in_row}")
     folder, begin = run / "rollout", time.process_time()
-    train, held_back = load_positions(games, config.size, config.supervised.td_lambda, config.supervised.score_scale)
-    weights = learn_patterns(config, train)
-    result = {"positions": len(train), "samples": config.rollout.samples, "cpu_s": round(time.process_time() - begin)}
-    result |= measured_policy(weights, config, held_back)
+    train, held_back = load_positions(games, config.rules, config.supervised.td_lambda, config.supervised.score_scale)
+    weights = learn_patterns(settings, n_in_row, config.seed, train)
+    result = {"positions": len(train), "samples": settings.samples, "cpu_s": round(time.process_time() - begin)}
+    result |= measured_policy(weights, n_in_row, config.seed, held_back)
     folder.mkdir(parents=True, exist_ok=True)
-    save_checkpoint(
-        folder / "checkpoint.pt", {"n_in_row": config.n_in_row, "samples": config.rollout.samples, "weights": weights}
-    )
+    save_checkpoint(folder / "checkpoint.pt", {"n_in_row": n_in_row, "samples": settings.samples, "weights": weights})
     write_stage_result(folder, result)
     return result
 
 
-def load_pattern_policy(folder: Path, n_in_row: int, rng: np.random.Generator) -> PatternPolicy:
+def load_pattern_policy(folder: Path, n_in_row: int | None, rng: np.random.Generator) -> PatternPolicy:
     """Load the policy of a run.
 
     Raises:
@@ -251,4 +254,4 @@ def load_pattern_policy(folder: Path, n_in_row: int, rng: np.random.Generator) -
     state = load_checkpoint(folder / "checkpoint.pt")
     if state["n_in_row"] != n_in_row:
         raise CallError(f"expected patterns of {n_in_row} in a row in {folder}; they are of {state['n_in_row']}")
-    return PatternPolicy(state["weights"].numpy(), n_in_row, rng)
+    return PatternPolicy(state["weights"].numpy(), state["n_in_row"], rng)

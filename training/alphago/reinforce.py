@@ -27,8 +27,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from games.gomoku.batch import GomokuBatch
-from games.gomoku.rules import GomokuRules
 from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, play_to_end, results_for
@@ -37,6 +35,7 @@ from training.alphago.runs import (
     inference_network,
     load_stage_network,
     match_row,
+    samples_of,
     write_metrics,
     write_stage_result,
 )
@@ -52,7 +51,7 @@ class Episodes:
     """The learner's moves in the games of a step.
 
     Attributes:
-        states: [N, 9, H, W] float32, the positions before the moves.
+        states: [N, planes, H, W] float32, the positions before the moves.
         legal: [N, A] bool, the legal moves in these positions.
         moves: [N] int64, the moves.
         results: [N] float32, the result z of each move's game for the learner.
@@ -66,7 +65,7 @@ class Episodes:
     score: float
 
 
-def play_episodes(learner: Agent, opponent: Agent, boards: GomokuBatch) -> Episodes:
+def play_episodes(learner: Agent, opponent: Agent, boards: PositionBatch) -> Episodes:
     """Play games side by side from these positions; the learner has the first seat in games with an even number."""
     seat = 1 + np.arange(len(boards)) % 2
     states, legal, chosen, of_game = [], [], [], []
@@ -115,7 +114,7 @@ class Reinforce:
         self.scores: list[float] = []
         self.rows: list[dict[str, Any]] = []
         self.supervised = load_stage_network(run / "supervised", config)
-        self.begun_from = {"size": config.size, "n_in_row": config.n_in_row, "samples": _samples(run / "supervised")}
+        self.begun_from = {**config.recorded_game, "samples": samples_of(run / "supervised")}
         self.model = copy.deepcopy(self.supervised).eval()
         earlier = load_checkpoint(self.folder / "checkpoint.pt") if (self.folder / "checkpoint.pt").exists() else None
         if earlier:
@@ -136,7 +135,7 @@ class Reinforce:
         number = int(rng.integers(self.steps // self.settings.pool_every + 1)) * self.settings.pool_every
         if number == 0:
             return self.supervised
-        return model_of(torch.load(self._pool(number), map_location="cpu", weights_only=True), self.config.size)
+        return model_of(torch.load(self._pool(number), map_location="cpu", weights_only=True), self.config.rules)
 
     def _pool(self, steps: int) -> Path:
         return self.folder / "pool" / f"{steps:06}.pt"
@@ -145,7 +144,7 @@ class Reinforce:
         """Play games against one opponent, take a gradient step, and return the learner's score in the games."""
         rng = np.random.default_rng([self.config.seed, 2, self.steps])
         opponent = self.agent(self._opponent(rng), rng)
-        episodes = play_episodes(self.agent(self.model, rng), opponent, GomokuBatch(self.settings.games, *self.config.board))
+        episodes = play_episodes(self.agent(self.model, rng), opponent, self.config.rules.batch(self.settings.games))
         self._ascend(episodes)
         self.steps += 1
         if self.steps % self.settings.pool_every == 0:
@@ -193,12 +192,13 @@ class Reinforce:
         learner, supervised = (
             PolicyAgent(inference_network(net, self.config, self.dtype)) for net in (self.model, self.supervised)
         )
-        return self._match(learner, supervised, games, rng, opening_stones=min(OPENING_STONES, self.config.n_in_row - 1))
+        stones = min(OPENING_STONES, (self.config.n_in_row or OPENING_STONES + 1) - 1)  # too few for a row
+        return self._match(learner, supervised, games, rng, opening_stones=stones)
 
     def _match(
         self, learner: Agent, supervised: Agent, games: int, rng: np.random.Generator, opening_stones: int
     ) -> dict[str, Any]:
-        settings = MatchSettings(GomokuRules(*self.config.board), games, opening_stones, side_by_side=games)
+        settings = MatchSettings(self.config.rules, games, opening_stones, side_by_side=games)
         return match_row(play_lockstep_match((learner, supervised), settings, rng))
 
     # --------------------------------------------------------------------------------------------- keeping
@@ -258,8 +258,3 @@ class Reinforce:
         }
         write_stage_result(self.folder, result)
         return result
-
-
-def _samples(folder: Path) -> int:
-    samples: int = load_checkpoint(folder / "checkpoint.pt")["samples"]
-    return samples

@@ -22,13 +22,26 @@ def load_stage_network(folder: Path, config: StagesConfig) -> nn.Module:
     """Load the network of a stage.
 
     Raises:
-        CallError: the stage has not been run, or it was run on another board.
+        CallError: the stage has not been run, or it was run on another board or in another game.
     """
-    state = load_checkpoint(folder / "checkpoint.pt")
-    points = len(state["model"]["dense_layer_1.bias"])
-    if points != config.size**2:
+    weights = load_checkpoint(folder / "checkpoint.pt")["model"]
+    rules = config.rules
+    points, planes = len(weights["dense_layer_1.bias"]), weights["conv2d_1.weight"].shape[1]
+    if points != rules.actions:
         raise CallError(f"expected a network for {config.size}x{config.size} in {folder}; it has {points} points")
-    return model_of(state["model"], config.size)
+    if planes != rules.planes:
+        raise CallError(f"expected a network for {rules.name} in {folder}, with {rules.planes} feature planes; it has {planes}")
+    return model_of(weights, rules)
+
+
+def samples_of(folder: Path) -> int | str:
+    """Return the number of samples behind the network of a stage, or where its weights come from if it did not learn them.
+
+    Raises:
+        CallError: the stage has not been run.
+    """
+    samples: int | str = load_checkpoint(folder / "checkpoint.pt")["samples"]
+    return samples
 
 
 def inference_network(

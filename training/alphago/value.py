@@ -19,21 +19,20 @@ import csv
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from common.files import write_whole
-from common.weights import read_sizes
-from games.gomoku.batch import GomokuBatch
 from games.protocol import PositionBatch
 from training.alphago.config import StagesConfig
 from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end
-from training.alphago.runs import ProgressLine, inference_network, load_stage_network, write_stage_result
+from training.alphago.runs import ProgressLine, inference_network, load_stage_network, samples_of, write_stage_result
 from training.inference.evaluators import StateEvaluator
 from training.supervised.dataset import HELD_BACK_EVERY, read_games
-from training.supervised.learning import EVALUATED, CallError, SupervisedConfig, Training, load_checkpoint
+from training.supervised.learning import EVALUATED, CallError, Training, kind_of, load_checkpoint
 
 
 def play_games(config: StagesConfig, supervised: StateEvaluator, improved: StateEvaluator, number: int) -> list[dict[str, Any]]:
@@ -60,7 +59,7 @@ def play_games(config: StagesConfig, supervised: StateEvaluator, improved: State
             played[game].append(move)
         return moves
 
-    winners = play_to_end(GomokuBatch(count, *config.board), choose)
+    winners = play_to_end(config.rules.batch(count), choose)
     games = []
     for game, (moves, start) in enumerate(zip(played, times.tolist(), strict=True)):
         winner = int(winners[game])
@@ -87,12 +86,11 @@ def write_games(config: StagesConfig, run: Path, path: Path) -> None:
     settings = config.value
     models = [load_stage_network(run / stage, config) for stage in ("supervised", "reinforce")]
     head = {
-        "size": config.size,
-        "n_in_row": config.n_in_row,
+        **config.recorded_game,
         "seed": config.seed,
         "side_by_side": settings.side_by_side,
         "longest_start": settings.longest_start,
-        "supervised_samples": load_checkpoint(run / "supervised" / "checkpoint.pt")["samples"],
+        "supervised_samples": samples_of(run / "supervised"),
         "reinforce_steps": load_checkpoint(run / "reinforce" / "checkpoint.pt")["steps"],
     }
     lines = list(read_games(str(path))) if path.exists() else []
@@ -145,9 +143,12 @@ def train_value_network(config: StagesConfig, run: Path, games: Path, folder: Pa
     """
     settings = config.value
     policy = load_stage_network(run / "reinforce", config)
-    as_supervised = SupervisedConfig(
-        size=config.size,
-        depths=[[0, read_sizes(policy.state_dict())[2]]],
+    network, blocks, filters = kind_of(policy.state_dict())  # of --policy they may differ from the settings
+    as_supervised = replace(
+        config.supervised,
+        network=network,
+        filters=filters,
+        depths=[[0, blocks]],
         samples=settings.samples,
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
@@ -209,7 +210,7 @@ def run_value(config: StagesConfig, run: Path, compare: bool) -> dict[str, Any]:
         for name, limit in (("as_many_positions_of_fewer_games", most), ("all_positions_of_all_games", None)):
             other = folder / name
             other.mkdir(parents=True, exist_ok=True)
-            write_whole(other / "games.jsonl", _as_lines([{"size": config.size}, *all_positions(games, limit)]))
+            write_whole(other / "games.jsonl", _as_lines([config.recorded_game, *all_positions(games, limit)]))
             trainings[name] = train_value_network(config, run, other / "games.jsonl", other)
     # The last one has trained on the positions of all others, so none of them has learnt from the positions it holds back.
     *_, widest = trainings.values()

@@ -11,6 +11,7 @@ names of the course's network, so that `training.inference.evaluators` folds the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -20,6 +21,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from common.errors import UsageError
+from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
+from games.gomoku.rules import GomokuRules
 from games.protocol import GameRules
 
 L2 = 1e-4
@@ -162,11 +165,15 @@ def trainable_network(kind: str, rules: GameRules, blocks: int, filters: int) ->
     return GameNetwork(new_model(kind, rules, blocks, filters))
 
 
+def is_game_model(state: Mapping[str, torch.Tensor]) -> bool:
+    """Whether these are weights of a plain or residual network; the course's begin with a 1x1 convolution, these do not."""
+    return bool(state["conv2d_1.weight"].shape[2:] == (3, 3))
+
+
 def holds_game_model(path: str) -> bool:
-    """Whether a file holds weights of a plain or residual network; the course's begin with a 1x1 convolution, these do not."""
+    """Whether a file holds weights of a plain or residual network."""
     try:
-        first = torch.load(path, map_location="cpu", weights_only=True)["conv2d_1.weight"]
-        return bool(first.shape[2:] == (3, 3))
+        return is_game_model(torch.load(path, map_location="cpu", weights_only=True))
     except Exception:  # as below; whoever reads the file as weights of the course's network says what is wrong with it
         return False
 
@@ -201,4 +208,29 @@ def read_game_model(path: str, rules: GameRules) -> nn.Module:
             f"expected weights of a network for {rules.name} on {rules.width}x{rules.height} in {path}; "
             "the file is missing, damaged or holds other weights"
         ) from error
+    return model
+
+
+def read_model(path: str, rules: GameRules) -> nn.Module:
+    """Make a network from a file of its weights, which say which network it is: the course's, a plain or a residual one.
+
+    Idle residual blocks of the course's network are left out.
+
+    Raises:
+        UsageError: the file holds no weights, or weights for another board or game.
+        NotImplementedError: the course's network is not written yet.
+    """
+    if not isinstance(rules, GomokuRules) or holds_game_model(path):
+        return read_game_model(path, rules)
+    width, height = rules.width, rules.height
+    try:
+        state = without_idle_blocks(read_weights(path))
+    except WeightsError as error:
+        raise UsageError(str(error)) from error
+    own_width, own_height, blocks = read_sizes(state)
+    if own_width * own_height != width * height:
+        points = own_width * own_height
+        raise UsageError(f"expected weights for the board {width}x{height}; those in {path} have {points} points")
+    model = new_model("course", rules, blocks, filters=64)
+    model.load_state_dict(state)
     return model

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.view.drawn_boards import BLACK, WHITE, DrawnBoard, Mark, Stone, point_of
+from arena.view.drawn_boards import DrawnBoard, Mark, drawn_position, point_of
 from arena.view.page import TEMPLATES as VIEWER
 from Board.game_board import Board
 from common.pages import policy_for, template_environment
@@ -136,10 +136,6 @@ def _backup_line(before: SeenNode, after: SeenNode, depth: int, subject: Subject
 def number_boards(tree: SeenNode, subject: Subject) -> list[DrawnBoard]:
     """Return four boards with N, Q, P and U of each move at the root."""
     board, total = subject.board, max(1, sum(child.visits for child in tree.children))
-    stones = tuple(
-        Stone(BLACK if player == board.players[0] else WHITE, *point_of(move, board.width))
-        for move, player in board.states.items()
-    )
     most = {key: max((abs(getattr(c, key)) for c in tree.children), default=0) or 1 for key in ("visits", "prior", "bonus")}
     kinds = (
         ("N: share of the visits in percent", lambda c: (c.visits / most["visits"], f"{100 * c.visits / total:.0f}")),
@@ -154,9 +150,7 @@ def number_boards(tree: SeenNode, subject: Subject) -> list[DrawnBoard]:
             share, text = read(child)
             shown = text if child.visits or not caption.startswith(("N", "Q")) else ""
             marks.append(Mark("heat", *point_of(child.move or 0, board.width), min(1.0, max(0.0, share)), shown))
-        found.append(
-            DrawnBoard(board.width, board.height, stones, tuple(marks), caption=caption, label=f"{caption}; see the table")
-        )
+        found.append(drawn_position(board, tuple(marks), caption=caption, label=f"{caption}; see the table"))
     return found
 
 

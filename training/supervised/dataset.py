@@ -1,7 +1,7 @@
 """Positions from games that an engine played against itself, for supervised training.
 
 The games are JSON lines (docs/training.md, Supervised weights). In memory they are kept as moves and numbers, about 30 bytes
-per position. The feature planes of a batch are computed in one go and equal Board.current_state. The network learns from the
+per position. The feature planes of a batch are those of the game (`games.protocol`). The network learns from the
 positions that have a best move; a game may have best moves only for its first positions. Values are for the side to move.
 
 The value of a position mixes the engine's scores with the result of the game by TD(lambda) (Sutton 1988):
@@ -20,12 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from Board.symmetries import Symmetries
-from games.gomoku.batch import PLANES
+from games.protocol import GameRules
 
 SURE_WIN = 900_000  # scores beyond this are proven wins
 HELD_BACK_EVERY = 20  # games whose seed is a multiple of this are held back from training
-PLANES_OF_COLOUR = 4
 HASH_SEED = 1
 
 
@@ -38,16 +36,16 @@ class Positions:
     """Positions with the engine's moves and values.
 
     Attributes:
-        size: the side length of the square board.
-        moves: [games, size * size] uint8, the moves of each game, padded with 0.
+        rules: the game.
+        moves: [games, longest_game] unsigned, the moves of each game, padded with 0.
         game: [N] int32, the row of the position's game in `moves`.
-        ply: [N] int32, the number of stones in the position. They are the first moves of its game.
-        best: [N] uint8, the engine's move.
+        ply: [N] int32, the number of moves before the position. They are the first moves of its game.
+        best: [N] unsigned, the engine's move.
         value: [N] float32 in [-1, 1], by the formula in the module's docstring.
-        key: [N] uint64, the same for positions whose stones are the same up to a symmetry.
+        key: [N] uint64, see `position_keys`.
     """
 
-    size: int
+    rules: GameRules
     moves: np.ndarray
     game: np.ndarray
     ply: np.ndarray
@@ -68,35 +66,35 @@ class Positions:
 
         Args:
             indices: [B] the positions.
-            symmetries: [B] in 0..7, the symmetry to apply to each position.
+            symmetries: [B] the symmetry of the game to apply to each position.
 
         Returns:
-            states [B, 9, size, size] uint8 in the format of Board.current_state, moves [B] int64, values [B] float32.
+            states [B, planes, H, W] float32, moves [B] int64, values [B] float32.
         """
-        size, points = self.size, self.size**2
-        turned = Symmetries(size, size).turned_moves[symmetries]
-        ply = self.ply[indices][:, None]
-        stone = np.arange(int(ply.max(initial=0)))[None]
-        cell = np.take_along_axis(turned, self.moves[self.game[indices], : stone.size], axis=1)
-        row_from_top = size - 1 - cell // size
-        own = (ply - stone) % 2 == 0
-        age = (ply - 1 - stone) // 2  # 0 for the last move of either colour, 1 for the one before, ...
-        planes = np.zeros((len(indices), PLANES, points), dtype=np.uint8)
-        for missing in range(PLANES_OF_COLOUR):
-            at, which = np.nonzero((stone < ply) & (age >= missing))
-            planes[at, 2 * missing + own[at, which], (row_from_top * size + cell % size)[at, which]] = 1
-        planes[:, PLANES - 1] = ply % 2 == 0
+        turned = self.rules.symmetries.turned_moves[symmetries]
+        ply = self.ply[indices]
+        lines = np.take_along_axis(turned, self.moves[self.game[indices], : int(ply.max(initial=0))], axis=1)
+        boards = self.rules.batch(len(indices))
+        begun = ply > 0
+        if begun.any():
+            played = boards.take(begun)
+            played.play_lines(lines[begun], ply[begun])
+            boards.put(begun, played)
         best = np.take_along_axis(turned, self.best[indices][:, None], axis=1)[:, 0]
-        return planes.reshape(-1, PLANES, size, size), best, self.value[indices]
+        return boards.feature_planes(), best, self.value[indices]
 
 
-def position_keys(size: int, moves: np.ndarray) -> np.ndarray:
-    """Return a key for each position of a game, [plies + 1] uint64; positions that are equal up to a symmetry share a key."""
-    random = np.random.default_rng(HASH_SEED).integers(1, 2**63, size=(2, size**2), dtype=np.uint64)
-    turned = Symmetries(size, size).turned_moves[:, moves]
-    stones = random[np.arange(len(moves)) % 2, turned]
+def position_keys(rules: GameRules, moves: np.ndarray) -> np.ndarray:
+    """Return a key for each position of a game, [plies + 1] uint64.
+
+    Positions share a key if both players have made the same moves in any order, up to a symmetry. In a game without captures
+    their stones are the same.
+    """
+    random = np.random.default_rng(HASH_SEED).integers(1, 2**63, size=(2, rules.actions), dtype=np.uint64)
+    turned = rules.symmetries.turned_moves[:, moves]
+    of_moves = random[np.arange(len(moves)) % 2, turned]
     hashes = np.zeros((len(turned), len(moves) + 1), dtype=np.uint64)
-    hashes[:, 1:] = np.bitwise_xor.accumulate(stones, axis=1)
+    hashes[:, 1:] = np.add.accumulate(of_moves, axis=1)
     return hashes.min(axis=0)
 
 
@@ -128,23 +126,24 @@ def read_games(path: str) -> Iterator[dict[str, Any]]:
         raise GamesError(f"expected games of the teacher in {path}; {error}") from error
 
 
-def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scale: float) -> tuple[Positions, Positions]:
+def load_positions(paths: Sequence[str], rules: GameRules, td_lambda: float, score_scale: float) -> tuple[Positions, Positions]:
     """Read files of games.
 
     Args:
         paths: the files.
-        size: the board size that the games must have.
+        rules: the game and its square board, which those of the files must be.
         td_lambda, score_scale: parameters of the values, see the module's docstring.
 
     Returns:
-        (training part, held-back part). The parts share no game. Up to symmetry, no arrangement of stones occurs twice in one
-        part, and none from the held-back part occurs in the training part.
+        (training part, held-back part). The parts share no game. No key (`position_keys`) occurs twice in one part, and none
+        from the held-back part occurs in the training part.
 
     Raises:
-        GamesError: a file cannot be read or has another board size, or one of the parts would be empty.
+        GamesError: a file cannot be read or holds another game or board size, or one of the parts would be empty.
     """
-    games = list(_games(paths, size))
-    moves = np.zeros((len(games), size**2), dtype=np.uint8)
+    games = list(_games(paths, rules))
+    kind = np.min_scalar_type(rules.actions - 1)
+    moves = np.zeros((len(games), rules.longest_game), dtype=kind)
     parts: dict[str, list[np.ndarray]] = {"game": [], "ply": [], "best": [], "value": [], "key": []}
     for number, game in enumerate(games):
         played = np.asarray(game["moves"])
@@ -152,9 +151,9 @@ def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scal
         labelled = len(game["best"])
         parts["game"].append(np.full(labelled, number, dtype=np.int32))
         parts["ply"].append(np.arange(game["opening"], game["opening"] + labelled, dtype=np.int32))
-        parts["best"].append(np.asarray(game["best"], dtype=np.uint8))
+        parts["best"].append(np.asarray(game["best"], dtype=kind))
         parts["value"].append(td_values(game, td_lambda, score_scale)[:labelled])
-        parts["key"].append(position_keys(size, played)[game["opening"] : game["opening"] + labelled])
+        parts["key"].append(position_keys(rules, played)[game["opening"] : game["opening"] + labelled])
     is_held_back = np.array([game["seed"] % HELD_BACK_EVERY == 0 for game in games], dtype=bool)
     if not 0 < is_held_back.sum() < len(games):
         raise GamesError(
@@ -162,19 +161,23 @@ def load_positions(paths: Sequence[str], size: int, td_lambda: float, score_scal
             f"in {', '.join(paths) or 'no file'}; "
             f"got {len(games)} games"
         )
-    everything = Positions(size, moves, **{name: np.concatenate(arrays) for name, arrays in parts.items()})
+    everything = Positions(rules, moves, **{name: np.concatenate(arrays) for name, arrays in parts.items()})
     held_back = is_held_back[everything.game]
     train = _unique(everything.where(~held_back))
     apart = _unique(everything.where(held_back))
     return train, apart.where(~np.isin(apart.key, train.key))
 
 
-def _games(paths: Iterable[str], size: int) -> Iterator[dict[str, Any]]:
+def _games(paths: Iterable[str], rules: GameRules) -> Iterator[dict[str, Any]]:
+    size = rules.width
     for path in paths:
         lines = read_games(path)
-        settings = next(lines, {"size": size})  # the file is still empty if the teacher has only just created it
+        settings = next(lines, {"size": size, "game": rules.name})  # still empty if the teacher has only just created it
         if settings.get("size") != size:
             raise GamesError(f"expected games on {size}x{size} in {path}; its size is {settings.get('size')}")
+        game = settings.get("game", "gomoku")  # the course's teacher plays nothing else
+        if game != rules.name:
+            raise GamesError(f"expected games of {rules.name} in {path}; it holds games of {game}")
         yield from lines
 
 

@@ -25,7 +25,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,11 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from common.errors import UsageError
 from common.files import replacing
-from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
-from games.gomoku.batch import PLANES
+from games.catalog import rules_of
+from games.protocol import GameRules
+from training.inference.networks import is_game_model, new_model, read_model
 from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names
 from training.supervised.dataset import GamesError, Positions, load_positions
@@ -48,7 +50,8 @@ TOP = 5
 MOMENTUM = 0.9
 WARM_UP_STEPS = 100  # counted from the start, and again from each deepening
 TIMED_STEPS = 2
-PADDING = 2  # rows and columns of zero padding on each side of the network's planes
+PADDING = 2  # rows and columns of zero padding on each side of the planes of the course's network
+NETWORKS = ("course", "residual")
 
 
 class CallError(ValueError):
@@ -68,6 +71,9 @@ class SupervisedConfig:
         weight_decay, value_weight, td_lambda, score_scale: see the docstrings of this module and of `dataset.py`.
         check_every: the number of samples between two evaluations on the held-back part.
         seed: the seed of the initial weights and of all random numbers.
+        game: the name of the game, one of games.catalog.GAMES.
+        network: the kind of network, one of NETWORKS; the course's plays only Gomoku.
+        filters: the number of filters of a residual network.
     """
 
     size: int
@@ -81,6 +87,14 @@ class SupervisedConfig:
     score_scale: float
     check_every: int
     seed: int
+    game: str = "gomoku"
+    network: str = "course"
+    filters: int = 64
+
+    @property
+    def rules(self) -> GameRules:
+        """The game as far as a network sees it: the length of a winning row shows only in the results of games."""
+        return rules_of(self.game, self.size, self.size, n_in_row=1)
 
     def blocks_at(self, samples: int) -> int:
         """Return the number of residual blocks after this number of samples."""
@@ -94,54 +108,78 @@ class SupervisedConfig:
         except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise CallError(f"expected a configuration in {path}; {error}") from error
         names = {field.name for field in fields(SupervisedConfig)}
-        if set(table) != names:
-            raise CallError(
-                f"expected {', '.join(sorted(names))} in {path}; differing: {', '.join(sorted(set(table) ^ names))}"
-            )
+        differing = set(table) ^ names - (DEFAULTS.keys() - table.keys())
+        if differing:
+            raise CallError(f"expected {', '.join(sorted(names))} in {path}; differing: {', '.join(sorted(differing))}")
         config = SupervisedConfig(**table)
+        if config.network not in NETWORKS:
+            raise CallError(f"expected a network of {' or '.join(NETWORKS)} in {path}; got {config.network}")
+        if config.rules.name != "gomoku" and config.network == "course":
+            raise CallError(f'expected network = "residual" in {path}, since the course\'s network plays only Gomoku')
         blocks = [depth[1] for depth in config.depths]
+        if config.network == "residual" and min(blocks) < 1:
+            raise CallError(f"expected depths of at least 1 block for a residual network in {path}; got {config.depths}")
         if config.depths[0][0] != 0 or blocks != sorted(blocks) or config.depths != sorted(config.depths):
             raise CallError(f"expected depths that start at 0 samples and grow in {path}; got {config.depths}")
         return config
 
 
-def make_model(size: int, blocks: int, seed: int) -> nn.Module:
-    """Make the initial network: its residual blocks change nothing yet, and its policy treats all points alike.
+# The settings that a file or an earlier run may leave out.
+DEFAULTS = {field.name: field.default for field in fields(SupervisedConfig) if field.default is not MISSING}
 
-    With ordinary random initialisation the dense layer of the policy head would have to learn separately for each point how to
-    read the tower's output there. Instead, it starts as the difference of the head's two planes at the point of the move.
+
+def make_model(rules: GameRules, blocks: int, seed: int, network: str = "course", filters: int = 64) -> nn.Module:
+    """Make the initial network: its residual blocks change nothing yet, and the course's policy treats all points alike.
+
+    With ordinary random initialisation the dense layer of the course's policy head would have to learn separately for each
+    point how to read the tower's output there. Instead, it starts as the difference of the head's two planes at the point of
+    the move.
+
+    Args:
+        rules: the game.
+        blocks: the number of residual blocks.
+        seed: the seed of the random weights.
+        network, filters: see SupervisedConfig.
     """
-    from AlphaZero.policy_value_net_torch import PolicyValueNetModel
-
     torch.manual_seed(seed)
-    model: nn.Module = PolicyValueNetModel(size, size, blocks, PLANES)
+    model = new_model(network, rules, blocks, filters)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.startswith("resnet.") and name.endswith(".4.weight"):
                 parameter.zero_()
-        weight, bias = (model.get_parameter(f"dense_layer_1.{name}") for name in ("weight", "bias"))
-        weight.zero_()
-        bias.zero_()
-        padded = size + 2 * PADDING
-        h, w = np.divmod(np.arange(size**2), size)
-        place = (size - 1 - h + PADDING) * padded + w + PADDING  # row 0 of a plane is the top row
-        weight[np.arange(size**2), 2 * place] = 1.0
-        weight[np.arange(size**2), 2 * place + 1] = -1.0
+        if network == "course":
+            weight, bias = (model.get_parameter(f"dense_layer_1.{name}") for name in ("weight", "bias"))
+            weight.zero_()
+            bias.zero_()
+            points = np.arange(rules.actions)
+            h, w = np.divmod(points, rules.width)
+            place = (rules.height - 1 - h + PADDING) * (rules.width + 2 * PADDING) + w + PADDING  # row 0 is the top row
+            weight[points, 2 * place] = 1.0
+            weight[points, 2 * place + 1] = -1.0
     return model
 
 
-def deepened(model: nn.Module, size: int, blocks: int, seed: int) -> nn.Module:
+def deepened(model: nn.Module, rules: GameRules, blocks: int, seed: int) -> nn.Module:
     """Make a network with more residual blocks and the same outputs."""
-    deeper = make_model(size, blocks, seed)
-    deeper.load_state_dict({**deeper.state_dict(), **model.state_dict()})
+    weights = model.state_dict()
+    network, _, filters = kind_of(weights)
+    deeper = make_model(rules, blocks, seed, network, filters)
+    deeper.load_state_dict({**deeper.state_dict(), **weights})
     return deeper
 
 
-def model_of(weights: dict[str, torch.Tensor], size: int) -> nn.Module:
+def model_of(weights: dict[str, torch.Tensor], rules: GameRules) -> nn.Module:
     """Make a network with these weights."""
-    model = make_model(size, read_sizes(weights)[2], seed=0)
+    network, blocks, filters = kind_of(weights)
+    model = make_model(rules, blocks, 0, network, filters)
     model.load_state_dict(weights)
     return model
+
+
+def kind_of(weights: dict[str, torch.Tensor]) -> tuple[str, int, int]:
+    """Return which network has these weights, and the numbers of its residual blocks and of its filters."""
+    blocks = len({name.split(".")[1] for name in weights if name.startswith("resnet.")})
+    return "residual" if is_game_model(weights) else "course", blocks, len(weights["conv2d_1.bias"])
 
 
 class Training:
@@ -176,13 +214,16 @@ class Training:
         self.train: Positions
         self.held_back: Positions
         self.read_games()
-        self._use(make_model(config.size, config.blocks_at(0), config.seed))
+        self._use(make_model(config.rules, config.blocks_at(0), config.seed, config.network, config.filters))
         self.dtype = self.faster_dtype()
 
     def read_games(self) -> None:
         """Read the current contents of the files of games."""
         config = self.config
-        self.train, self.held_back = load_positions(self.games, config.size, config.td_lambda, config.score_scale)
+        self.train, self.held_back = load_positions(self.games, config.rules, config.td_lambda, config.score_scale)
+        if not len(self.held_back):
+            files = ", ".join(self.games)
+            raise GamesError(f"expected a held-back position that the training part lacks in {files}; more games are needed")
 
     def _use(self, model: nn.Module) -> None:
         self.model = model.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -220,9 +261,10 @@ class Training:
 
     def _tensors(self, part: Positions, indices: np.ndarray, rng: np.random.Generator | None) -> list[torch.Tensor]:
         """Return states, moves and values of positions, under random symmetries or, without `rng`, unchanged."""
-        symmetries = np.zeros(len(indices), dtype=int) if rng is None else rng.integers(8, size=len(indices))
+        count = part.rules.symmetries.count
+        symmetries = np.zeros(len(indices), dtype=int) if rng is None else rng.integers(count, size=len(indices))
         states, moves, values = (torch.from_numpy(array).to(self.device) for array in part.batch(indices, symmetries))
-        return [states.float().contiguous(memory_format=torch.channels_last), moves, values]
+        return [states.contiguous(memory_format=torch.channels_last), moves, values]
 
     def _losses(
         self, model: nn.Module, dtype: torch.dtype, states: torch.Tensor, moves: torch.Tensor, values: torch.Tensor
@@ -243,7 +285,7 @@ class Training:
         config = self.config
         blocks = config.blocks_at(self.samples)
         if blocks != len(self.model.get_submodule("resnet")):
-            self._use(deepened(self.model, config.size, blocks, config.seed))
+            self._use(deepened(self.model, config.rules, blocks, config.seed))
             self.deepened_at = self.steps
         rng = np.random.default_rng([config.seed, self.steps])
         tensors = self._tensors(self.train, rng.integers(len(self.train), size=config.batch_size), rng)
@@ -306,10 +348,13 @@ class Training:
             CallError: there is no checkpoint, or it belongs to another board.
         """
         state = load_checkpoint(self.checkpoint)
-        self.history = [with_current_names(settings) for settings in state["history"]]
+        self.history = [DEFAULTS | with_current_names(settings) for settings in state["history"]]
+        for name in ("game", "network", "filters"):
+            if self.history[-1][name] != getattr(self.config, name):
+                raise CallError(f"expected a training run with {name} = {getattr(self.config, name)} in {self.checkpoint}")
         if self.history[-1]["size"] != self.config.size:
             raise CallError(f"expected a training run on {self.config.size}x{self.config.size} in {self.checkpoint}")
-        self._use(model_of(state["model"], self.config.size))
+        self._use(model_of(state["model"], self.config.rules))
         self.optimizer.load_state_dict(state["optimizer"])
         for name in ("samples", "steps", "deepened_at", "cpu_s"):
             setattr(self, name, state[name])
@@ -385,17 +430,12 @@ def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict
     """Measure any weights on the held-back games.
 
     Raises:
-        CallError, WeightsError: the file does not hold weights for this board.
+        UsageError: the file does not hold weights for this game and board.
         GamesError: the games cannot be used.
     """
-    weights = without_idle_blocks(read_weights(path))
-    width, height, _ = read_sizes(weights)
-    if (width, height) != (config.size, config.size):
-        raise CallError(
-            f"expected weights for the board {config.size}x{config.size}; those in {path} have {width * height} points"
-        )
+    model = read_model(path, config.rules)
     training = Training(config, games, Path())
-    training.model = model_of(weights, config.size).to(training.device)
+    training.model = model.to(training.device)
     return {name: round(number, 4) for name, number in training.evaluate().items()}
 
 
@@ -430,7 +470,7 @@ def main(arguments: list[str] | None = None) -> int:
         except KeyboardInterrupt:
             training.save()
             print(f"Interrupted after {training.samples} samples; continue with --resume.", file=sys.stderr)
-    except (CallError, GamesError, WeightsError) as error:
+    except (CallError, GamesError, UsageError) as error:
         print(f"training.supervised: {error}", file=sys.stderr)
         return 2
     return 0
