@@ -102,7 +102,7 @@ def test_small_boards_have_the_winner_of_the_definition(width, height):
 
 @pytest.mark.parametrize(
     ("width", "height", "first"),
-    [(4, 3, False), pytest.param(3, 4, False, marks=LONG)],
+    [(4, 3, False), pytest.param(3, 4, False, marks=LONG), pytest.param(4, 4, False, marks=LONG)],
 )
 def test_larger_boards_have_the_winner_of_an_independent_brute_force(width, height, first):
     assert solved(width, height) == BruteForce(width, height).wins() == first
