@@ -166,14 +166,15 @@ def test_after_a_change_of_settings_steps_are_due_at_the_new_rate_from_then_on(s
 def test_a_run_from_before_a_setting_existed_goes_on_with_its_default(started, begun):
     state, config = state_of(begun), json.loads((begun / "config.json").read_text())
     for settings in (config, *state["history"]):
-        settings.pop("gate_score")
+        del settings["gate_score"], settings["forced_playouts_k"]
     for name in ("samples", "due_from"):
         del state[name]
     torch.save(state, begun / "checkpoint.pt")
     (begun / "config.json").write_text(json.dumps(config))
     code, _, err = started(resumed(begun, "--games", 60))
     assert code == 0, err
-    assert err.count("The run was begun before these settings existed, and goes on with --gate-score 0.55.") == 1
+    now = "--forced-playouts-k 0.0, --gate-score 0.55"
+    assert err.count(f"The run was begun before these settings existed, and goes on with {now}.") == 1
     assert_whole(begun, 60)
     assert state_of(begun)["samples"] == 16 * state_of(begun)["steps"]
 
@@ -355,6 +356,12 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected --full-share from 0 to 1; got 2" in refusal(started, arguments(nowhere, "--full-share", 2))
     assert "expected --full-share above 0" in refusal(started, arguments(nowhere, "--full-share", 0))
     assert "expected --fast-playouts below --playouts, 4; got 8" in refusal(started, arguments(nowhere, "--full-share", 0.5))
+    assert "expected --forced-playouts-k from 0 to 100; got -1" in refusal(
+        started, arguments(nowhere, "--forced-playouts-k", "-1")
+    )
+    assert "expected --search puct with --forced-playouts-k; got gumbel" in refusal(
+        started, arguments(nowhere, "--forced-playouts-k", 2)
+    )
     assert "expected openings of 0 to 4 stones" in refusal(started, arguments(nowhere, "--opening-stones", 5))
     assert "expected --workers of at least 0" in refusal(started, arguments(nowhere, workers=-1))
     assert not nowhere.exists()

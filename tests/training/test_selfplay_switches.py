@@ -1,4 +1,4 @@
-"""A run of self-play with openings, capped playouts, a mixed value target, resignation and a chosen backend."""
+"""A run of self-play with openings, capped and forced playouts, a mixed value target, resignation and a chosen backend."""
 
 import json
 
@@ -9,7 +9,7 @@ from selfplay_run_tools import arguments, games_of, resumed, state_of, table_of
 def test_a_run_with_all_the_switches_learns_from_fewer_positions_and_says_what_resigning_would_cost(started, tmp_path):
     switches = {
         "full-share": 0.5, "fast-playouts": 2, "root-value-weight": 0.25, "opening-stones": 2, "resign-below": -0.05,
-        "play-on-share": 1.0, "backend": "torch",
+        "play-on-share": 1.0, "search": "puct", "forced-playouts-k": 2.0, "backend": "torch",
     }  # fmt: skip
     words = [word for name, value in switches.items() for word in (f"--{name}", value)]
     code, _, err = started(arguments(tmp_path, *words, games=60))

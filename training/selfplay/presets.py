@@ -37,7 +37,7 @@ LEAST = {
 }  # fmt: skip
 RANGES = {
     "full_share": (0.0, 1.0), "opening_value": (0.0, 1.0), "empty_board_share": (0.0, 1.0), "root_value_weight": (0.0, 1.0),
-    "play_on_share": (0.0, 1.0), "resign_below": (-1.0, 0.0),
+    "play_on_share": (0.0, 1.0), "resign_below": (-1.0, 0.0), "forced_playouts_k": (0.0, 100.0),
 }  # fmt: skip
 
 
@@ -61,6 +61,7 @@ class RunConfig:
         c_puct: the exploration constant of PUCT.
         first_n_moves: the number of moves at the start of a self-play game that PUCT draws at temperature 1.
         cooling_moves: the number of moves after these over which PUCT lets the temperature fall to 0.
+        forced_playouts_k: PUCT only: k of KataGo's forced playouts, for which it has 2; 0 to force none.
         full_share: playouts capped at random: the share of moves that are searched with `playouts` and learnt from.
         fast_playouts: the number of playouts of the other moves, without noise.
         opening_stones: a game of self-play begins with 1 to this many random moves; 0 for games from the empty board alone.
@@ -107,6 +108,7 @@ class RunConfig:
     c_puct: float = 5.0
     first_n_moves: int = 12
     cooling_moves: int = 0
+    forced_playouts_k: float = 0.0
     full_share: float = 1.0
     fast_playouts: int = 8
     opening_stones: int = 0
@@ -142,7 +144,14 @@ class RunConfig:
         """Return the settings of a search with this number of playouts."""
         if self.search == "gumbel":
             return GumbelSettings(playouts, self.considered, self.search_depth)
-        return PuctSettings(playouts, self.c_puct, self.first_n_moves, self.cooling_moves, search_depth=self.search_depth)
+        return PuctSettings(
+            playouts,
+            self.c_puct,
+            self.first_n_moves,
+            self.cooling_moves,
+            search_depth=self.search_depth,
+            forced_playouts_k=self.forced_playouts_k,
+        )
 
     def selfplay_settings(self) -> SelfPlaySettings:
         """Return the settings of a worker."""
@@ -179,6 +188,8 @@ class RunConfig:
             raise UsageError(f"expected --gate-score above 0.5 and below 0.75; got {self.gate_score:g}")
         if self.network == "course" and self.game != "gomoku":
             raise UsageError(f"expected --network plain or residual for {self.game}; the course's network plays only Gomoku")
+        if self.forced_playouts_k and self.search == "gumbel":
+            raise UsageError("expected --search puct with --forced-playouts-k; got gumbel, which has no noise")
         if self.search_depth == 1:
             raise UsageError("expected --search-depth 0, or at least 2; got 1")
         if self.game == "gomoku" and min(self.board_width, self.board_height) < self.n_in_row:
