@@ -179,6 +179,22 @@ def test_a_run_from_before_a_setting_existed_goes_on_with_its_default(started, b
     assert state_of(begun)["samples"] == 16 * state_of(begun)["steps"]
 
 
+def test_a_run_ends_after_its_cpu_time_and_counts_that_of_its_games_over_a_kill(started, tmp_path):
+    def spent():
+        return sum(game["cpu_s"] for game in games_of(tmp_path)) + state_of(tmp_path)["learning_cpu_s"]
+
+    assert started(arguments(tmp_path, "--cpu-minutes", 0.005, games=10**6))[0] == 0
+    early = (tmp_path / "checkpoint.pt").read_bytes()
+    first = state_of(tmp_path)
+    assert first["complete"] and first["games"] < 10**6 and spent() >= 0.3
+    assert started(resumed(tmp_path, "--cpu-minutes", 0.01))[0] == 0
+    (tmp_path / "checkpoint.pt").write_bytes(early)  # as if it had been killed before it wrote another one
+    assert started(resumed(tmp_path))[0] == 0
+    last = state_of(tmp_path)
+    assert last["complete"] and last["steps"] > first["steps"] and spent() >= 0.6 > first["evaluations"][-1]["cpu_s"]
+    assert [one["cpu_s"] for one in last["evaluations"][-1:]] == pytest.approx([spent()], abs=0.02)
+
+
 def test_weights_to_start_from_are_those_of_the_first_games(started, make_network, tmp_path):
     weights = tmp_path / "weights.model"
     network = make_network(3, 3, 1, seed=5)
@@ -355,6 +371,7 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected a board of at least 4 by 4" in refusal(started, arguments(nowhere, "--n-in-row", 4))
     assert "expected --full-share from 0 to 1; got 2" in refusal(started, arguments(nowhere, "--full-share", 2))
     assert "expected --full-share above 0" in refusal(started, arguments(nowhere, "--full-share", 0))
+    assert "expected --cpu-minutes of at least 0; got -1" in refusal(started, arguments(nowhere, "--cpu-minutes", "-1"))
     assert "expected --fast-playouts below --playouts, 4; got 8" in refusal(started, arguments(nowhere, "--full-share", 0.5))
     assert "expected --forced-playouts-k from 0 to 100; got -1" in refusal(
         started, arguments(nowhere, "--forced-playouts-k", "-1")

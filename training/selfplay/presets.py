@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import MISSING, asdict, dataclass, fields, replace
+from math import inf, isfinite
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type_hints
 
 import numpy as np
@@ -38,6 +39,7 @@ LEAST = {
 RANGES = {
     "full_share": (0.0, 1.0), "opening_value": (0.0, 1.0), "empty_board_share": (0.0, 1.0), "root_value_weight": (0.0, 1.0),
     "play_on_share": (0.0, 1.0), "resign_below": (-1.0, 0.0), "forced_playouts_k": (0.0, 100.0),
+    "cpu_minutes": (0.0, inf),
 }  # fmt: skip
 
 
@@ -72,12 +74,15 @@ class RunConfig:
             resigned did not lose are counted in elo.csv.
         games_at_once: the number of games that each worker plays side by side.
         games: the number of games in the whole run.
+        cpu_minutes: the CPU time after which the run ends even if it has fewer games; 0 for no such end. It counts the games of
+            self-play, the training steps and the matches of the gate, in all processes and over all starts of the run.
         buffer_positions: the number of most recent positions to learn from.
         start_positions: the number of positions to collect before the first training step.
         batch_size: the number of samples per training step.
         reuse: the average number of samples drawn for each new position.
         root_value_weight: w; the value learns (1 - w) z + w q, where z is the game's result and q the search's value.
-        learning_rate: the initial learning rate; it falls linearly to a tenth over `games`.
+        learning_rate: the initial learning rate; it falls linearly to a tenth over `games` or, if they end the run first, over
+            `cpu_minutes`.
         gate: whether self-play only changes to networks that beat the best one so far; otherwise it always uses the latest.
         gate_games: the largest number of games in such a match.
         gate_score: the score rate above which a network is accepted if the sequential test has not decided the match.
@@ -118,6 +123,7 @@ class RunConfig:
     play_on_share: float = 0.1
     games_at_once: int = 64
     games: int = 5000
+    cpu_minutes: float = 0.0
     buffer_positions: int = 100_000
     start_positions: int = 2000
     batch_size: int = 256
@@ -176,7 +182,8 @@ class RunConfig:
             if name in RANGES:
                 low, high = RANGES[name]
                 if not low <= value <= high:
-                    raise UsageError(f"expected {option(name)} from {low:g} to {high:g}; got {value:g}")
+                    wanted = f"from {low:g} to {high:g}" if isfinite(high) else f"of at least {low:g}"
+                    raise UsageError(f"expected {option(name)} {wanted}; got {value:g}")
             elif isinstance(value, float):
                 if not value > 0:
                     raise UsageError(f"expected {option(name)} above 0; got {value:g}")
