@@ -20,7 +20,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -202,14 +202,23 @@ class Learner:
             ) from error
         self._open(state["games"])
         self._due_from = state.get("due_from", (0, 0.0) if len(self.history) == 1 else (self.replay.positions, self.steps))
-        changed = {name: value for name, value in asdict(self.config).items() if value != before[name]}
-        if changed:
-            self.history.append({"from_games": state["games"], **changed})
-        if changed.keys() & {"batch_size", "reuse", "start_positions"}:
-            due = self._steps_due(before["start_positions"], before["reuse"], before["batch_size"])
-            self._due_from = self.replay.positions, due
+        self._change(before)
         if self.evaluations:
             self._report.rate(self.elo())
+
+    def _change(self, before: Mapping[str, Any]) -> None:
+        """Note which settings differ from those before, and that they apply from the present games and positions on."""
+        config = self.config
+        changed = {name: value for name, value in asdict(config).items() if value != before[name]}
+        if not changed:
+            return
+        self.history.append({"from_games": self.replay.games, **changed})
+        if changed.keys() & {"batch_size", "reuse", "start_positions"}:
+            due = self._steps_due(before["start_positions"], before["reuse"], before["batch_size"])
+            # Steps that are due but not made yet, because of a kill or Ctrl-C, draw as many samples as they would have drawn.
+            due = self.steps + (due - self.steps) * before["batch_size"] / config.batch_size
+            self._due_from = self.replay.positions, due
+        self._save()  # before config.json: a kill in between leaves no settings that apply from nowhere
 
     def _open(self, games: int = 0) -> None:
         config = self.config
@@ -296,6 +305,11 @@ class Learner:
         """Return how much of the run is done, from 0 to 1, by its games or by its CPU time."""
         share, limit_s = self.replay.games / self.config.games, 60 * self.config.cpu_minutes
         return min(1.0, max(share, self._cpu_s() / limit_s) if limit_s else share)
+
+    def done_so_far(self) -> str:
+        """Return how much of the run is done, in words."""
+        games, minutes = f"{self.replay.games} of {self.config.games} games", self.config.cpu_minutes
+        return f"{games}, {self._cpu_s() / 60:.1f} of {minutes:g} CPU minutes" if minutes else games
 
     def _cpu_s(self) -> float:
         return self.replay.cpu_s + self._learning_cpu_s
@@ -457,7 +471,7 @@ class Learner:
         left = f", {(1 - share) / done * passed / 60:.0f} min left" if done else ""
         evaluation_rate = self._network_evaluations / (now - self._saved_at)
         self._say(
-            f"{games} of {self.config.games} games, {rate:.1f} games/s, {evaluation_rate:.0f} evaluations/s{loss}{left}",
+            f"{self.done_so_far()}, {rate:.1f} games/s, {evaluation_rate:.0f} evaluations/s{loss}{left}",
             passing=True,
         )
 
