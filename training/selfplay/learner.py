@@ -218,11 +218,14 @@ class Learner:
             # Steps that are due but not made yet, because of a kill or Ctrl-C, draw as many samples as they would have drawn.
             due = self.steps + (due - self.steps) * before["batch_size"] / config.batch_size
             self._due_from = self.replay.positions, due
+        if "resign_below" in changed:
+            self.replay.would_resign = [0, 0, 0]
         self._save()  # before config.json: a kill in between leaves no settings that apply from nowhere
 
     def _open(self, games: int = 0) -> None:
         config = self.config
-        self.replay = ReplayBuffer(self.folder, config.rules(), config.buffer_positions)
+        bound_from = next((settings["from_games"] for settings in reversed(self.history) if "resign_below" in settings), 0)
+        self.replay = ReplayBuffer(self.folder, config.rules(), config.buffer_positions, bound_from)
         self._report = RunReport(self.folder, games)
         self._start, self._first_game, self._first_share = self.replay.starts, self.replay.games, self._share()
         self._began = self._shown_at = self._saved_at = time.monotonic()

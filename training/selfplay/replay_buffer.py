@@ -50,6 +50,7 @@ class ReplayBuffer:
         folder: the run's folder; files that are already there are continued.
         rules: the game.
         capacity: the largest number of positions to learn from.
+        bound_from: the number of the first game that was played with the present bound of resignation.
 
     Raises:
         UsageError: the files there belong to another game or capacity, or are damaged.
@@ -58,15 +59,15 @@ class ReplayBuffer:
         games, positions: the numbers of games and positions in the run so far.
         cpu_s: the CPU time of all games; those of earlier versions did not note theirs.
         starts: how many earlier starts of the run finished a game; this is the number of the present start.
-        would_resign: the games that were played on although a side would have resigned: how often that side won, drew and
-            lost.
+        would_resign: the games from `bound_from` on that were played on although a side would have resigned: how often that
+            side won, drew and lost.
     """
 
-    def __init__(self, folder: Path, rules: GameRules, capacity: int) -> None:
+    def __init__(self, folder: Path, rules: GameRules, capacity: int, bound_from: int = 0) -> None:
         self.games = self.positions = self.starts = 0
         self.cpu_s = 0.0
         self.would_resign = [0, 0, 0]
-        self._rules, self._capacity = rules, capacity
+        self._rules, self._capacity, self._bound_from = rules, capacity, bound_from
         self._symmetries = rules.symmetries
         record = np.dtype([("state", "u1", packed_size(rules)), ("policy", "<f2", rules.actions), ("result", "i1")])
         self._ring_size = capacity + rules.longest_game
@@ -100,7 +101,8 @@ class ReplayBuffer:
                 number, start = int(game["game"]), int(game["start"])
                 learnt = int(game.get("positions", len(game["moves"])))  # earlier versions learnt from all
                 self.cpu_s += game.get("cpu_s", 0.0)
-                self._count_resignation(int(game.get("would_resign", NOBODY)), game.get("winner"))
+                if number >= self._bound_from:
+                    self._count_resignation(int(game.get("would_resign", NOBODY)), game.get("winner"))
             except (ValueError, KeyError, TypeError):
                 raise UsageError(f"expected one game per line in {self._lines}; got the line {line[:60]!r}") from None
             if number != self.games:
