@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,8 @@ import numpy as np
 import torch
 from family_agents import Sources, board_name, contestant, training_of
 from family_tables import EQUAL_TIME, METHODS, PURE
-from recording import ROOT, Record, add_record_option, earlier_record, merged, read_json, write_record
+from recording import Record, add_record_option, earlier_record, merged, read_json, write_record
+from reference_package import reference_package
 
 from arena.match.records import machine
 from common.errors import UsageError
@@ -42,9 +42,6 @@ from common.program_ends import Parser, run_program
 from games.catalog import GAMES, rules_of
 from games.gomoku.rules import GomokuRules
 from games.protocol import GameRules
-from grader.assignment import load_assignment
-from grader.pipeline.submission import read_submission
-from grader.pipeline.workspace import build_workspace
 from training.alphago.mixed import TimedAgent
 from training.alphago.runs import match_row
 from training.export_run import read_evaluations
@@ -370,10 +367,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse_options(arguments)
     torch.set_num_threads(1)
     assert set(TRAINED) <= set(RUN_PRESETS)
-    with tempfile.TemporaryDirectory() as folder:
-        assignment = load_assignment()
-        reference = read_submission(ROOT / "instructor" / "reference", assignment)
-        sys.path.insert(0, str(build_workspace(assignment, reference, Path(folder) / "workspace")))
+    with reference_package():
         return run_program("family.py", lambda: COMMANDS[options.command](options))
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,12 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 import torch
 from recording import Record, add_record_option, write_record
+from reference_package import reference_package
 from selfplay import CASES
 
 from arena.match.records import machine
-from grader.assignment import ROOT, load_assignment
-from grader.pipeline.submission import read_submission
-from grader.pipeline.workspace import build_workspace
 from training.inference.evaluators import DTYPES, InferenceNetwork, Library
 from training.inference.openvino_model import openvino_is_installed
 
@@ -91,10 +88,8 @@ def main() -> None:
     add_record_option(parser, "inference")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    assignment, rows = load_assignment(), list[Record]()
-    with tempfile.TemporaryDirectory() as folder:
-        reference = read_submission(ROOT / "instructor" / "reference", assignment)
-        sys.path.insert(0, str(build_workspace(assignment, reference, Path(folder) / "workspace")))
+    rows: list[Record] = []
+    with reference_package():
         print("board blocks batch library  type     evaluations/s  ratio  probs  values  new weights")
         for board in options.boards:
             clock = time.process_time if options.cpu_time else time.perf_counter

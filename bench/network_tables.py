@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import mean, variance
 
 from recording import Record
 from table_text import listed, markdown, percent, rate_of, rounded, without_zero
+
+from arena.statistics.estimates import Z_95, t_quantile_975
 
 # --------------------------------------------------------------------------------------------- tic-tac-toe
 
@@ -354,3 +357,44 @@ def alphago_value(record: Record) -> str:
         [name, one["positions"], rounded(one["mse_learnt_from"], 3), rounded(one["mse_held_back"], 3)] for name, one in learnt
     ]
     return markdown(["learns from", "positions", "MSE in training", "MSE on the held-back positions"], rows)
+
+
+# --------------------------------------------------------------------------------- switches of self-play, one at a time
+
+
+def training_ablation(record: Record) -> str:
+    """Return what each switch of self-play is worth: a row for each seed, and one for the mean of several seeds."""
+    groups: dict[str, list[Record]] = {}
+    for row in sorted(record["rows"], key=lambda row: row["seed"]):
+        groups.setdefault(f"`{row['options']}`", []).append(row)
+    table: list[list[object]] = []
+    for options, rows in groups.items():
+        for row in rows:
+            costs = [" / ".join(rounded(value) for value in row[f"run_{part}"]) for part in ("games", "samples", "cpu_s")]
+            score = _rate_with_interval(row["score"], row["low_95"], row["high_95"])
+            table.append(["" if row is not rows[0] else options, row["seed"], *_games_of([row]), score, *costs])
+        if len(rows) > 1:
+            table.append(["", "mean", *_games_of(rows), _rate_with_interval(*mean_over_seeds(rows)), "", "", ""])
+    header = ["switch", "seed", "games", "distinct", "won / drawn / lost", "score, 95 %"]
+    return markdown([*header, "games of self-play, with / without", "samples", "CPU s"], table)
+
+
+def mean_over_seeds(rows: Sequence[Record]) -> tuple[float, float, float]:
+    """Return the mean score of several seeds and its 95 % interval by Student's t, which holds for further seeds.
+
+    The scores differ by the games that were played and by how training went. If they differ by less than the games alone let
+    expect, the variance is that of the games.
+    """
+    scores, count = [row["score"] for row in rows], len(rows)
+    of_games = mean(((row["high_95"] - row["low_95"]) / (2 * Z_95)) ** 2 for row in rows)
+    error = t_quantile_975(count - 1) * (max(variance(scores), of_games) / count) ** 0.5
+    return mean(scores), max(0.0, mean(scores) - error), min(1.0, mean(scores) + error)
+
+
+def _games_of(rows: Sequence[Record]) -> list[object]:
+    games, distinct, *results = (sum(row[name] for row in rows) for name in ("games", "distinct_games", "won", "drawn", "lost"))
+    return [games, distinct, " / ".join(map(str, results))]
+
+
+def _rate_with_interval(rate: float, low: float, high: float) -> str:
+    return f"{without_zero(rate)}, {without_zero(low)} to {without_zero(high)}"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,13 +22,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 import torch
 from recording import Record, add_record_option, write_record
+from reference_package import reference_package
 
 from arena.match.records import machine
 from Board.game_board import Board
 from common.networks import load_network
-from grader.assignment import ROOT, load_assignment
-from grader.pipeline.submission import read_submission
-from grader.pipeline.workspace import build_workspace
+from grader.assignment import ROOT
 from training.single_game import FoldedPolicy
 
 BOARDS = {"11x11": 11, "15x15": 15}
@@ -99,10 +97,7 @@ def main() -> None:
     add_record_option(parser, "one_game")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    assignment = load_assignment()
-    with tempfile.TemporaryDirectory() as folder:
-        reference = read_submission(ROOT / "instructor" / "reference", assignment)
-        sys.path.insert(0, str(build_workspace(assignment, reference, Path(folder) / "workspace")))
+    with reference_package():
         np.random.seed(1)
         print("board student's loop   float32   fastest  ratio  same in float32, fastest")
         clock = time.process_time if options.cpu_time else time.perf_counter

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 import torch
+from reference_package import reference_package
 
 from arena.match.records import machine
 from Board.game_board import Board
@@ -36,9 +36,6 @@ from games.go.rules import GoRules
 from games.gomoku.rules import GomokuRules
 from games.nogo.rules import NoGoRules
 from games.protocol import GameRules
-from grader.assignment import ROOT, load_assignment
-from grader.pipeline.submission import read_submission
-from grader.pipeline.workspace import build_workspace
 from training.inference.evaluators import InferenceNetwork, Library, PositionCache, RandomSymmetry, StateEvaluator
 from training.inference.networks import new_model
 from training.samples import FinishedGame, pack_states
@@ -262,10 +259,7 @@ def main() -> int:
     print(f"{here['processor']}, {here['cores']} cores, {here['system']}, Python {here['python']}, numpy {np.__version__}")
     print(f"torch {torch.__version__} with {options.threads} threads, {device}, seed {options.seed}")
     print(f"Rates by {'CPU time' if options.cpu_time else 'the clock'}")
-    assignment = load_assignment()
-    with tempfile.TemporaryDirectory() as folder:
-        reference = read_submission(ROOT / "instructor" / "reference", assignment)
-        sys.path.insert(0, str(build_workspace(assignment, reference, Path(folder) / "workspace")))
+    with reference_package():
         print(HEAD)
         for name in options.boards:
             case = CASES[name]

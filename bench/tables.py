@@ -36,6 +36,7 @@ from network_tables import (
     train_3x3,
     train_3x3_averaging,
     train_3x3_settings,
+    training_ablation,
 )
 from recording import ROOT, read_json
 from speed_tables import inference, one_game
@@ -55,15 +56,19 @@ PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end of table -->)", 
 
 
 class Table(NamedTuple):
-    """A function that returns a table in Markdown, and the files whose contents are its arguments."""
+    """A function that returns a table in Markdown, and the files whose contents are its arguments.
+
+    `unless_recorded` stands in place of the table until there are such files; where it is empty, they must be there.
+    """
 
     render: Callable[..., str]
     sources: tuple[str, ...]
+    unless_recorded: str = ""
 
 
-def of_record(render: Callable[..., str], name: str) -> Table:
+def of_record(render: Callable[..., str], name: str, unless_recorded: str = "") -> Table:
     """Return a table made from a record."""
-    return Table(render, (f"bench/records/{name}.json",))
+    return Table(render, (f"bench/records/{name}.json",), unless_recorded)
 
 
 def of_manifests(render: Callable[..., str], *names: str) -> Table:
@@ -89,6 +94,7 @@ TABLES = {
     "family-lines": of_record(family_lines, "family"),
     "family-methods-5x5x4": of_record(partial(family_methods, board="5x5x4"), "family"),
     "family-matches-5x5x4": of_record(partial(family_matches, board="5x5x4"), "family"),
+    "training-ablation": of_record(training_ablation, "training_ablation", unless_recorded="Not measured yet."),
     "killed-run": of_record(killed_run, "killed_run"),
     "alphago": of_record(alphago, "alphago_9"),
     "alphago-value": of_record(alphago_value, "alphago_9"),
@@ -112,7 +118,9 @@ def rendered(name: str) -> str:
     Raises:
         UsageError: a source is missing or lacks a value.
     """
-    render, sources = TABLES[name]
+    render, sources, unless_recorded = TABLES[name]
+    if unless_recorded and not any((ROOT / source).exists() for source in sources):
+        return f"{unless_recorded}\n"
     contents = [read_json(ROOT / source) for source in sources]
     try:
         return render(*contents)

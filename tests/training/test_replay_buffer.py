@@ -24,7 +24,7 @@ def game(length, seed):
 
 
 def origin(number, start=0):
-    return Origin(start=start, worker=0, number=number, steps=0)
+    return Origin(start=start, worker=0, number=number, steps=0, cpu_s=0.25)
 
 
 def opened(folder, capacity=30):

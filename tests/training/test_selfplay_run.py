@@ -24,6 +24,7 @@ import pytest
 import torch
 from selfplay_run_tools import SETTINGS, arguments, games_of, resumed, state_of, table_of
 
+from common.errors import UsageError
 from games.gomoku.rules import GomokuRules
 from training import export_run
 from training.selfplay import long_run, run_report
@@ -155,7 +156,8 @@ def test_after_a_change_of_settings_steps_are_due_at_the_new_rate_from_then_on(s
     changes = ("--games", 70, "--reuse", 8, "--batch-size", 32, "--start-positions", start)
     assert started(resumed(begun, *changes))[0] == 0
     now = state_of(begun)
-    assert now["steps"] == int((then - 60) * 4 / 16 + (positions() - start) * 8 / 32) > before["steps"]
+    owed = ((then - 60) * 4 / 16 - before["steps"]) * 16 / 32
+    assert now["steps"] == int(before["steps"] + owed + (positions() - start) * 8 / 32) > before["steps"]
     assert now["samples"] == 16 * before["steps"] + 32 * (now["steps"] - before["steps"])
     assert started(resumed(begun, "--start-positions", 60))[0] == 0  # no steps for the positions that were waited for
     assert state_of(begun)["steps"] == now["steps"]
@@ -163,19 +165,58 @@ def test_after_a_change_of_settings_steps_are_due_at_the_new_rate_from_then_on(s
     assert json.loads((tmp_path / "best.json").read_text())["samples"] == now["evaluations"][now["best"]]["samples"]
 
 
+def test_a_change_after_a_kill_counts_from_the_games_there_are_and_lost_steps_draw_as_many_samples(started, begun, monkeypatch):
+    early, then = (begun / "checkpoint.pt").read_bytes(), state_of(begun)
+    assert started(resumed(begun, "--games", 60))[0] == 0
+    games = games_of(begun)
+    (begun / "checkpoint.pt").write_bytes(early)
+
+    def killed(*_):
+        raise UsageError("killed before anything was played")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(long_run, "make_crew", killed)
+        assert started(resumed(begun, "--games", len(games), "--batch-size", 64))[0] == 2
+    changes = {"from_games": len(games), "batch_size": 64, "games": len(games)}
+    assert state_of(begun)["history"][1:] == [changes]
+    assert started(resumed(begun))[0] == 0
+    now = state_of(begun)
+    assert now["history"][1:] == [changes] and games_of(begun) == games
+    due = (sum(len(game["moves"]) for game in games) - 60) * 4
+    assert due - 64 < now["samples"] <= due and now["samples"] - then["samples"] == 64 * (now["steps"] - then["steps"]) > 0
+
+
 def test_a_run_from_before_a_setting_existed_goes_on_with_its_default(started, begun):
     state, config = state_of(begun), json.loads((begun / "config.json").read_text())
     for settings in (config, *state["history"]):
-        settings.pop("gate_score")
+        del settings["gate_score"], settings["forced_playouts_k"]
     for name in ("samples", "due_from"):
         del state[name]
     torch.save(state, begun / "checkpoint.pt")
     (begun / "config.json").write_text(json.dumps(config))
     code, _, err = started(resumed(begun, "--games", 60))
     assert code == 0, err
-    assert err.count("The run was begun before these settings existed, and goes on with --gate-score 0.55.") == 1
+    now = "--forced-playouts-k 0.0, --gate-score 0.55"
+    assert err.count(f"The run was begun before these settings existed, and goes on with {now}.") == 1
     assert_whole(begun, 60)
     assert state_of(begun)["samples"] == 16 * state_of(begun)["steps"]
+
+
+def test_a_run_ends_after_its_cpu_time_and_counts_that_of_its_games_over_a_kill(started, tmp_path):
+    def spent():
+        return sum(game["cpu_s"] for game in games_of(tmp_path)) + state_of(tmp_path)["learning_cpu_s"]
+
+    assert started(arguments(tmp_path, "--cpu-minutes", 0.005, games=10**6))[0] == 0
+    early = (tmp_path / "checkpoint.pt").read_bytes()
+    first = state_of(tmp_path)
+    assert first["complete"] and first["games"] < 10**6 and spent() >= 0.3
+    code, out, _ = started(resumed(tmp_path, "--cpu-minutes", 0.01))
+    assert code == 0 and f"{first['games']} of 1000000 games, 0.0 of 0.01 CPU minutes" in out
+    (tmp_path / "checkpoint.pt").write_bytes(early)  # as if it had been killed before it wrote another one
+    assert started(resumed(tmp_path))[0] == 0
+    last = state_of(tmp_path)
+    assert last["complete"] and last["steps"] > first["steps"] and spent() >= 0.6 > first["evaluations"][-1]["cpu_s"]
+    assert [one["cpu_s"] for one in last["evaluations"][-1:]] == pytest.approx([spent()], abs=0.02)
 
 
 def test_weights_to_start_from_are_those_of_the_first_games(started, make_network, tmp_path):
@@ -354,7 +395,14 @@ def test_wrong_calls_are_told_in_a_sentence(started, tmp_path):
     assert "expected a board of at least 4 by 4" in refusal(started, arguments(nowhere, "--n-in-row", 4))
     assert "expected --full-share from 0 to 1; got 2" in refusal(started, arguments(nowhere, "--full-share", 2))
     assert "expected --full-share above 0" in refusal(started, arguments(nowhere, "--full-share", 0))
+    assert "expected --cpu-minutes of at least 0; got -1" in refusal(started, arguments(nowhere, "--cpu-minutes", "-1"))
     assert "expected --fast-playouts below --playouts, 4; got 8" in refusal(started, arguments(nowhere, "--full-share", 0.5))
+    assert "expected --forced-playouts-k from 0 to 100; got -1" in refusal(
+        started, arguments(nowhere, "--forced-playouts-k", "-1")
+    )
+    assert "expected --search puct with --forced-playouts-k; got gumbel" in refusal(
+        started, arguments(nowhere, "--forced-playouts-k", 2)
+    )
     assert "expected openings of 0 to 4 stones" in refusal(started, arguments(nowhere, "--opening-stones", 5))
     assert "expected --workers of at least 0" in refusal(started, arguments(nowhere, workers=-1))
     assert not nowhere.exists()

@@ -1,4 +1,4 @@
-"""A run of self-play with openings, capped playouts, a mixed value target, resignation and a chosen backend."""
+"""A run of self-play with openings, capped and forced playouts, a mixed value target, resignation and a chosen backend."""
 
 import json
 
@@ -9,7 +9,7 @@ from selfplay_run_tools import arguments, games_of, resumed, state_of, table_of
 def test_a_run_with_all_the_switches_learns_from_fewer_positions_and_says_what_resigning_would_cost(started, tmp_path):
     switches = {
         "full-share": 0.5, "fast-playouts": 2, "root-value-weight": 0.25, "opening-stones": 2, "resign-below": -0.05,
-        "play-on-share": 1.0, "backend": "torch",
+        "play-on-share": 1.0, "search": "puct", "forced-playouts-k": 2.0, "backend": "torch",
     }  # fmt: skip
     words = [word for name, value in switches.items() for word in (f"--{name}", value)]
     code, _, err = started(arguments(tmp_path, *words, games=60))
@@ -28,6 +28,13 @@ def test_a_run_with_all_the_switches_learns_from_fewer_positions_and_says_what_r
     assert [row["start"] for row in state["computed_by"]] == [0]
     state["computed_by"][0]["by"] = "openvino, float32 on cpu"
     torch.save(state, tmp_path / "checkpoint.pt")
-    code, _, err = started(resumed(tmp_path, "--games", 64, "--root-value-weight", 0))
+    code, _, err = started(resumed(tmp_path, "--games", 80, "--root-value-weight", 0, "--resign-below", -0.04))
     assert code == 0 and f"; until game {len(games)} it was openvino, float32 on cpu" in err, err
-    assert state_of(tmp_path)["history"][1] == {"from_games": len(games), "root_value_weight": 0.0, "games": 64}
+    assert state_of(tmp_path)["history"][1] == {
+        "from_games": len(games), "resign_below": -0.04, "root_value_weight": 0.0, "games": 80,
+    }  # fmt: skip
+    for more in ((), ("--games", 88)):  # the counts belong to the new bound, also in a later start
+        assert started(resumed(tmp_path, *more))[0] == 0
+        would = [game for game in games_of(tmp_path)[len(games) :] if game["would_resign"] != -1]
+        last = table_of(tmp_path, "elo.csv")[-1]
+        assert sum(int(last[f"would_resign_{part}"]) for part in ("won", "drawn", "lost")) == len(would) > 0

@@ -13,6 +13,15 @@ without visits:
 
     tree        between the smallest and the largest Q in the tree so far, as the paper has it
     siblings    between the smallest and the largest of the node's own mean value and the Q of its visited moves, as mctx has it
+
+KataGo (Wu 2019, section 3.2) explores further below moves that the noise has brought up (`forced_playouts_k`). In self-play, a
+playout at the root first goes to a move c that has visits, but fewer than
+
+    n_forced(c) = sqrt(k * P(c) * sum_b N(b))
+
+with the P that contains the noise. Before the network learns the visits, playouts that the formula above would not have chosen
+are taken away again (`pruned_visits`). The move is drawn from what is left, as in KataGo, where a move's chance follows the
+pruned visits (appendix D): a bad move that was only visited by force is no more likely to be played than to be learnt.
 """
 
 from __future__ import annotations
@@ -83,6 +92,7 @@ class PuctSettings:
         q_scale: how Q is scaled; see above.
         search_depth: Go only: the depth limit of a search that plays on after two passes (`games.go.position`); 0 for a search
             whose games end as real ones do.
+        forced_playouts_k: k of the forced playouts; 0 to force none.
     """
 
     playouts: int = 400
@@ -91,6 +101,7 @@ class PuctSettings:
     cooling_moves: int = 0
     q_scale: Literal["none", "tree", "siblings"] = "none"
     search_depth: int = 0
+    forced_playouts_k: float = 0.0
 
 
 class PuctSearch:
@@ -118,13 +129,15 @@ class PuctSearch:
     def decide(self, boards: PositionBatch, is_selfplay: bool, fast_playouts: int | None = None) -> Decisions:
         """See LockstepSearch. Self-play adds noise at the roots, and draws moves at the temperature of their number.
 
-        The policies are always the visit shares, regardless of the temperature at which the moves are drawn.
+        The policies are always the visit shares, regardless of the temperature at which the moves are drawn. Where playouts
+        were forced, both come from the pruned visits.
         """
-        self.run(boards, is_selfplay and fast_playouts is None, fast_playouts)
-        visits = self.root_visits()
-        chances = visit_policies(visits, boards.legal, self._temperature(boards.length, is_selfplay))
-        policies = visit_policies(visits, boards.legal, np.ones(len(visits)))
-        rows = self.trees.root_rows(self._games)
+        explores = is_selfplay and fast_playouts is None
+        self.run(boards, explores, fast_playouts)
+        visits, rows = self.root_visits(), self.trees.root_rows(self._games)
+        learnt = self._pruned(rows) if explores and self._settings.forced_playouts_k else visits
+        chances = visit_policies(learnt, boards.legal, self._temperature(boards.length, is_selfplay))
+        policies = visit_policies(learnt, boards.legal, np.ones(len(visits)))
         means = np.where(visits > 0, self.trees.mean_value[rows], 0.0)
         values = (visits * means).sum(axis=1) / np.maximum(1, visits.sum(axis=1))
         return Decisions(draw_moves(chances, self._rng), policies, visits, values)
@@ -141,7 +154,7 @@ class PuctSearch:
 
         Args:
             boards: the positions at the roots.
-            is_selfplay: whether to mix noise into the priors of the roots.
+            is_selfplay: whether to mix noise into the priors of the roots, and to force playouts if the settings say so.
             playouts: the number of playouts; None for that of the settings.
         """
         trees, steps = self.trees, self._steps
@@ -153,24 +166,54 @@ class PuctSearch:
         empty = trees.size == 0
         if empty.any():
             trees.expand_roots(self._games[empty], steps)
+        choose_at_root = self._choose
         if is_selfplay:
             self._add_noise(boards.legal)
+            if self._settings.forced_playouts_k:
+                choose_at_root = self._choose_forced
         for number in range(playouts):
             games = self._games[~empty] if number == playouts - 1 else self._games
             if games.size:
-                paths = trees.playout(games, steps, self._choose)
+                paths = trees.playout(games, steps, self._choose, choose_at_root)
                 if self._settings.q_scale == "tree":
                     self._widen_range(paths)
 
     def _choose(self, rows: np.ndarray) -> np.ndarray:
         """Return the move with the largest selection value at each node."""
-        trees = self.trees
+        return self._selection_values(rows).argmax(axis=1)
+
+    def _choose_forced(self, rows: np.ndarray) -> np.ndarray:
+        """Return a move with too few forced playouts at each root, or else the one with the largest selection value."""
+        visits, values = self.trees.edge_visits[rows], self._selection_values(rows)
+        values[(visits > 0) & (visits < self._forced(rows))] = np.inf
+        return values.argmax(axis=1)
+
+    def _forced(self, rows: np.ndarray) -> np.ndarray:
+        """Return n_forced of the moves of these roots, [W, A]."""
+        forced = np.multiply(self.trees.prior[rows], self._settings.forced_playouts_k, dtype=np.float64)
+        forced *= self.trees.edge_visits[rows].sum(axis=1, keepdims=True)
+        return np.sqrt(forced, out=forced)
+
+    def _pruned(self, rows: np.ndarray) -> np.ndarray:
+        """Return the visits of the moves of these roots without forced playouts; see `pruned_visits`."""
+        return pruned_visits(self.trees.edge_visits[rows], self._forced(rows), self._q(rows), self._bonus(rows))
+
+    def _selection_values(self, rows: np.ndarray) -> np.ndarray:
         # The same order of operations and the same precision as in the handout's search, so that the trees are identical.
-        bonus = np.multiply(trees.prior[rows], self._settings.c_puct, dtype=np.float64)
-        bonus *= np.sqrt(trees.node_visits[rows])[:, None]
-        bonus /= 1 + trees.edge_visits[rows]
-        bonus += trees.mean_value[rows] if self._settings.q_scale == "none" else self._scaled(rows)
-        return bonus.argmax(axis=1)
+        values = self._bonus(rows)
+        values /= 1 + self.trees.edge_visits[rows]
+        values += self._q(rows)
+        return values
+
+    def _bonus(self, rows: np.ndarray) -> np.ndarray:
+        """Return c_puct * P * sqrt(N_parent) of the moves at these nodes, [W, A]."""
+        bonus = np.multiply(self.trees.prior[rows], self._settings.c_puct, dtype=np.float64)
+        bonus *= np.sqrt(self.trees.node_visits[rows])[:, None]
+        return bonus
+
+    def _q(self, rows: np.ndarray) -> np.ndarray:
+        """Return Q of the moves at these nodes as the settings scale it, [W, A]; -inf for illegal moves."""
+        return self.trees.mean_value[rows] if self._settings.q_scale == "none" else self._scaled(rows)
 
     def _scaled(self, rows: np.ndarray) -> np.ndarray:
         """Return Q scaled to [0, 1] at these nodes, [W, A]: 0 for moves without visits, -inf for illegal ones."""
@@ -234,6 +277,34 @@ def visit_policies(visits: np.ndarray, legal: np.ndarray, temperature: np.ndarra
     logits = np.where(legal, np.log(visits + 1e-10), -np.inf) / temperature[:, None]
     policies = np.exp(logits - logits.max(axis=1, keepdims=True))
     return policies / policies.sum(axis=1, keepdims=True)
+
+
+def pruned_visits(visits: np.ndarray, forced: np.ndarray, q: np.ndarray, bonus: np.ndarray) -> np.ndarray:
+    """Take forced playouts away from all moves but the most visited one (Wu 2019, section 3.2).
+
+    Up to n_forced playouts are taken away from a move, as long as its selection value stays below that of the most visited
+    move; Q and N_parent stay as they are. A move that is left with a single playout loses that one, too.
+
+    Args:
+        visits: [G, A] the number of playouts N through each move of the roots.
+        forced: [G, A] n_forced.
+        q: [G, A] Q in the selection value.
+        bonus: [G, A] c_puct * P * sqrt(N_parent).
+
+    Returns:
+        [G, A]; moves from which nothing could be taken away, and the most visited one, keep their number.
+    """
+    games = np.arange(len(visits))
+    best = visits.argmax(axis=1)
+    to_beat = (q + bonus / (1 + visits))[games, best]
+    most = np.minimum(visits, np.floor(forced))
+    most[games, best] = 0
+    left = visits.copy()
+    for taken in range(1, int(most.max(initial=0)) + 1):
+        fewer = visits - taken
+        is_worse = q + bonus / (1 + np.maximum(fewer, 0)) < to_beat[:, None]
+        left = np.where((taken <= most) & is_worse, fewer, left)
+    return np.where((left == 1) & (left < visits), 0, left)
 
 
 def draw_moves(policies: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -20,7 +20,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -107,11 +107,12 @@ def learns_faster_in_bfloat16(net: TrainableNetwork, rules: GameRules, batch_siz
 
 @dataclass(frozen=True)
 class Candidate:
-    """The network under evaluation, and the numbers of games, training steps and samples that made it."""
+    """The network under evaluation, and the numbers of games, training steps, samples and CPU seconds that made it."""
 
     games: int
     steps: int
     samples: int
+    cpu_s: float
     weights: bytes
 
 
@@ -146,6 +147,7 @@ class Learner:
         self._in_bfloat16 = learns_faster_in_bfloat16(self.net, config.rules(), config.batch_size)
         self.history: list[dict[str, Any]] = [{"from_games": 0, **asdict(config)}]
         self.steps = self.samples = 0
+        self._learning_cpu_s = 0.0  # and that of the gate's matches
         # These settings apply from this number of positions on, at which earlier settings had made this many steps due.
         self._due_from = 0, 0.0
         self.evaluations: list[dict[str, Any]] = []
@@ -191,6 +193,7 @@ class Learner:
             self.history = [with_current_names(settings) for settings in state["history"]]
             before = DEFAULTS | {name: value for settings in self.history for name, value in settings.items()}
             self.samples = state.get("samples", self.steps * before["batch_size"])
+            self._learning_cpu_s = state.get("learning_cpu_s", 0.0)
             if self.best is not None:
                 self._best_weights = self._snapshot(self.best).read_bytes()
         except Exception as error:  # torch's unpickler has no common class for the errors of a damaged file
@@ -199,20 +202,32 @@ class Learner:
             ) from error
         self._open(state["games"])
         self._due_from = state.get("due_from", (0, 0.0) if len(self.history) == 1 else (self.replay.positions, self.steps))
-        changed = {name: value for name, value in asdict(self.config).items() if value != before[name]}
-        if changed:
-            self.history.append({"from_games": state["games"], **changed})
-        if changed.keys() & {"batch_size", "reuse", "start_positions"}:
-            due = self._steps_due(before["start_positions"], before["reuse"], before["batch_size"])
-            self._due_from = self.replay.positions, due
+        self._change(before)
         if self.evaluations:
             self._report.rate(self.elo())
 
+    def _change(self, before: Mapping[str, Any]) -> None:
+        """Note which settings differ from those before, and that they apply from the present games and positions on."""
+        config = self.config
+        changed = {name: value for name, value in asdict(config).items() if value != before[name]}
+        if not changed:
+            return
+        self.history.append({"from_games": self.replay.games, **changed})
+        if changed.keys() & {"batch_size", "reuse", "start_positions"}:
+            due = self._steps_due(before["start_positions"], before["reuse"], before["batch_size"])
+            # Steps that are due but not made yet, because of a kill or Ctrl-C, draw as many samples as they would have drawn.
+            due = self.steps + (due - self.steps) * before["batch_size"] / config.batch_size
+            self._due_from = self.replay.positions, due
+        if "resign_below" in changed:
+            self.replay.would_resign = [0, 0, 0]
+        self._save()  # before config.json: a kill in between leaves no settings that apply from nowhere
+
     def _open(self, games: int = 0) -> None:
         config = self.config
-        self.replay = ReplayBuffer(self.folder, config.rules(), config.buffer_positions)
+        bound_from = next((settings["from_games"] for settings in reversed(self.history) if "resign_below" in settings), 0)
+        self.replay = ReplayBuffer(self.folder, config.rules(), config.buffer_positions, bound_from)
         self._report = RunReport(self.folder, games)
-        self._start, self._first_game = self.replay.starts, self.replay.games
+        self._start, self._first_game, self._first_share = self.replay.starts, self.replay.games, self._share()
         self._began = self._shown_at = self._saved_at = time.monotonic()
         self._saved_games = self.replay.games
 
@@ -251,12 +266,14 @@ class Learner:
             "games": games,
             "steps": self.steps,
             "samples": self.samples,
+            "learning_cpu_s": self._learning_cpu_s,
             "due_from": self._due_from,
             "evaluations": self.evaluations,
             "best": self.best,
             "seconds": self.seconds,
             "computed_by": self.computed_by,
             "history": self.history,
+            "complete": self._ended() and bool(self.evaluations) and self.evaluations[-1]["games"] == games,
         }
         file = io.BytesIO()
         torch.save(state, file)
@@ -287,8 +304,21 @@ class Learner:
                 self._save()
                 self._report.close()
 
+    def _share(self) -> float:
+        """Return how much of the run is done, from 0 to 1, by its games or by its CPU time."""
+        share, limit_s = self.replay.games / self.config.games, 60 * self.config.cpu_minutes
+        return min(1.0, max(share, self._cpu_s() / limit_s) if limit_s else share)
+
+    def done_so_far(self) -> str:
+        """Return how much of the run is done, in words."""
+        games, minutes = f"{self.replay.games} of {self.config.games} games", self.config.cpu_minutes
+        return f"{games}, {self._cpu_s() / 60:.1f} of {minutes:g} CPU minutes" if minutes else games
+
+    def _cpu_s(self) -> float:
+        return self.replay.cpu_s + self._learning_cpu_s
+
     def _ended(self) -> bool:
-        return self.replay.games >= self.config.games
+        return self._share() >= 1
 
     def _start_games(self, crew: Crew, worker: int) -> None:
         if self._ended():
@@ -315,8 +345,10 @@ class Learner:
 
     def _take_games(self, member: int, played: Played) -> None:
         self._note_backend(played.computed_by)
+        cpu_s = round(played.cpu_s, 4)
         for number, game in enumerate(played.games, played.first):
-            self.replay.append(game, Origin(self._start, played.worker, number, self._given[member]))
+            self.replay.append(game, Origin(self._start, played.worker, number, self._given[member], cpu_s))
+            cpu_s = 0.0
         self._latest = played.games[-1]
         self._network_evaluations += played.evaluations
 
@@ -324,8 +356,9 @@ class Learner:
         """Make the training steps that are due; stop at Ctrl-C."""
         config = self.config
         due = int(self._steps_due(config.start_positions, config.reuse, config.batch_size))
-        rate = config.learning_rate * (1 - 0.9 * min(1.0, self.replay.games / config.games))
+        rate = config.learning_rate * (1 - 0.9 * self._share())
         while self.steps < due and not self._interrupts.pressed:
+            began = time.process_time()
             batch = self.replay.sample(
                 config.batch_size, np.random.default_rng([config.seed, self.steps]), config.root_value_weight
             )
@@ -333,6 +366,7 @@ class Learner:
                 self._losses.append(self.net.train_step(*batch, rate))
             self.steps += 1
             self.samples += config.batch_size
+            self._learning_cpu_s += time.process_time() - began
             if time.monotonic() - self._saved_at > config.save_every_s:
                 self._save()
 
@@ -348,7 +382,7 @@ class Learner:
             latest = self.evaluations[-1]["games"] if self.evaluations else None
             last = self._ended() and not self._busy and latest != games
             if latest is None or games // every > latest // every or last:
-                self._candidate = Candidate(games, self.steps, self.samples, to_bytes(self.net.model))
+                self._candidate = Candidate(games, self.steps, self.samples, self._cpu_s(), to_bytes(self.net.model))
                 crew.start(crew.workers, "evaluate", self._candidate.weights, self._best_weights or None)
                 self._busy.add(crew.workers)
         return self._candidate is not None
@@ -358,7 +392,9 @@ class Learner:
         candidate, self._candidate = self._candidate, None
         games, weights = candidate.games, candidate.weights
         scores = {"gate": result.gate, "against_other": result.against_other, "against_mcts": result.against_mcts}
+        self._learning_cpu_s += result.gate_cpu_s
         evaluation: dict[str, Any] = {"games": games, "steps": candidate.steps, "samples": candidate.samples}
+        evaluation["cpu_s"] = round(candidate.cpu_s, 2)
         evaluation |= {"accepted": result.accepted, "other": self.best, "would_resign": list(self.replay.would_resign)}
         self.evaluations.append(evaluation | {name: None if s is None else list(astuple(s)) for name, s in scores.items()})
         path = self._snapshot(-1)
@@ -431,13 +467,14 @@ class Learner:
         if now - self._shown_at < SHOW_EVERY_S:
             return
         self._shown_at = now
-        games, passed = self.replay.games, now - self._began
+        games, passed, share = self.replay.games, now - self._began, self._share()
         rate = (games - self._first_game) / passed
         loss = f", loss {np.mean([loss for loss, _ in self._losses]):.3f}" if self._losses else ""
-        left = f", {max(0, self.config.games - games) / rate / 60:.0f} min left" if rate else ""
+        done = share - self._first_share
+        left = f", {(1 - share) / done * passed / 60:.0f} min left" if done else ""
         evaluation_rate = self._network_evaluations / (now - self._saved_at)
         self._say(
-            f"{games} of {self.config.games} games, {rate:.1f} games/s, {evaluation_rate:.0f} evaluations/s{loss}{left}",
+            f"{self.done_so_far()}, {rate:.1f} games/s, {evaluation_rate:.0f} evaluations/s{loss}{left}",
             passing=True,
         )
 

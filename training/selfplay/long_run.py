@@ -205,8 +205,7 @@ def go(config: RunConfig, options: argparse.Namespace, weights: dict[str, Any] |
             file=sys.stderr,
         )
     crew = make_crew(run, options)
-    done = f"{run.replay.games} of {config.games} games"
-    print(f"{options.run}: seed {config.seed}, {done}, workers: {options.workers}", flush=True)
+    print(f"{options.run}: seed {config.seed}, {run.done_so_far()}, workers: {options.workers}", flush=True)
     try:
         run.go(crew)
     except KeyboardInterrupt:

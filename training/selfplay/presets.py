@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import MISSING, asdict, dataclass, fields, replace
+from math import inf, isfinite
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, get_args, get_type_hints
 
 import numpy as np
@@ -37,7 +38,8 @@ LEAST = {
 }  # fmt: skip
 RANGES = {
     "full_share": (0.0, 1.0), "opening_value": (0.0, 1.0), "empty_board_share": (0.0, 1.0), "root_value_weight": (0.0, 1.0),
-    "play_on_share": (0.0, 1.0), "resign_below": (-1.0, 0.0),
+    "play_on_share": (0.0, 1.0), "resign_below": (-1.0, 0.0), "forced_playouts_k": (0.0, 100.0),
+    "cpu_minutes": (0.0, inf),
 }  # fmt: skip
 
 
@@ -61,6 +63,7 @@ class RunConfig:
         c_puct: the exploration constant of PUCT.
         first_n_moves: the number of moves at the start of a self-play game that PUCT draws at temperature 1.
         cooling_moves: the number of moves after these over which PUCT lets the temperature fall to 0.
+        forced_playouts_k: PUCT only: k of KataGo's forced playouts, for which it has 2; 0 to force none.
         full_share: playouts capped at random: the share of moves that are searched with `playouts` and learnt from.
         fast_playouts: the number of playouts of the other moves, without noise.
         opening_stones: a game of self-play begins with 1 to this many random moves; 0 for games from the empty board alone.
@@ -71,12 +74,15 @@ class RunConfig:
             resigned did not lose are counted in elo.csv.
         games_at_once: the number of games that each worker plays side by side.
         games: the number of games in the whole run.
+        cpu_minutes: the CPU time after which the run ends even if it has fewer games; 0 for no such end. It counts the games of
+            self-play, the training steps and the matches of the gate, in all processes and over all starts of the run.
         buffer_positions: the number of most recent positions to learn from.
         start_positions: the number of positions to collect before the first training step.
         batch_size: the number of samples per training step.
         reuse: the average number of samples drawn for each new position.
         root_value_weight: w; the value learns (1 - w) z + w q, where z is the game's result and q the search's value.
-        learning_rate: the initial learning rate; it falls linearly to a tenth over `games`.
+        learning_rate: the initial learning rate; it falls linearly to a tenth over `games` or, if they end the run first, over
+            `cpu_minutes`.
         gate: whether self-play only changes to networks that beat the best one so far; otherwise it always uses the latest.
         gate_games: the largest number of games in such a match.
         gate_score: the score rate above which a network is accepted if the sequential test has not decided the match.
@@ -107,6 +113,7 @@ class RunConfig:
     c_puct: float = 5.0
     first_n_moves: int = 12
     cooling_moves: int = 0
+    forced_playouts_k: float = 0.0
     full_share: float = 1.0
     fast_playouts: int = 8
     opening_stones: int = 0
@@ -116,6 +123,7 @@ class RunConfig:
     play_on_share: float = 0.1
     games_at_once: int = 64
     games: int = 5000
+    cpu_minutes: float = 0.0
     buffer_positions: int = 100_000
     start_positions: int = 2000
     batch_size: int = 256
@@ -142,7 +150,14 @@ class RunConfig:
         """Return the settings of a search with this number of playouts."""
         if self.search == "gumbel":
             return GumbelSettings(playouts, self.considered, self.search_depth)
-        return PuctSettings(playouts, self.c_puct, self.first_n_moves, self.cooling_moves, search_depth=self.search_depth)
+        return PuctSettings(
+            playouts,
+            self.c_puct,
+            self.first_n_moves,
+            self.cooling_moves,
+            search_depth=self.search_depth,
+            forced_playouts_k=self.forced_playouts_k,
+        )
 
     def selfplay_settings(self) -> SelfPlaySettings:
         """Return the settings of a worker."""
@@ -167,7 +182,8 @@ class RunConfig:
             if name in RANGES:
                 low, high = RANGES[name]
                 if not low <= value <= high:
-                    raise UsageError(f"expected {option(name)} from {low:g} to {high:g}; got {value:g}")
+                    wanted = f"from {low:g} to {high:g}" if isfinite(high) else f"of at least {low:g}"
+                    raise UsageError(f"expected {option(name)} {wanted}; got {value:g}")
             elif isinstance(value, float):
                 if not value > 0:
                     raise UsageError(f"expected {option(name)} above 0; got {value:g}")
@@ -179,6 +195,8 @@ class RunConfig:
             raise UsageError(f"expected --gate-score above 0.5 and below 0.75; got {self.gate_score:g}")
         if self.network == "course" and self.game != "gomoku":
             raise UsageError(f"expected --network plain or residual for {self.game}; the course's network plays only Gomoku")
+        if self.forced_playouts_k and self.search == "gumbel":
+            raise UsageError("expected --search puct with --forced-playouts-k; got gumbel, which has no noise")
         if self.search_depth == 1:
             raise UsageError("expected --search-depth 0, or at least 2; got 1")
         if self.game == "gomoku" and min(self.board_width, self.board_height) < self.n_in_row:

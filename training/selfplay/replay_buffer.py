@@ -33,12 +33,14 @@ class Origin:
         worker: the number of the worker.
         number: the number of games that the worker had finished before this one, since the run was last started.
         steps: the number of training steps behind the worker's network at the end of the game.
+        cpu_s: the CPU time that the worker has played since the game before this one; 0 for one that ended at the same time.
     """
 
     start: int
     worker: int
     number: int
     steps: int
+    cpu_s: float
 
 
 class ReplayBuffer:
@@ -48,21 +50,24 @@ class ReplayBuffer:
         folder: the run's folder; files that are already there are continued.
         rules: the game.
         capacity: the largest number of positions to learn from.
+        bound_from: the number of the first game that was played with the present bound of resignation.
 
     Raises:
         UsageError: the files there belong to another game or capacity, or are damaged.
 
     Attributes:
         games, positions: the numbers of games and positions in the run so far.
+        cpu_s: the CPU time of all games; those of earlier versions did not note theirs.
         starts: how many earlier starts of the run finished a game; this is the number of the present start.
-        would_resign: the games that were played on although a side would have resigned: how often that side won, drew and
-            lost.
+        would_resign: the games from `bound_from` on that were played on although a side would have resigned: how often that
+            side won, drew and lost.
     """
 
-    def __init__(self, folder: Path, rules: GameRules, capacity: int) -> None:
+    def __init__(self, folder: Path, rules: GameRules, capacity: int, bound_from: int = 0) -> None:
         self.games = self.positions = self.starts = 0
+        self.cpu_s = 0.0
         self.would_resign = [0, 0, 0]
-        self._rules, self._capacity = rules, capacity
+        self._rules, self._capacity, self._bound_from = rules, capacity, bound_from
         self._symmetries = rules.symmetries
         record = np.dtype([("state", "u1", packed_size(rules)), ("policy", "<f2", rules.actions), ("result", "i1")])
         self._ring_size = capacity + rules.longest_game
@@ -95,7 +100,9 @@ class ReplayBuffer:
                 game = json.loads(line)
                 number, start = int(game["game"]), int(game["start"])
                 learnt = int(game.get("positions", len(game["moves"])))  # earlier versions learnt from all
-                self._count_resignation(int(game.get("would_resign", NOBODY)), game.get("winner"))
+                self.cpu_s += game.get("cpu_s", 0.0)
+                if number >= self._bound_from:
+                    self._count_resignation(int(game.get("would_resign", NOBODY)), game.get("winner"))
             except (ValueError, KeyError, TypeError):
                 raise UsageError(f"expected one game per line in {self._lines}; got the line {line[:60]!r}") from None
             if number != self.games:
@@ -130,6 +137,7 @@ class ReplayBuffer:
         self._file.flush()
         self.games += 1
         self.positions += len(game.plies)
+        self.cpu_s += origin.cpu_s
         self._count_resignation(game.would_resign, game.winner)
 
     def __len__(self) -> int:

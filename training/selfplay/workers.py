@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -63,6 +64,7 @@ class Played:
         games: the games that ended.
         first: the number of the first of these games, counted by the worker.
         evaluations: the number of positions that the network evaluated during the task, in all games of the worker.
+        cpu_s: the CPU time of the task's moves, in all games of the worker.
         computed_by: how the worker computes the network, such as `openvino, bfloat16 on cpu`.
     """
 
@@ -70,6 +72,7 @@ class Played:
     games: list[FinishedGame]
     first: int
     evaluations: int
+    cpu_s: float
     computed_by: str
 
 
@@ -123,12 +126,13 @@ class SelfPlayWorker:
             self._use(weights)
         assert self._network is not None, "expected weights for the first task"
         selfplay, first = self._selfplay, self._games
-        evaluations = self._network.evaluations
+        evaluations, began = self._network.evaluations, time.process_time()
         games: list[FinishedGame] = []
         while not games:
             games = selfplay.step()
         self._games += len(games)
-        return Played(self._number, games, first, self._network.evaluations - evaluations, self._network.description)
+        evaluations, cpu_s = self._network.evaluations - evaluations, time.process_time() - began
+        return Played(self._number, games, first, evaluations, cpu_s, self._network.description)
 
 
 # --------------------------------------------------------------------------------------------------- evaluation
@@ -169,6 +173,7 @@ class CandidateResult:
         against_other: the score against that network in a match of fixed length; None if there was none.
         against_mcts: the score against pure MCTS.
         sample: one game of the match against pure MCTS.
+        gate_cpu_s: the CPU time of the match that decided.
     """
 
     accepted: bool
@@ -176,6 +181,7 @@ class CandidateResult:
     against_other: Score | None
     against_mcts: Score
     sample: PlayedGame
+    gate_cpu_s: float
 
 
 class Gate:
@@ -220,18 +226,18 @@ class CandidateEvaluator:
         """
         config = self._config
         agent = self._agent("candidate", candidate)
-        accepted, gate_score, against_other = True, None, None
+        accepted, gate_score, against_other, gate_cpu_s = True, None, None, 0.0
         if other is not None:
             opponent = self._agent("other", other)
             against_other = _score(self._match(agent, opponent, config.rating_games, None))
             if config.gate:
-                gate = Gate(config.gate_score)
+                gate, began = Gate(config.gate_score), time.process_time()
                 gate_score = _score(self._match(agent, opponent, config.gate_games, gate))
-                accepted = gate.accepts(gate_score.rate)
+                accepted, gate_cpu_s = gate.accepts(gate_score.rate), time.process_time() - began
         rollouts = make_rollouts(config.rules(), self._rng)
         mcts = SearchAgent(rollouts, PuctSettings(config.mcts_playouts), self._rng)
         result = self._match(agent, mcts, config.rating_games, None)
-        return CandidateResult(accepted, gate_score, against_other, _score(result), result.games[0])
+        return CandidateResult(accepted, gate_score, against_other, _score(result), result.games[0], gate_cpu_s)
 
     def _agent(self, role: str, weights: bytes) -> SearchAgent:
         self._networks[role] = network_with(weights, self._config, self._networks.get(role))
