@@ -43,6 +43,7 @@ BLOCKS: dict[str, dict[str, Callable[[Language], str]]] = {
         "rungs": records.rungs,
         "milestones": records.milestones,
         "augmentation": records.augmentation,
+        "gumbel": records.gumbel,
         "positions": loss.positions,
         "loss": loss.by_numbers,
         "losses": loss.readings,
