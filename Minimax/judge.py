@@ -29,6 +29,7 @@ from common.errors import UsageError
 from common.program_ends import Parser, run_program
 
 COLOURS = ("black (X)", "white (O)")
+MOVE_S, SUITE_MOVE_S = 5.0, 1.0
 
 
 class HumanSeat:
@@ -139,7 +140,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("black", metavar="AI0", nargs="?", help="the engine that plays black, or human")
     parser.add_argument("white", metavar="AI1", nargs="?", help="the engine that plays white, or human")
-    parser.add_argument("--time-limit", type=float, help="seconds that an engine has for each move (default 5; 1 with --suite)")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        help=f"seconds that an engine has for each move (default {MOVE_S:g}; {SUITE_MOVE_S:g} with --suite)",
+    )
     parser.add_argument("--board-size", type=int, default=SIZE, help=f"for agents that play on other sizes (default {SIZE})")
     parser.add_argument(
         "--suite", metavar="ENGINE", help="instead of a game, show which positions of the suite the engine solves"
@@ -150,7 +155,7 @@ def main(arguments: list[str] | None = None) -> int:
     if examines != (options.black is None) or (options.black is None) != (options.white is None):
         parser.error("expected two players, or --suite ENGINE, or --show NAME")
     if options.time_limit is None:
-        options.time_limit = 1.0 if examines else 5.0
+        options.time_limit = SUITE_MOVE_S if examines else MOVE_S
     if not options.time_limit > 0:
         parser.error(f"expected --time-limit in seconds above 0; got {options.time_limit:g}")
     if examines:

@@ -58,7 +58,9 @@ def predicted_s(copies: int, jobs: int, profile: str) -> float:
     assignment = load_assignment()
     checks = [[check.id for check in assignment.checks]] * copies
     matches = assignment.long_checks.get("match", ())
-    return class_seconds(checks, recorded_costs(assignment)[profile], expected_games(assignment, profile), matches, jobs)
+    return class_seconds(
+        checks, recorded_costs(assignment, min(copies, jobs))[profile], expected_games(assignment, profile), matches, jobs
+    )
 
 
 def grade_class(copies: list[Path], jobs: int, profile: str, out: Path) -> Record:

@@ -7,6 +7,7 @@ Chromium. Where there is no Chromium, or no Chinese font, the command says so an
 from __future__ import annotations
 
 import argparse
+import base64
 import os
 import re
 import shutil
@@ -28,6 +29,7 @@ DOCS = ROOT / "docs"
 PAGES = ("handout", "theory", "family", "arena", "handout.zh", "theory.zh")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PDF_TIMEOUT_S = 300
+DRAWN_BY = {".svg": "docs/generate.py", ".png": "docs/pictures/make.py"}
 COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE)
 # A line break between Chinese characters, which a browser would show as a space.
 CHINESE_BREAK = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef])\n *(?=[\u3000-\u9fff\uff00-\uffef])")
@@ -44,7 +46,7 @@ code,pre{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;fo
 figure,.table{margin:1rem 0;overflow-x:auto;--under:var(--paper)}pre{--under:var(--fill)}
 figure,.table,pre{background:linear-gradient(to left,var(--under) 1rem,transparent) right/2rem 100% no-repeat local,
  linear-gradient(to left,var(--soft),transparent) right/.6rem 100% no-repeat scroll var(--under)}
-figure svg{max-width:100%;height:auto}
+figure svg,figure img{max-width:100%;height:auto}
 table{border-collapse:collapse}
 td,th{border:1px solid var(--edge);padding:.3rem .6rem;vertical-align:top}th{background:var(--fill)}
 @media (max-width:700px){figure svg{max-width:none;width:600px}body{font-size:15px}
@@ -71,10 +73,14 @@ class PageRenderer(mistune.HTMLRenderer):
         return f'<h{level} id="{anchor}">{text}</h{level}>\n'
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        """Return a picture of this folder as a part of the page."""
+        """Return a picture of this folder, a drawing (SVG) or a photograph of the screen (PNG), as a part of the page."""
         path = DOCS / url
-        if path.suffix != ".svg" or not path.is_file():
-            raise UsageError(f"expected a picture docs/{url}, drawn by python docs/generate.py; nothing is there")
+        if path.suffix not in DRAWN_BY or not path.is_file():
+            drawn_by = DRAWN_BY.get(path.suffix, " or ".join(DRAWN_BY.values()))
+            raise UsageError(f"expected a picture docs/{url}, drawn by python {drawn_by}; nothing is there")
+        if path.suffix == ".png":
+            content = base64.b64encode(path.read_bytes()).decode("ascii")
+            return f'<figure><img alt="{escape(text)}" src="data:image/png;base64,{content}"></figure>'
         name = path.name.split(".")[0]
         svg = path.read_text(encoding="utf-8").replace('id="to-', f'id="{name}-to-').replace("url(#to-", f"url(#{name}-to-")
         return f"<figure>{svg}</figure>"

@@ -1,7 +1,7 @@
 """Write what is computed into the documents: `python docs/generate.py`.
 
-A generated part stands between `<!-- generated: NAME -->` and `<!-- end of generated -->` in docs/theory.md and
-docs/theory.zh.md; BLOCKS says which function makes it. The SVG pictures in docs/pictures/ are drawn as well. `--check` changes
+A generated part stands between `<!-- generated: NAME -->` and `<!-- end of generated -->` in the handout and the theory, in
+both languages; BLOCKS says which function makes it. The SVG pictures in docs/pictures/ are drawn as well. `--check` changes
 nothing and fails if a part or a picture is not up to date.
 """
 
@@ -17,30 +17,40 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from common.errors import UsageError
 from common.files import write_whole
-from docs.examples import alphabeta, bandits, loss, pitfalls, records, rollout_by_hand
+from docs.examples import alphabeta, bandits, limits, loss, pitfalls, records, rollout_by_hand
 from docs.examples.text import Language
 from docs.pictures import board_pictures, network_pictures, training_pictures, tree_pictures
 from docs.pictures.drawing import Drawing
 from grader.assignment import ROOT
 
-TEXTS: dict[str, Language] = {"docs/theory.md": "en", "docs/theory.zh.md": "zh"}
-PLACE = re.compile(r"(<!-- generated: ([\w-]+) -->\n)(.*?)(<!-- end of generated -->)", re.DOTALL)
-BLOCKS: dict[str, Callable[[Language], str]] = {
-    "improvement": records.improvement,
-    "ucb": bandits.comparison,
-    "rollout": rollout_by_hand.by_hand,
-    "alphabeta": alphabeta.trace,
-    "nodes": alphabeta.node_counts,
-    "deepening": alphabeta.deepening,
-    "steps": records.steps,
-    "rungs": records.rungs,
-    "milestones": records.milestones,
-    "augmentation": records.augmentation,
-    "positions": loss.positions,
-    "loss": loss.by_numbers,
-    "losses": loss.readings,
-    "pitfalls": pitfalls.gallery,
+TEXTS: dict[str, Language] = {
+    "docs/handout.md": "en",
+    "docs/handout.zh.md": "zh",
+    "docs/theory.md": "en",
+    "docs/theory.zh.md": "zh",
 }
+PLACE = re.compile(r"(<!-- generated: ([\w-]+) -->\n)(.*?)(<!-- end of generated -->)", re.DOTALL)
+BLOCKS: dict[str, dict[str, Callable[[Language], str]]] = {
+    "handout": {"limits": limits.table_of_limits},
+    "theory": {
+        "improvement": records.improvement,
+        "ucb": bandits.comparison,
+        "rollout": rollout_by_hand.by_hand,
+        "alphabeta": alphabeta.trace,
+        "nodes": alphabeta.node_counts,
+        "deepening": alphabeta.deepening,
+        "steps": records.steps,
+        "rungs": records.rungs,
+        "milestones": records.milestones,
+        "augmentation": records.augmentation,
+        "gumbel": records.gumbel,
+        "positions": loss.positions,
+        "loss": loss.by_numbers,
+        "losses": loss.readings,
+        "pitfalls": pitfalls.gallery,
+    },
+}
+"""The first part of the name of a document -> its generated parts."""
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 PICTURES: dict[str, Callable[[Language], Drawing]] = {
@@ -63,11 +73,12 @@ def rendered(text: str, language: Language, name: str) -> str:
     Raises:
         UsageError: a part is missing, is not closed, or occurs twice.
     """
+    blocks = BLOCKS[Path(name).name.split(".")[0]]
     places = [found[2] for found in PLACE.finditer(text)]
-    if sorted(places) != sorted(BLOCKS) or text.count("<!-- generated:") != len(places):
-        odd = sorted(place for place in {*places, *BLOCKS} if places.count(place) != 1 or place not in BLOCKS)
+    if sorted(places) != sorted(blocks) or text.count("<!-- generated:") != len(places):
+        odd = sorted(place for place in {*places, *blocks} if places.count(place) != 1 or place not in blocks)
         raise UsageError(f"expected each generated part once in {name}, with an end; look for {', '.join(odd) or 'an end'}")
-    return PLACE.sub(lambda found: f"{found[1]}\n{BLOCKS[found[2]](language)}\n{found[4]}", text)
+    return PLACE.sub(lambda found: f"{found[1]}\n{blocks[found[2]](language)}\n{found[4]}", text)
 
 
 def pictures() -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Computed examples of docs/theory.md: each module computes one, and `python docs/generate.py` writes them into the text."""
+"""The generated parts of docs/handout.md and docs/theory.md, which `python docs/generate.py` writes into the texts."""

@@ -145,3 +145,22 @@ def augmentation(language: Language) -> str:
         ]
         table_rows.append((chosen(language, english, chinese), *games))
     return table(header, table_rows, "lrrr")
+
+
+def gumbel(language: Language) -> str:
+    """Return how Gumbel search scored against PUCT on 5x5 with four in a row, with equal playouts and with equal CPU time."""
+    pairing = {"kind": "match", "board": "5x5x4", "first": "puct", "second": "gumbel"}
+    rows = []
+    for row in (row for row in recorded_rows("family") if pairing.items() <= row.items()):
+        playouts, times = (" / ".join(f"{value:.0f}" for value in row[name]) for name in ("playouts", "cpu_ms_a_move"))
+        low, high = 1 - row["high_95"], 1 - row["low_95"]
+        interval = chosen(language, f"{low:.2f} to {high:.2f}", f"{low:.2f} 至 {high:.2f}")
+        won = f"{row['lost']} : {row['drawn']} : {row['won']}"
+        rows.append((playouts, times, won, f"{1 - row['score']:.2f}, {interval}"))
+    header = [
+        chosen(language, "Playouts, PUCT / Gumbel", "模拟次数，PUCT / Gumbel"),
+        chosen(language, "CPU ms per move", "每步 CPU 毫秒"),
+        chosen(language, "Gumbel won : drawn : lost", "Gumbel 胜 : 和 : 负"),
+        chosen(language, "Win rate of Gumbel, 95 %", "Gumbel 的胜率，95 %"),
+    ]
+    return table(header, rows, "llrr")

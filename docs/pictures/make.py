@@ -1,4 +1,4 @@
-"""The pictures of README.md: python docs/pictures/make.py [board] [report].
+"""The screens shown in README.md and in the handout: python docs/pictures/make.py [board] [report].
 
 The board is the end of a game that the baseline plays against itself (build/engines/baseline), in the window of
 human_play.py. The report is that of the reference, graded with the profile quick, in a headless Chromium. Both are drawn again

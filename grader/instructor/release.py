@@ -43,6 +43,7 @@ INSTRUCTOR_PATH = re.compile(r"""(?<!grader[/\\])\binstructor[/\\]|["']instructo
 CACHES = IGNORED_FOLDERS | {"tmp", "results", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 BYTECODE = (".pyc", ".pyo", ".so", ".o")
 WEIGHTS = (".model", ".pt")
+PNG = (b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82")  # how a picture begins and ends
 # The minimum number of characters in a line that proves a leak: shorter lines occur in any solution. In a whole file, much of
 # which occurs in any program, only longer lines count.
 REGION_LINE, FILE_LINE = 20, 40
@@ -198,7 +199,7 @@ def _leaks_of(path: str, content: bytes, secrets: Secrets, assignment: Assignmen
             yield "differs from the stub that the reference gives; run python -m grader stubs"
     elif content in secrets.files:
         yield f"a copy of {secrets.files[content]}"
-    if path.endswith(WEIGHTS):
+    if path.endswith(WEIGHTS) or (path.endswith(".png") and content.startswith(PNG[0]) and content.endswith(PNG[1])):
         return
     if b"\0" in content:
         yield "a binary file"

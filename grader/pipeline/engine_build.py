@@ -33,6 +33,7 @@ ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.
 NO_TEMPORARY_FILE = re.compile(r"^Cannot create temporary file in .*", re.MULTILINE)
 STANDARD = "-std=c++"
 LATEST = f"{STANDARD}23"
+COMPILER_MEMORY_MIB = 4096
 MAX_TOML_BYTES = 16 << 10  # tomllib takes seconds for some longer files
 DIAGNOSTIC_BYTES = 64 << 10
 MESSAGE_CHARACTERS = 300
@@ -182,7 +183,7 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
             its temporary files.
     """
     scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
-    limits = ProcessLimits(4096, int(assignment.compile_limit_s), processes=64, file_size_mib=64, children=True)
+    limits = ProcessLimits(COMPILER_MEMORY_MIB, int(assignment.compile_limit_s), processes=64, file_size_mib=64, children=True)
     try:
         environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(scratch), "LANG": "C.UTF-8", "HOME": str(scratch)}
 

@@ -34,6 +34,7 @@ GRADER_VARIABLE = "GRADER_PROCESS"  # the process that started the checks, with 
 WORKSPACE, SCRATCH, LOG = "workspace", "scratch", "checks.log"
 CURRENT = f"{SCRATCH}/current.txt"
 PROGRESS, USED = "progress.txt", "used.txt"
+PROCESS_CPU_S = 3600  # for one process of a submission
 OVERRUN = "overrun"  # key in the evidence of a check that took too long; such a check is not tried again
 
 
@@ -124,12 +125,12 @@ class Run:
     @property
     def worker_limits(self) -> ProcessLimits:
         limits = self.assignment.limits
-        return ProcessLimits(limits.worker_memory_mib, 3600, limits.processes, limits.file_size_mib)
+        return ProcessLimits(limits.worker_memory_mib, PROCESS_CPU_S, limits.processes, limits.file_size_mib)
 
     @property
     def engine_limits(self) -> ProcessLimits:
         limits = self.assignment.limits
-        return ProcessLimits(limits.engine_memory_mib, 3600, limits.processes, limits.file_size_mib)
+        return ProcessLimits(limits.engine_memory_mib, PROCESS_CPU_S, limits.processes, limits.file_size_mib)
 
     def random(self, check_id: str) -> random.Random:
         """Return a random generator for one check, seeded with the run's recorded seed and the check's id."""

@@ -9,7 +9,8 @@ import pytest
 
 from common.errors import UsageError
 from docs import generate
-from docs.examples import alphabeta, loss, pitfalls, rollout_by_hand
+from docs.examples import alphabeta, limits, loss, pitfalls, rollout_by_hand
+from grader.assignment import load_assignment
 from grader.instructor.trust import load_mutants
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +40,23 @@ def test_a_part_that_is_missing_is_named(spoil):
     text = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
     with pytest.raises(UsageError, match="look for los"):
         generate.rendered(text.replace(*spoil), "en", "docs/theory.md")
+
+
+def test_a_changed_limit_is_noticed_in_both_languages(monkeypatch, capsys):
+    changed = dataclasses.replace(load_assignment(), compile_limit_s=121)
+    monkeypatch.setattr(limits, "load_assignment", lambda: changed)
+    monkeypatch.setattr(generate, "TEXTS", {"docs/handout.md": "en", "docs/handout.zh.md": "zh"})
+    monkeypatch.setattr(generate, "pictures", dict)
+    assert generate.main(["--check"]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2 and "handout.md is not up to date" in said[0] and "handout.zh.md is not" in said[1]
+
+
+def test_limits_that_differ_between_profiles_are_shown_in_their_order():
+    quick = load_assignment().profile("quick")
+    (row,) = (line for line in limits.table_of_limits("en").splitlines() if line.startswith("| a call of your Python (5.1"))
+    cpu, wall = (part.split(" s of ")[0].split(" / ") for part in row.split("|")[2].strip().split(", "))
+    assert cpu[1] == f"{quick.call_limit_s:g}" and wall[1] == f"{2 * quick.call_limit_s + 1:g}" and len(cpu) == len(wall) == 3
 
 
 # ---------------------------------------------------------------------------------------------------------- the loss

@@ -8,6 +8,7 @@ import pytest
 
 from docs import generate
 from docs.examples.worked_search import nodes_after, puct
+from grader.assignment import load_assignment
 
 ROOT = Path(__file__).resolve().parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,6 +32,15 @@ def test_every_picture_is_shown_in_the_text_of_its_language():
         texts = [(ROOT / "docs" / f"{name}{ending}.md").read_text(encoding="utf-8") for name in ("handout", "theory")]
         shown = {name for text in texts for _, name in LINKED.findall(text)}
         assert shown == {name for name in PICTURES if name.endswith(".zh") == bool(ending)}
+
+
+def test_the_window_and_a_report_are_shown_in_both_languages_and_in_the_kit():
+    for name in ("handout.md", "handout.zh.md"):
+        text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert re.findall(r"!\[[^\]]+\]\((pictures/[\w.]+\.png)\)", text) == ["pictures/report.png", "pictures/board.png"]
+    for name in ("report", "board"):
+        assert load_assignment().is_in_kit(f"docs/pictures/{name}.png")
+        assert (ROOT / "docs" / "pictures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_colours_change_with_the_theme():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.engine.engine_process import EngineSpec
 from arena.rules import Position
 from arena.statistics.estimates import GameResult
 from common.errors import UsageError
@@ -13,6 +14,8 @@ from grader.__main__ import main
 from grader.assignment import load_assignment
 from grader.instructor import handout
 from grader.instructor.notebook import load_rubric
+from Minimax import evaluate, judge, ladder
+from Minimax.search_wrapper import EnginePlayer
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDOUT = (ROOT / "docs" / "handout.md").read_text(encoding="utf-8")
@@ -134,6 +137,25 @@ def test_the_profiles_are_as_described():
     assert f"at most {full.training.max_games} games (`quick`: {quick.training.max_games})" in text
     assert f"every {full.training.check_every} games (`quick`: {quick.training.check_every})" in text
     assert f"{assignment.limits.engine_memory_mib} MiB of memory" in text
+
+
+def test_the_limits_of_the_programs_are_their_defaults():
+    rows = {program.strip("`"): limits for program, limits in rows_below("Program | Limits")[2:]}
+    match = evaluate.parser().parse_args(["--agents-path", "a", "b"])
+    assert rows["evaluate.py"] == (
+        f"an answer {match.time_limit:g} s (`--time-limit`), the name {match.init_limit:g} s (`--init-limit`), "
+        f"memory {match.memory_mib} MiB (`--memory-mib`)"
+    )
+    planned = ladder.parser().parse_args(["engine"]).time_limit
+    assert rows["ladder.py"] == f"{planned:g} s per move to plan for (`--time-limit`), an answer {ladder.RULE_S:g} s"
+    one, suite = judge.MOVE_S, judge.SUITE_MOVE_S
+    assert rows["judge.py"] == f"an answer {one:g} s, with `--suite` {suite:g} s (`--time-limit`)"
+    window = EnginePlayer(EngineSpec("engine")).limits.move_s
+    assert rows["human_play.py"] == f"an answer of an engine {window:g} s" and len(rows) == 4
+    chinese = rows_below("程序 | 限制", (ROOT / "docs" / "handout.zh.md").read_text(encoding="utf-8"))[2:]
+    assert [re.findall(r"\d+|--[a-z-]+", row) for _, row in chinese] == [
+        re.findall(r"\d+|--[a-z-]+", row) for row in rows.values()
+    ]
 
 
 def test_the_game_of_the_protocol_is_legal_and_bob_wins():

@@ -227,6 +227,10 @@ def binary(root):
     (root / "Minimax/engine").write_bytes(b"\x7fELF\0\0")
 
 
+def binary_with_the_name_of_a_picture(root):
+    shutil.copyfile(root / "model/3_3_3.model", root / "docs/pictures/engine.png")
+
+
 def allow(root, pattern):
     path = root / "assignment.toml"
     path.write_text(path.read_text().replace("kit = [", f'kit = [\n    "{pattern}",'))
@@ -249,6 +253,7 @@ LEAKS = {
     "a linked top folder": (linked_place, "model: a symbolic link"),
     "a cache": (cached, "Board/__pycache__/game_board.cpython-311.pyc: a cache"),
     "a binary": (binary, "Minimax/engine: a binary file."),
+    "no picture": (binary_with_the_name_of_a_picture, "docs/pictures/engine.png: a binary file."),
 }
 
 

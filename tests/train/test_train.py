@@ -2,6 +2,7 @@
 
 import csv
 import pickle
+import re
 import runpy
 import shutil
 import signal
@@ -109,6 +110,18 @@ def test_fast_self_play_replaces_the_serial_one_and_a_seed_repeats_it(call, tmp_
         assert out.count("In self-play, the network is computed by torch, float32 on cpu.") == 1
         tables.append((tmp_path / "tmp/training.csv").read_text())
     assert tables[0] == tables[1] != tables[2] and tables[0].count("\n") > 5
+
+
+def test_the_lines_of_the_theory_score_a_network(workspace, run_file, tmp_path, capsys):
+    theory = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```python\n(from train import .*?)^```$", theory, re.MULTILINE | re.DOTALL)
+    weights = save_weights(tmp_path / "weights.model", 3, 3, 1)
+    for written, here in (("model/best_policy.model", str(weights)), ("num = 100", "num = 10"), ("n_games=100", "n_games=2")):
+        assert written in lines
+        lines = lines.replace(written, here)
+    (workspace / "score.py").write_text(lines, encoding="utf-8")
+    run_file("score.py")
+    assert float(capsys.readouterr().out) in {0, 0.25, 0.5, 0.75, 1}
 
 
 def test_each_update_moves_the_average_towards_the_network_that_learns(run_file):

@@ -31,6 +31,7 @@ from grader.instructor.returning.class_results import StudentResults
 from grader.pipeline.engine_build import build_engine, engine_sources, require_compiler
 from grader.pipeline.listeners import Announce
 from grader.pipeline.results import SUBMISSION
+from grader.pipeline.run import PROCESS_CPU_S
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 from training.ratings import RatedPair, elo_ratings
@@ -124,7 +125,7 @@ def _built(student: StudentResults, order: LadderOrder) -> EngineSpec:
             workspace = build_workspace(assignment, submission, Path(scratch, "workspace"))
             build_engine(workspace, sources, binary, assignment, order.sandbox)
     limits = assignment.limits
-    process = ProcessLimits(limits.engine_memory_mib, 3600, limits.processes, limits.file_size_mib)
+    process = ProcessLimits(limits.engine_memory_mib, PROCESS_CPU_S, limits.processes, limits.file_size_mib)
     command = order.sandbox.wrap([str(binary)], limits=process, read_only=[binary])
     # The records name an engine by the digest of its sources, so that they outlive a new order of the pseudonyms.
     return EngineSpec(path=binary.name, command=tuple(command))

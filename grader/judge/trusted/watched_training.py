@@ -23,9 +23,9 @@ from Board.symmetries import Symmetries
 from common.weights import PLANES, read_sizes
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
+from grader.judge.support.own_search import CALL_LIMIT_S
 from grader.judge.trusted.network import gradients
 
-STEP_LIMIT_S = 600.0
 SIZE, POINTS = 3, 9
 # The settings of train.py for 3x3.
 BUFFER_POSITIONS, BATCH_SIZE, UPDATES_PER_GAME = 5000, 64, 3
@@ -154,7 +154,7 @@ class WatchedTraining:
             return
         batches = [self._samples.draw(self._numbers) for _ in range(UPDATES_PER_GAME)]
         sent = GameSamples(*(np.stack(parts) for parts in zip(*(batch for batch, _ in batches), strict=True)))
-        handed_over = self._worker.call("train_steps", limit_s=STEP_LIMIT_S, **sent._asdict(), lr=learn_rate)
+        handed_over = self._worker.call("train_steps", limit_s=CALL_LIMIT_S, **sent._asdict(), lr=learn_rate)
         if len(handed_over) != len(batches):
             raise StudentFault(f"{len(batches)} training steps returned weights of {len(handed_over)} steps.")
         for (batch, drawn), weights in zip(batches, handed_over, strict=True):
