@@ -24,8 +24,8 @@ from arena.engine.specs import engine_at, parse_agent, parse_player, parse_pytho
 from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
 from common.harmless_text import on_screen
-from common.networks import load_network
 from common.program_ends import Parser, run_program
+from common.student_network import load_network
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_sizes, read_weights
 from Minimax.search_wrapper import EngineError, EnginePlayer

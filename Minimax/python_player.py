@@ -49,7 +49,7 @@ from arena.engine.gtp_server import GtpServer, Rules, serve
 from arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
 from Board.game_board import SWAP_STONES, Board
 from common.errors import UsageError
-from common.networks import load_network
+from common.student_network import load_network
 from common.unwritten import first_unwritten
 from common.weights import WeightsError, read_sizes, read_weights
 from games.catalog import rules_of

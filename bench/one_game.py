@@ -26,7 +26,7 @@ from reference_package import reference_package
 
 from arena.match.records import machine
 from Board.game_board import Board
-from common.networks import load_network
+from common.student_network import load_network
 from grader.assignment import ROOT
 from training.single_game import FoldedPolicy
 

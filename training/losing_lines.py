@@ -17,8 +17,8 @@ if __name__ == "__main__":
 import sys
 from functools import partial
 
-from common.networks import load_network
 from common.program_ends import Parser, run_program
+from common.student_network import load_network
 from common.unwritten import students_faults_as_sentences
 from training.exact import play_all_games, remembered, searching_player_agent
 

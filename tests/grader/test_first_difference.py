@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from common.networks import output_shapes
+from common.student_network import output_shapes
 from grader.confinement.layers import layer_outputs
 from grader.confinement.replies import REPLIES
 from grader.judge.support.first_difference import ALL_ALIKE, LAYERS, first_difference

@@ -27,9 +27,9 @@ from selfplay_run_tools import SETTINGS, arguments, games_of, resumed, state_of,
 from common.errors import UsageError
 from games.gomoku.rules import GomokuRules
 from training import export_run
-from training.selfplay import long_run, run_report
+from training.selfplay import long_run
 from training.selfplay.learner import PUBLISH_STEPS, learns_faster_in_bfloat16
-from training.selfplay.run_report import OPTIONAL, SampleGame, missing_packages, sample_to_sgf
+from training.selfplay.run_report import SampleGame, sample_to_sgf
 from training.supervised.learning import deepened
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -282,23 +282,6 @@ def test_a_game_as_sgf_has_its_moves_from_the_left_and_from_the_top():
     assert text.split("\n")[1:] == [";B[ac]", ";W[cb]", ";B[ca])", ""]
     drawn = sample_to_sgf(SampleGame(0, [0], -1, ("", "")), GomokuRules(4, 3, 3))
     assert "SZ[4:3]" in drawn and "RE[0]" in drawn
-
-
-@pytest.mark.skipif(bool(missing_packages()), reason="needs requirements-runs.txt")
-def test_curves_and_events_are_drawn_where_there_is_something_to_draw_with(curves, started, tmp_path):
-    code, _, err = started(arguments(tmp_path, games=30))
-    assert code == 0 and "pip install" not in err
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    (events,) = (tmp_path / "tensorboard").iterdir()
-    assert b"run/loss" in events.read_bytes() and b"evaluation/elo" in events.read_bytes()
-
-
-def test_without_the_packages_for_curves_a_sentence_says_once_how_to_get_them(started, tmp_path, monkeypatch):
-    for module in (run_report, long_run):
-        monkeypatch.setattr(module, "missing_packages", lambda: list(OPTIONAL))
-    code, _, err = started(arguments(tmp_path, games=30))
-    assert code == 0 and err.count("-m pip install -r requirements-runs.txt") == 1
-    assert not (tmp_path / "curves.png").exists() and not (tmp_path / "tensorboard").exists()
 
 
 # ------------------------------------------------------------------------------------------------ kills and Ctrl-C

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from Board.game_board import Board
-from common.networks import load_network
+from common.student_network import load_network
 
 MODEL = Path(__file__).resolve().parents[2] / "model"
 GOMOKU = sorted(MODEL.glob("*_5.json"))

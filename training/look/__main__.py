@@ -25,9 +25,9 @@ from Board.game_board import Board
 from common.errors import UsageError
 from common.files import write_whole
 from common.harmless_text import on_screen
-from common.networks import load_network
 from common.program_ends import Parser, run_program
 from common.search_tree import SeenNode
+from common.student_network import load_network
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_sizes, read_weights
 from training.exact import remembered

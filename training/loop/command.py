@@ -16,9 +16,9 @@ import numpy as np
 
 from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
-from common.networks import expect_layers
 from common.program_ends import Parser, run_program
 from common.program_starts import interruptible
+from common.student_network import expect_layers
 from common.unwritten import students_faults_as_sentences
 from common.weights import read_weights_of_board
 from training.loop.following import STATE

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from common.networks import name_difference, output_shapes
+from common.student_network import name_difference, output_shapes
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 

@@ -47,7 +47,7 @@ def forward(
 def layer_outputs(weights: StateDict, states: np.ndarray, width: int, height: int) -> np.ndarray:
     """Return the mean and the standard deviation of each layer's output, [layers, 2] float64, in eval mode.
 
-    The layers are those of `common.networks.output_shapes`, in that order.
+    The layers are those of `common.student_network.output_shapes`, in that order.
     """
     import torch
 
