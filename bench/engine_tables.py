@@ -64,27 +64,32 @@ def ladder_ratings(record: Record) -> str:
     return markdown(["engine", "Elo", "above the previous rung", "CPU s per move: median", "p95", "max"], rows)
 
 
-MILESTONES = {
-    "step_1": "wins at once, stops fives",
-    "step_2": "greedy: the best evaluation after its move",
-    "step_3": "alpha-beta to depth 2",
-    "step_4": "alpha-beta to depth 4",
-    "step_5": "victory by continuous fours, at the root and at the leaves",
+MILESTONES: dict[str, tuple[str | None, str]] = {
+    "step_1": (None, "wins at once, stops fives"),
+    "step_2": ("step_1", "greedy: the best evaluation after its move"),
+    "step_3": ("step_2", "alpha-beta to depth 2"),
+    "step_4": ("step_3", "alpha-beta to depth 4"),
+    "step_5": ("step_4", "victory by continuous fours, at the root and at the leaves"),
+    "step_6": ("step_4", "iterative deepening for 1 s, transposition table, killer moves"),
+    "step_7": ("step_6", "victory by continuous fours, and no evaluation while there is a four"),
 }
-"""The steps of instructor/teacher/milestones.cpp, each with what it adds."""
+"""The steps of instructor/teacher/milestones.cpp -> the step to which each adds something, and what it adds."""
 
 
 def milestones(record: Record) -> str:
     """Return how each milestone of Part 1 scores against the one before and against the baseline."""
-    cells: dict[str, dict[str, str]] = {step: {"before": "-"} for step in MILESTONES}
+    cells: dict[str, dict[str, str]] = {step: {"before": "-", "baseline": "-"} for step in MILESTONES}
     for row in record["rows"]:
         rate, effective = rate_of(row), row["effective_games"]
         low, high = wilson_95(rate * effective, effective)
         where = "baseline" if row["opponent"] == "baseline" else "before"
         score = ", ".join((rounded(rate, 2), f"{rounded(low, 2)} to {rounded(high, 2)}"))
         cells[row["step"]][where] = f"{row['won']} : {row['lost']} ({score})"
-    rows = [[f"`{step}`", what, cells[step]["before"], cells[step]["baseline"]] for step, what in MILESTONES.items()]
-    return markdown(["engine", "what it adds", "against the step before, 95 %", "against the baseline, 95 %"], rows, "ll")
+    rows = []
+    for step, (earlier, what) in MILESTONES.items():
+        adds = f"{what} (to `{earlier}`)" if earlier else what
+        rows.append([f"`{step}`", adds, cells[step]["before"], cells[step]["baseline"]])
+    return markdown(["engine", "what it adds", "against that step, 95 %", "against the baseline, 95 %"], rows, "ll")
 
 
 def ablation(record: Record) -> str:

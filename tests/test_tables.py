@@ -7,12 +7,14 @@ import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 
 import ablation
 import engine_tables
 import ladder
+import milestones
 import network_tables
 import pytest
 import record_run
@@ -244,6 +246,33 @@ def test_the_ablation_adds_rows_to_those_of_the_same_settings(monkeypatch, tmp_p
     assert run_ablation(monkeypatch, second, games, "--seed", 2, "--record", record) == 2
     assert "expected a record of `python bench/ablation.py FOLDER" in capsys.readouterr().err
     assert record.read_bytes() == before
+
+
+def test_the_milestones_keep_recorded_matches_and_note_each_new_one_at_once(monkeypatch, tmp_path, capsys):
+    def play(stronger, weaker, options):
+        if (stronger, weaker) not in played:
+            raise KeyboardInterrupt
+        return match_of(played[stronger, weaker])
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["milestones.py", str(tmp_path / "games"), "--record", str(record), *arguments])
+        return milestones.main()
+
+    record, played = tmp_path / "milestones.json", {("step_1", "baseline"): [1, 1]}
+    monkeypatch.setattr(milestones, "subprocess", SimpleNamespace(run=lambda *_, **__: None))  # builds nothing
+    monkeypatch.setattr(milestones, "play", play)
+    assert run("--steps", "step_1") == 0
+    played = {("step_1", "baseline"): [0, 1], ("step_6", "baseline"): [0, 0]}
+    assert run("--steps", "step_1", "step_6") == 130  # interrupted in the match against step_4
+    rows = recording.read_json(record)["rows"]
+    assert [(row["step"], row["opponent"], row["won"]) for row in rows] == [
+        ("step_1", "baseline", 1),
+        ("step_6", "baseline", 2),
+    ]
+    shown = {row[0]: row[2:] for row in cells_of(engine_tables.milestones(recording.read_json(record)))[1:]}
+    assert shown["`step_6`"] == ["-", "2 : 0 (1.00, 0.34 to 1.00)"] and shown["`step_7`"] == ["-", "-"]
+    assert run("--games", "2") == 2
+    assert "expected a record of `python bench/milestones.py FOLDER --games 2" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------------- switches of self-play

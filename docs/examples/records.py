@@ -97,13 +97,15 @@ def rungs(language: Language) -> str:
 
 
 MILESTONES = {
-    "step_1": (1, "wins at once, stops fives", "立即取胜，挡住对方的五"),
-    "step_2": (2, "greedy: the best evaluation after its move", "贪心：走子后评估最好的点"),
-    "step_3": (3, "alpha-beta to depth 2", "alpha-beta，深度 2"),
-    "step_4": (3, "alpha-beta to depth 4", "alpha-beta，深度 4"),
-    "step_5": (6, "depth 4, and victory by continuous fours", "深度 4，加上连续冲四取胜"),
+    "step_1": ("1", "wins at once, stops fives", "立即取胜，挡住对方的五"),
+    "step_2": ("2", "greedy: the best evaluation after its move", "贪心：走子后评估最好的点"),
+    "step_3": ("3", "alpha-beta to depth 2", "alpha-beta，深度 2"),
+    "step_4": ("3", "alpha-beta to depth 4", "alpha-beta，深度 4"),
+    "step_6": ("4, 5", "iterative deepening for 1 s, transposition table, killer moves", "迭代加深 1 秒，置换表，杀手着法"),
+    "step_5": ("6", "depth 4, and victory by continuous fours", "深度 4，加上连续冲四取胜"),
+    "step_7": ("6", "iterative deepening as above, and victory by continuous fours", "如上的迭代加深，加上连续冲四取胜"),
 }
-"""Small engine -> the step of the milestones at which it stands, and what it does."""
+"""Small engine -> the step of the milestones at which it stands, and what it does; in the order of these steps."""
 
 
 def milestones(language: Language) -> str:

@@ -1,13 +1,19 @@
 // The milestones of Part 1 (docs/theory.md, section 11) as engines, one for each STEP, which is set when this file is compiled:
 //   1 wins at once and stops fives, otherwise plays at random near the stones      2 greedy: the best evaluation after its move
 //   3 alpha-beta to depth 2      4 alpha-beta to depth 4      5 the same, and victory by continuous fours
+//   6 as 4, but iterative deepening for a second, with a transposition table and killer moves
+//   7 as 6, and victory by continuous fours; no position with a four is evaluated
 //
 // The evaluation knows the windows of five points in a row. A window with stones of only one colour is worth VALUE[stones] to
-// that colour. Each stone updates the windows through its point, of which there are at most 20. A value is for the side to
-// move.
+// that colour. Each stone updates the windows through its point, of which there are at most 20, and what these windows promise
+// to their points. A value is for the side to move.
 
 #include <array>
 #include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <limits>
 #include <random>
 
 #include "AIController.h"
@@ -27,49 +33,80 @@ struct Window {
 
 std::vector<Window> windows;
 std::array<std::vector<int>, POINTS> through;  // a point -> its windows
+std::array<std::vector<int>, POINTS> around;   // a point -> those at most two rows and columns away, itself included
 std::array<int, POINTS> owner;                 // -1 empty, 0 mine, 1 the opponent's
-std::array<int, 2> worth;                      // of all windows
+std::array<int, POINTS> stones_near;           // a point -> stones around it
 int stones;
 std::mt19937 generator;
+std::uint64_t key;                                          // of the stones (Zobrist 1970)
+std::array<std::array<std::uint64_t, POINTS>, 2> zobrist;   // side, point
+constexpr std::uint64_t SECOND_SIDE = 0x9e3779b97f4a7c15U;  // part of the key if side 1 is to move
 
-void add_to_windows(int point, int side, int change) {
+/// What all windows without a stone of the other side are for one side.
+struct Prospects {
+    int worth = 0, fours = 0;             // the value of the windows; the number of those with four stones
+    std::array<int, POINTS> promise{};    // a point -> the value that its windows get if this side plays there
+    std::array<int, POINTS> new_fours{};  // a point -> the number of its windows with three stones
+};
+
+std::array<Prospects, 2> prospects;
+
+/// Add a window to the prospects of a side, or with times = -1 take it away.
+void count_window(const Window &window, int side, int times) {
+    const int own = window.stones[side];
+    if (window.stones[1 - side] > 0) {
+        return;
+    }
+    Prospects &of_side = prospects[side];
+    of_side.worth += times * VALUE[own];
+    of_side.fours += own == FIVE - 1 ? times : 0;
+    for (const int point : window.points) {
+        of_side.promise[point] += own < FIVE ? times * VALUE[own + 1] : 0;
+        of_side.new_fours[point] += own == FIVE - 2 ? times : 0;
+    }
+}
+
+void add_stone(int point, int side, int change) {
     for (const int number : through[point]) {
         Window &window = windows[number];
-        for (int each : {0, 1}) {
-            worth[each] -= window.stones[1 - each] == 0 ? VALUE[window.stones[each]] : 0;
-        }
+        count_window(window, 0, -1);
+        count_window(window, 1, -1);
         window.stones[side] += change;
-        for (int each : {0, 1}) {
-            worth[each] += window.stones[1 - each] == 0 ? VALUE[window.stones[each]] : 0;
-        }
+        count_window(window, 0, 1);
+        count_window(window, 1, 1);
     }
+    for (const int other : around[point]) {
+        stones_near[other] += change;
+    }
+    stones += change;
+    key ^= zobrist[side][point];
 }
 
 void place(int point, int side) {
     owner[point] = side;
-    ++stones;
-    add_to_windows(point, side, 1);
+    add_stone(point, side, 1);
 }
 
 void take_back(int point) {
-    add_to_windows(point, owner[point], -1);
+    add_stone(point, owner[point], -1);
     owner[point] = -1;
-    --stones;
 }
 
 void swap_colours() {
-    for (int &side : owner) {
-        side = side == -1 ? -1 : 1 - side;
+    for (int point = 0; point < POINTS; ++point) {
+        if (const int side = owner[point]; side != -1) {
+            take_back(point);
+            place(point, 1 - side);
+        }
     }
-    for (Window &window : windows) {
-        std::swap(window.stones[0], window.stones[1]);
-    }
-    std::swap(worth[0], worth[1]);
 }
 
 /// Empty points that complete a five of this side.
 std::vector<int> winning_points(int side) {
     std::vector<int> found;
+    if (prospects[side].fours == 0) {
+        return found;
+    }
     for (const Window &window : windows) {
         if (window.stones[side] == FIVE - 1 && window.stones[1 - side] == 0) {
             for (const int point : window.points) {
@@ -82,34 +119,9 @@ std::vector<int> winning_points(int side) {
     return found;
 }
 
-/// What the windows through an empty point promise to both sides if one of them plays there.
-int promise(int point, int side) {
-    int total = 0;
-    for (const int number : through[point]) {
-        const Window &window = windows[number];
-        for (int each : {0, 1}) {
-            if (window.stones[1 - each] == 0) {
-                total += VALUE[window.stones[each] + 1] * (each == side ? 2 : 1);
-            }
-        }
-    }
-    return total;
-}
-
-bool near_a_stone(int point) {
-    const int x = point / SIZE, y = point % SIZE;
-    for (int i = std::max(0, x - 2); i <= std::min(SIZE - 1, x + 2); ++i) {
-        for (int j = std::max(0, y - 2); j <= std::min(SIZE - 1, y + 2); ++j) {
-            if (owner[i * SIZE + j] != -1) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /// The moves to search, most promising first; only the answer if there is a five to complete or to stop.
 std::vector<int> candidates(int side, std::size_t most) {
+    const auto &own = prospects[side].promise, &other = prospects[1 - side].promise;
     for (const int each : {side, 1 - side}) {
         const std::vector<int> forced = winning_points(each);
         if (!forced.empty()) {
@@ -118,8 +130,8 @@ std::vector<int> candidates(int side, std::size_t most) {
     }
     std::vector<std::pair<int, int>> ranked;
     for (int point = 0; point < POINTS; ++point) {
-        if (owner[point] == -1 && near_a_stone(point)) {
-            ranked.emplace_back(-promise(point, side), point);
+        if (owner[point] == -1 && stones_near[point] > 0) {
+            ranked.emplace_back(-2 * own[point] - other[point], point);
         }
     }
     std::sort(ranked.begin(), ranked.end());
@@ -130,22 +142,50 @@ std::vector<int> candidates(int side, std::size_t most) {
     return moves;
 }
 
-/// Whether the side to move wins by fours only, each of which leaves the opponent one answer; `first` is its first move.
+/// The time of a move: CPU time where the referee counts it (GOMOKU_CLOCK), so that the engine thinks as long on a busy machine
+/// as on an idle one, otherwise wall-clock time.
+class Clock {
+   public:
+    void start(double seconds) {
+        end_s = now_s() + seconds;
+        late = false;
+    }
+
+    /// Whether the time is over; looks only at every 64th call, because a look takes as long as a part of a node.
+    bool is_over() {
+        late = late || (++calls % 64 == 0 && now_s() > end_s);
+        return late;
+    }
+
+   private:
+    double end_s = std::numeric_limits<double>::infinity();
+    bool late = false;
+    unsigned calls = 0;
+
+    static double now_s() {
+        static const char *const counted = std::getenv("GOMOKU_CLOCK");
+        static const bool counts_cpu = counted != nullptr && std::strcmp(counted, "cpu") == 0;
+        const std::chrono::duration<double> wall = std::chrono::steady_clock::now().time_since_epoch();
+        return counts_cpu ? static_cast<double>(std::clock()) / CLOCKS_PER_SEC : wall.count();
+    }
+};
+
+Clock thinking;  // started by the steps from 6 on
+
+/// Whether the side to move wins by fours only, each of which leaves the opponent one answer; `first` is its first move. When
+/// the time is over, nothing is found.
 bool wins_by_fours(int side, int most, int *first) {
     const std::vector<int> mine = winning_points(side), theirs = winning_points(1 - side);
     if (!mine.empty()) {
         *first = mine[0];
         return true;
     }
-    if (most == 0 || theirs.size() > 1) {
+    if (most == 0 || theirs.size() > 1 || thinking.is_over()) {
         return false;
     }
     std::vector<int> moves = theirs;
     for (int point = 0; theirs.empty() && point < POINTS; ++point) {
-        const auto makes_a_four = [side](int number) {
-            return windows[number].stones[side] == FIVE - 2 && windows[number].stones[1 - side] == 0;
-        };
-        if (owner[point] == -1 && std::any_of(through[point].begin(), through[point].end(), makes_a_four)) {
+        if (owner[point] == -1 && prospects[side].new_fours[point] > 0) {
             moves.push_back(point);
         }
     }
@@ -168,8 +208,11 @@ bool wins_by_fours(int side, int most, int *first) {
     return false;
 }
 
+/// The value of a position without a search.
+int evaluation(int side) { return prospects[side].worth * 5 / 4 - prospects[1 - side].worth; }
+
 int search(int side, int depth, int alpha, int beta, int *best) {
-    if (worth[1 - side] >= WON) {
+    if (prospects[1 - side].worth >= WON) {
         return -WON - depth;  // the opponent has just completed a five; sooner is worse
     }
     int unused = 0;
@@ -177,7 +220,7 @@ int search(int side, int depth, int alpha, int beta, int *best) {
         if (STEP >= 5 && wins_by_fours(side, MOST_FOURS / 2, &unused)) {
             return WON;
         }
-        return worth[side] * 5 / 4 - worth[1 - side];
+        return evaluation(side);
     }
     const std::vector<int> moves = candidates(side, WIDTH);
     for (const int move : moves) {
@@ -195,21 +238,143 @@ int search(int side, int depth, int alpha, int beta, int *best) {
     return alpha;
 }
 
+/// What a search has found out about a position. A value beyond the bounds of the search is itself only a bound.
+struct Entry {
+    enum Kind : std::uint8_t { NONE, EXACT, AT_LEAST, AT_MOST };
+    std::uint64_t key = 0;
+    int value = 0, depth = 0, move = 0;
+    Kind kind = NONE;
+};
+
+constexpr int MOST_PLIES = 64, LONGEST_WIN = POINTS;
+constexpr double THINKING_S = 1, SHARE = 0.6, FOURS_SHARE = 0.25;
+
+/// Alpha-beta to growing depths until the time is over.
+class Deepening {
+   public:
+    /// The best move of the deepest search and the value of the deepest one that was finished.
+    std::pair<int, int> best_move(int first_guess) {
+        best = first_guess;
+        int value = evaluation(0);
+        for (int depth = 1; depth <= MOST_PLIES && !is_over && std::abs(value) < WON - LONGEST_WIN; ++depth) {
+            const int found = search(0, depth, 0, -2 * WON, 2 * WON);
+            value = is_over ? value : found;
+        }
+        return {best, value};
+    }
+
+   private:
+    int best = 0;
+    bool is_over = false;
+    std::array<std::array<int, 2>, MOST_PLIES + 1> killers{};  // ply -> the latest moves that refuted a position there
+
+    /// A win is worth less the later it comes: WON less its ply. The table counts plies from the stored position instead.
+    static int from_here(int value, int plies) {
+        return std::abs(value) < WON - LONGEST_WIN ? value : value > 0 ? value + plies : value - plies;
+    }
+
+    int search(int side, int depth, int ply, int alpha, int beta) {
+        if (prospects[1 - side].worth >= WON) {
+            return ply - WON;
+        }
+        if (stones == POINTS || ply == MOST_PLIES) {
+            return 0;
+        }
+        const bool has_four = prospects[0].fours + prospects[1].fours > 0;
+        if (depth <= 0 && !(STEP >= 7 && has_four)) {
+            int unused = 0;
+            return STEP >= 7 && wins_by_fours(side, MOST_FOURS / 2, &unused) ? WON - ply - 3 : evaluation(side);
+        }
+        Entry &entry = remembered(side);
+        const bool is_known = entry.kind != Entry::NONE && entry.key == key_of(side);
+        if (is_known && ply > 0 && entry.depth >= depth) {
+            const int value = from_here(entry.value, -ply);
+            if (entry.kind == Entry::EXACT || (entry.kind == Entry::AT_LEAST ? value >= beta : value <= alpha)) {
+                return value;
+            }
+        }
+        const std::vector<int> moves = ordered(candidates(side, WIDTH), is_known ? entry.move : -1, ply);
+        return moves.empty() ? evaluation(side) : best_of(moves, side, depth, ply, alpha, beta);
+    }
+
+    int best_of(const std::vector<int> &moves, int side, int depth, int ply, int alpha, int beta) {
+        int highest = -2 * WON, chosen = moves[0];
+        Entry::Kind kind = Entry::AT_MOST;
+        for (const int move : moves) {
+            place(move, side);
+            const int value = -search(1 - side, depth - 1, ply + 1, -beta, -alpha);
+            take_back(move);
+            is_over = thinking.is_over();
+            if (is_over) {
+                return 0;  // the best move so far has been noted; this one is not known to be better
+            }
+            if (value > highest) {
+                highest = value;
+                chosen = move;
+                best = ply == 0 ? move : best;
+            }
+            if (highest > alpha) {
+                alpha = highest;
+                kind = Entry::EXACT;
+            }
+            if (alpha >= beta) {
+                kind = Entry::AT_LEAST;
+                if (killers[ply][0] != move) {
+                    killers[ply] = {move, killers[ply][0]};
+                }
+                break;
+            }
+        }
+        remembered(side) = {key_of(side), from_here(highest, ply), depth, chosen, kind};
+        return highest;
+    }
+
+    /// The best move of an earlier search first, then the killers, then the others as they were.
+    std::vector<int> ordered(std::vector<int> moves, int known, int ply) const {
+        const auto rank = [&](int move) {
+            return move == known ? 0 : move == killers[ply][0] || move == killers[ply][1] ? 1 : 2;
+        };
+        std::stable_sort(moves.begin(), moves.end(), [&](int one, int other) { return rank(one) < rank(other); });
+        return moves;
+    }
+
+    static std::uint64_t key_of(int side) { return side == 0 ? key : key ^ SECOND_SIDE; }
+
+    static Entry &remembered(int side) {
+        static std::vector<Entry> table(1 << 20);
+        return table[key_of(side) % table.size()];
+    }
+};
+
+/// The seconds to think: a second, or most of the time per move if that is less.
+double thinking_s() {
+    const char *told = std::getenv("GOMOKU_MOVE_TIME_S");
+    const double move_s = told != nullptr ? std::strtod(told, nullptr) : 0;
+    return move_s > 0 ? std::min(THINKING_S, SHARE * move_s) : THINKING_S;
+}
+
 /// The move of this step and, for the swap, the value that it expects.
 std::pair<int, int> think() {
     std::vector<int> moves = candidates(0, POINTS);
     if (moves.empty()) {  // all points near the stones are taken
         moves = {static_cast<int>(std::find(owner.begin(), owner.end(), -1) - owner.begin())};
     }
-    int best = moves[0], value = worth[0] - worth[1];
+    int best = moves[0];
     if (STEP == 1) {
         return {moves[generator() % moves.size()], 0};
     }
-    if (STEP >= 5 && wins_by_fours(0, MOST_FOURS, &best)) {
+    if (STEP >= 6) {
+        thinking.start(FOURS_SHARE * thinking_s());
+    }
+    if ((STEP == 5 || STEP >= 7) && wins_by_fours(0, MOST_FOURS, &best)) {
         return {best, WON};
     }
+    if (STEP >= 6) {
+        thinking.start(thinking_s());
+        return Deepening().best_move(best);
+    }
     constexpr std::array<int, 6> DEPTHS = {0, 0, 1, 2, 4, 4};
-    value = search(0, DEPTHS[STEP], -2 * WON, 2 * WON, &best);
+    const int value = search(0, DEPTHS[std::min(STEP, 5)], -2 * WON, 2 * WON, &best);
     return {best, value};
 }
 
@@ -226,7 +391,8 @@ int opening_point() {
     for (int point = 0; point < POINTS; ++point) {
         if (owner[point] == -1) {
             place(point, 0);
-            const int difference = 100 * std::abs(worth[0] - worth[1] * 5 / 4) + static_cast<int>(generator() % 100);
+            const int imbalance = std::abs(prospects[0].worth - prospects[1].worth * 5 / 4);
+            const int difference = 100 * imbalance + static_cast<int>(generator() % 100);
             take_back(point);
             if (difference < least) {
                 least = difference;
@@ -249,6 +415,17 @@ void init() {
     const auto now = std::chrono::high_resolution_clock::now().time_since_epoch().count();
     generator.seed(seed != nullptr ? static_cast<unsigned>(std::strtoul(seed, nullptr, 10)) : static_cast<unsigned>(now));
     owner.fill(-1);
+    std::mt19937_64 bits;
+    for (int point = 0; point < POINTS; ++point) {
+        zobrist[0][point] = bits();
+        zobrist[1][point] = bits();
+        for (int other = 0; other < POINTS; ++other) {
+            const int rows = std::abs(point / SIZE - other / SIZE), columns = std::abs(point % SIZE - other % SIZE);
+            if (std::max(rows, columns) <= 2) {
+                around[point].push_back(other);
+            }
+        }
+    }
     constexpr int STEPS[][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
     for (int start = 0; start < POINTS; ++start) {
         for (const auto &[dx, dy] : STEPS) {
@@ -260,6 +437,8 @@ void init() {
                     through[window.points[i]].push_back(static_cast<int>(windows.size()));
                 }
                 windows.push_back(window);
+                count_window(window, 0, 1);
+                count_window(window, 1, 1);
             }
         }
     }
