@@ -7,7 +7,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
+import network_tables
 import recording
+import tables
 import training_ablation
 
 from common.errors import UsageError
@@ -75,3 +77,37 @@ def test_a_wrong_call_is_refused(tmp_path, capsys, wrong):
     with pytest.raises(SystemExit) as ended:
         call(tmp_path, *wrong)
     assert ended.value.code == 2 and "expected --cpu-minutes above 0, --playouts of at least 2" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------------- switches of self-play
+
+
+def switch_row(seed, won, drawn, lost, low, high, options="--gate"):
+    counts = {"games": won + drawn + lost, "distinct_games": 9, "won": won, "drawn": drawn, "lost": lost}
+    row = {"switch": "gate", "options": options, "seed": seed, **counts, "score": (won + drawn / 2) / counts["games"]}
+    row |= {"low_95": low, "high_95": high}
+    return row | {"run_games": [120, 100], "run_samples": [5000, 4000], "run_cpu_s": [60.2, 60.4]}
+
+
+def test_the_switches_of_self_play_have_a_row_for_each_seed_and_their_mean(tmp_path, monkeypatch):
+    rows = [switch_row(2, 4, 4, 2, 0.3, 0.8), switch_row(1, 8, 0, 2, 0.5, 0.95), switch_row(1, 1, 0, 1, 0.1, 0.9, "--off 2")]
+    monkeypatch.setattr(tables, "ROOT", tmp_path)
+    assert tables.rendered("training-ablation") == "Not measured yet.\n"
+    recording.write_record(tmp_path / "bench" / "records" / "training_ablation.json", {"rows": rows})
+    costs = ["120 / 100", "5000 / 4000", "60 / 60"]
+    assert [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in tables.rendered("training-ablation").splitlines()[2:]
+    ] == [
+        ["`--gate`", "1", "10", "9", "8 / 0 / 2", ".80, .50 to .95", *costs],
+        ["", "2", "10", "9", "4 / 4 / 2", ".60, .30 to .80", *costs],
+        ["", "mean", "20", "18", "12 / 4 / 4", ".70, .00 to 1", "", "", ""],
+        ["`--off 2`", "1", "2", "9", "1 / 0 / 1", ".50, .10 to .90", *costs],
+    ]
+
+
+def test_the_interval_of_the_mean_follows_from_how_far_the_seeds_differ():
+    mean, low, high = network_tables.mean_over_seeds([switch_row(seed, 6 + seed, 0, 4 - seed, 0.5, 0.7) for seed in (0, 1, 2)])
+    # The standard deviation is 0.1, and Student's t with two degrees of freedom exceeds 4.303 with 2.5 %.
+    assert (mean, low, high) == pytest.approx((0.7, 0.7 - 4.303 * 0.1 / 3**0.5, 0.7 + 4.303 * 0.1 / 3**0.5), abs=1e-3)
+    same = network_tables.mean_over_seeds([switch_row(seed, 6, 0, 4, 0.4, 0.8) for seed in (0, 1)])
+    assert same == pytest.approx((0.6, 0, 1))  # as wide as the games alone make it
