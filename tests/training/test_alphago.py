@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from alphago_tools import BOARD, after, row_maker
+from alphago_tools import BOARD, after, row_maker, write_played_games
 
 from games.gomoku.batch import GomokuBatch
 from games.gomoku.rules import GomokuRules
@@ -17,7 +17,7 @@ from training.alphago.__main__ import STAGES, main
 from training.alphago.config import ROLLOUTS, StagesConfig
 from training.alphago.mixed import MixedEvaluator, PlayedRollouts, rollouts_for
 from training.alphago.patterns import load_pattern_policy
-from training.alphago.play import SampledPolicy, UniformPolicy, play_to_end, results_for
+from training.alphago.play import SampledPolicy, UniformPolicy, results_for
 from training.alphago.reinforce import Episodes, Reinforce, play_episodes
 from training.alphago.runs import load_stage_network
 from training.alphago.value import all_positions, play_games, write_games
@@ -78,22 +78,8 @@ opening_stones = 2
 
 
 def write_teacher(path, count=300, seed=1):
-    """Games of the maker of rows against itself, as those of the teacher are written."""
-    agent = row_maker(BOARD[2], seed)
-    played = [[] for _ in range(count)]
-
-    def choose(live, games):
-        moves = agent.choose(live)
-        for game, move in zip(games.tolist(), moves.tolist(), strict=True):
-            played[game].append(move)
-        return moves
-
-    winners = play_to_end(GomokuBatch(count, *BOARD), choose)
-    lines = [{"size": BOARD[0]}]
-    for number, (moves, winner) in enumerate(zip(played, winners.tolist(), strict=True), start=1):
-        told = {"best": moves[1:], "scores": [0] * (len(moves) - 1), "random": []}
-        lines.append({"seed": number, "opening": 1, "winner": winner - 1 if winner > 0 else -1, "moves": moves, **told})
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    """Games of the maker of rows against itself."""
+    write_played_games(path, GomokuBatch(count, *BOARD), row_maker(BOARD[2], seed), {"size": BOARD[0]}, opening=1)
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from alphago_tools import write_played_games
 
 from games.catalog import rules_of
 from training.alphago.__main__ import main
 from training.alphago.config import StagesConfig
-from training.alphago.play import UniformPolicy, play_to_end
+from training.alphago.play import UniformPolicy
 from training.alphago.runs import load_stage_network
 from training.inference.networks import new_model
 
@@ -68,20 +69,7 @@ opening_stones = 2
 def write_teacher(path, rules, count=60):
     """Games with random moves; what a policy learns from them is of no interest here."""
     agent = UniformPolicy(np.random.default_rng(1))
-    played = [[] for _ in range(count)]
-
-    def choose(live, games):
-        moves = agent.choose(live)
-        for game, move in zip(games.tolist(), moves.tolist(), strict=True):
-            played[game].append(move)
-        return moves
-
-    winners = play_to_end(rules.batch(count), choose).tolist()
-    lines = [{"size": rules.width, "game": rules.name}]
-    for seed, (moves, winner) in enumerate(zip(played, winners, strict=True), start=1):
-        told = {"best": moves, "scores": [0] * len(moves), "random": []}
-        lines.append({"seed": seed, "opening": 0, "winner": winner - 1 if winner > 0 else -1, "moves": moves, **told})
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_played_games(path, rules.batch(count), agent, {"size": rules.width, "game": rules.name})
 
 
 def write_settings(folder, game, size, more="", rollout="random"):
