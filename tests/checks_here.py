@@ -6,7 +6,6 @@ import os
 
 import pytest
 
-from grader.assignment import ROOT
 from grader.pipeline import grading
 from grader.pipeline.run import FOLDER_VARIABLE
 
@@ -19,14 +18,10 @@ def run_checks_here(monkeypatch):
 
 def run_here(run, listener, stopping):
     """Takes the place of `grading.run_checks_here`; nothing ends a check that takes too long."""
-    checks = ROOT / run.assignment.checks_folder
-    options = ["-q", "-p", "no:cacheprovider", "--no-header", "-c", os.devnull, f"--rootdir={ROOT}", "--import-mode=importlib"]
-    if not checks.is_relative_to(grading.CHECKS):
-        options += ["-p", "grader.judge.conftest"]
     os.environ[FOLDER_VARIABLE] = str(run.folder)
     try:
         with contextlib.redirect_stdout(io.StringIO()) as log:
-            code = pytest.main([str(checks), f"--confcutdir={checks}", *options])
+            code = pytest.main(grading.pytest_arguments(run.assignment))
     finally:
         del os.environ[FOLDER_VARIABLE]
     grading.tell(run, set(), listener)

@@ -140,6 +140,16 @@ def grade_submission(
     return results
 
 
+def pytest_arguments(assignment: Assignment) -> list[str]:
+    """Return the arguments with which pytest runs the checks of an assignment, and nothing of the configuration around it."""
+    checks = ROOT / assignment.checks_folder
+    arguments = [str(checks), "-q", "-p", "no:cacheprovider", "--no-header", "-c", os.devnull]
+    arguments += [f"--rootdir={ROOT}", f"--confcutdir={checks}", "--import-mode=importlib"]
+    if not checks.is_relative_to(CHECKS):
+        arguments += ["-p", "grader.judge.conftest"]  # pytest finds it by itself only above the checks
+    return arguments
+
+
 def run_checks_here(run: Run, listener: Listener, stopping: threading.Event) -> Ended:
     """Run pytest over the checks, on this machine.
 
@@ -148,11 +158,7 @@ def run_checks_here(run: Run, listener: Listener, stopping: threading.Event) -> 
     Raises:
         KeyboardInterrupt: `stopping` was set, or Ctrl-C was pressed.
     """
-    checks = ROOT / run.assignment.checks_folder
-    command = [sys.executable, "-m", "pytest", str(checks), "-q", "-p", "no:cacheprovider", "--no-header"]
-    command += ["-c", os.devnull, f"--rootdir={ROOT}", f"--confcutdir={checks}", "--import-mode=importlib"]
-    if not checks.is_relative_to(CHECKS):
-        command += ["-p", "grader.judge.conftest"]  # pytest finds it by itself only above the checks
+    command = [sys.executable, "-m", "pytest", *pytest_arguments(run.assignment)]
     variables = {**os.environ, FOLDER_VARIABLE: str(run.folder), GRADER_VARIABLE: str(os.getpid())}
     variables |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     # Files that killed checks leave behind are removed with this folder when the run ends, or when it next starts.

@@ -21,7 +21,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from common.errors import UsageError
-from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
+from common.weights import WeightsError, read_sizes, read_weights_of_board, without_idle_blocks
 from games.gomoku.rules import GomokuRules
 from games.protocol import GameRules
 
@@ -222,15 +222,10 @@ def read_model(path: str, rules: GameRules) -> nn.Module:
     """
     if not isinstance(rules, GomokuRules) or holds_game_model(path):
         return read_game_model(path, rules)
-    width, height = rules.width, rules.height
     try:
-        state = without_idle_blocks(read_weights(path))
+        state = without_idle_blocks(read_weights_of_board(path, rules.width, rules.height))
     except WeightsError as error:
         raise UsageError(str(error)) from error
-    own_width, own_height, blocks = read_sizes(state)
-    if own_width * own_height != width * height:
-        points = own_width * own_height
-        raise UsageError(f"expected weights for the board {width}x{height}; those in {path} have {points} points")
-    model = new_model("course", rules, blocks, filters=64)
+    model = new_model("course", rules, read_sizes(state)[2], filters=64)
     model.load_state_dict(state)
     return model
