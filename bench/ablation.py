@@ -26,6 +26,7 @@ from arena.match.match import MatchResult, ThreadRunner, play_match
 from arena.match.records import Records, machine
 from arena.match.setup import MatchSetup
 from common.errors import UsageError
+from common.program_ends import Parser
 
 REFERENCE = Path("build/engines/reference")
 IDEAS = (
@@ -73,7 +74,7 @@ def row_of(ideas: str, result: MatchResult) -> Record:
 
 def main() -> int:
     """Play the missing games, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="folder for the games")
     parser.add_argument(
         "--ideas", nargs="+", default=IDEAS, metavar="NAMES", help="ideas to switch off, one at a time; join several by commas"

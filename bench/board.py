@@ -9,7 +9,6 @@ since other programs can only add time.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import random
 import sys
@@ -24,6 +23,7 @@ import numpy as np
 
 from arena.match.records import machine
 from Board.game_board import Board
+from common.program_ends import Parser
 
 SIZES = (3, 8, 11, 15)
 STONES = (0, 10, 60, 120)
@@ -206,7 +206,7 @@ def measure(size: int, stones: int, moves: list[int], repeats: int) -> list[tupl
 
 def main() -> int:
     """Measure everything and print one table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--repeats", type=int, default=20, help="repeats of each measurement; the best counts (default 20)")
     options = parser.parse_args()
     if options.repeats < 1:

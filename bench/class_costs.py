@@ -13,7 +13,6 @@ Run this on a machine that does nothing else. `--record` writes bench/records/cl
 
 from __future__ import annotations
 
-import argparse
 import resource
 import shutil
 import subprocess
@@ -28,6 +27,7 @@ from recording import Record, add_record_option, write_record
 
 from arena.engine.guardian import children
 from arena.match.records import machine
+from common.program_ends import Parser
 from grader.assignment import ROOT, load_assignment
 from grader.pipeline.planning import class_seconds, expected_games, recorded_costs
 from grader.pipeline.results import RESULTS, read_results
@@ -93,7 +93,7 @@ def grade_class(copies: list[Path], jobs: int, profile: str, out: Path) -> Recor
 
 def main() -> None:
     """Grade classes of each size with each number of jobs."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 10, 100], metavar="N")
     parser.add_argument("--jobs", type=int, nargs="+", default=[2], metavar="N")
     parser.add_argument("--profile", choices=("quick", "full"), default="quick", help="one whose costs are recorded")

@@ -7,7 +7,6 @@ moves from the empty board to the end, and start again.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import time
@@ -18,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 
 from arena.match.records import machine
+from common.program_ends import Parser
 from games.catalog import GAMES, rules_of
 from games.protocol import GameRules
 
@@ -99,7 +99,7 @@ def plain_nogo_us(width: int, height: int, moves: int, rng: random.Random) -> fl
 
 def main() -> int:
     """Measure every game and print one table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--size", type=int, default=9, metavar="N", help="points a side (default 9)")
     parser.add_argument("--moves", type=int, default=40_000, metavar="N", help="moves of each measurement (default 40000)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="repeats; the best counts (default 3)")

@@ -6,7 +6,6 @@ this machine is measured and kept with the figures, in grader/pipeline/costs.jso
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from arena.engine.engine_process import EngineSpec
 from arena.match.calibrate import measure
 from common.files import write_whole
+from common.program_ends import Parser
 from grader.assignment import load_assignment
 from grader.pipeline.engine_build import build_opponent
 from grader.pipeline.planning import RECORD, measured_costs
@@ -24,7 +24,7 @@ from grader.pipeline.results import RESULTS, read_results
 
 def main() -> int:
     """Write the costs of the given results; profiles that are not given keep theirs."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULT", help="folder of a finished run of the reference")
     options = parser.parse_args()
     assignment = load_assignment()

@@ -8,7 +8,6 @@ self-play do. Run this on a machine that does nothing else, or with `--cpu-time`
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -24,6 +23,7 @@ from reference_package import reference_package
 from selfplay import CASES
 
 from arena.match.records import machine
+from common.program_ends import Parser
 from training.inference.evaluators import DTYPES, InferenceNetwork, Library
 from training.inference.openvino_model import openvino_is_installed
 
@@ -78,7 +78,7 @@ def measure(board: str, batches: list[int], seconds: float, clock: Callable[[], 
 
 def main() -> None:
     """Parse the command line and measure board after board."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--boards", nargs="+", choices=BATCHES, default=list(BATCHES))
     parser.add_argument("--batches", nargs="+", type=int, metavar="N", help="batch sizes (default: three for each board)")
     parser.add_argument("--seconds", type=float, default=3, help="seconds of each measurement (default 3)")

@@ -30,6 +30,7 @@ from arena.match.setup import MatchSetup
 from arena.rules import Termination
 from arena.statistics.estimates import move_times
 from common.errors import UsageError
+from common.program_ends import Parser
 
 ENGINES = Path("build/engines")
 REGULAR = (Termination.FIVE, Termination.DRAW, Termination.NO_MOVE, Termination.RESIGNED)
@@ -106,7 +107,7 @@ def cpu_times(number: int, results: dict[tuple[int, int], MatchResult]) -> Itera
 
 def main() -> int:
     """Play the missing games and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="folder for the games")
     parser.add_argument("--engines", nargs="+", default=LADDER, metavar="NAME", help="weakest first")
     parser.add_argument("--engines-path", type=Path, default=ENGINES)

@@ -41,6 +41,7 @@ from arena.match.records import machine
 from arena.match.referee import play_game
 from arena.match.setup import GameTask
 from common.errors import UsageError
+from common.program_ends import Parser
 from grader.assignment import ROOT, load_assignment
 from grader.confinement.confine import die_with_parent
 from grader.confinement.sandbox import Sandbox, find_sandbox
@@ -173,9 +174,7 @@ def judge_all(
 
 def main() -> int:
     """Judge everything under each load and print the verdicts that change; return 1 if any verdict differs."""
-    parser = argparse.ArgumentParser(
-        description=(__doc__ or "").split("\n\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     programs = "numbers of programs on every core, in addition to 0"
     parser.add_argument("--busy", type=int, nargs="+", default=[1, 2, 4], metavar="N", help=programs)
     patterns = "patterns for names of submissions and faults"

@@ -17,7 +17,6 @@ and end. Unlike the wall clock, it is hardly affected by other programs on the c
 
 from __future__ import annotations
 
-import argparse
 import platform
 import resource
 import subprocess
@@ -42,6 +41,7 @@ from arena.match.records import machine
 from arena.match.referee import play_game, seat_seed
 from arena.match.setup import GameTask, MatchSetup
 from arena.rules import SIZE, SWAP, Action, Position
+from common.program_ends import Parser
 
 SAMPLE = Path(__file__).resolve().parent.parent / "build" / "engines" / "sample"
 AIM_US, AIM_RATIO = 1000, 10
@@ -267,7 +267,7 @@ def report(rounds: Sequence[dict[str, Block]]) -> None:
 
 def main() -> int:
     """Play all rounds and print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=15, help="number of rounds; each contains all referees (default 15)")
     parser.add_argument("--games", type=int, default=5, help="number of games of each referee in a round (default 5)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the games (default 1)")

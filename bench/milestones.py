@@ -25,6 +25,7 @@ from arena.match.match import MatchResult
 from arena.match.records import Records, machine
 from arena.match.setup import MatchSetup
 from common.errors import UsageError
+from common.program_ends import Parser
 
 BASELINE = "baseline"
 
@@ -59,7 +60,7 @@ def row_of(step: str, opponent: str, result: MatchResult) -> Record:
 
 def main() -> int:
     """Build the steps, play the missing games and print the table of all recorded matches."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="folder for the games")
     parser.add_argument(
         "--steps", nargs="+", choices=MILESTONES, default=[*MILESTONES], metavar="NAME", help="only these steps"

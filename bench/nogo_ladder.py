@@ -24,6 +24,7 @@ from arena.match.match import MatchResult
 from arena.match.records import Records, read_records
 from arena.match.setup import MatchSetup
 from common.harmless_text import file_name
+from common.program_ends import Parser
 
 RUNGS = (
     "random",
@@ -47,7 +48,7 @@ def play_rungs(weaker: str, stronger: str, games: int, options: argparse.Namespa
 
 def parse_options(arguments: list[str] | None) -> argparse.Namespace:
     """Parse and check the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="folder for the games")
     parser.add_argument("--rungs", nargs="+", default=RUNGS, metavar="RUNG", help="weakest first")
     parser.add_argument("--board", default="9x9", help="a square board (default 9x9)")

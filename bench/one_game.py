@@ -9,7 +9,6 @@ many moves a fast search counts every move as often as the student's loop. Run t
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -26,6 +25,7 @@ from reference_package import reference_package
 
 from arena.match.records import machine
 from Board.game_board import Board
+from common.program_ends import Parser
 from common.student_network import load_network
 from grader.assignment import ROOT
 from training.single_game import FoldedPolicy
@@ -87,7 +87,7 @@ def measure(name: str, playouts: int, moves: int, clock: Callable[[], float]) ->
 
 def main() -> None:
     """Parse the command line and measure board after board."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--boards", nargs="+", choices=BOARDS, default=list(BOARDS))
     parser.add_argument("--playouts", type=int, default=400, help="playouts for each move (default 400)")
     parser.add_argument("--moves", type=int, default=6, help="moves of the game (default 6)")

@@ -12,7 +12,6 @@ games against the baseline, which take longest.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from arena.engine.engine_process import EngineSpec, Limits
+from common.program_ends import Parser
 from grader.assignment import load_assignment
 from grader.confinement.sandbox import find_sandbox
 from grader.errors import StudentFault
@@ -61,7 +61,7 @@ def run(engine: EngineSpec, seed: int, with_baseline: bool) -> list[Side]:
 
 def main() -> int:
     """Print a line for each engine, followed by its most frequent faults."""
-    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
+    parser = Parser(description=__doc__.split(":")[0])
     parser.add_argument("names", nargs="+")
     parser.add_argument("--kind", choices=sorted(KINDS), help="one kind of sample (default: all)")
     parser.add_argument("--seeds", type=int, default=20)

@@ -13,7 +13,6 @@ themselves, and compares their latest models with the rules; seeds that the reco
 
 from __future__ import annotations
 
-import argparse
 import csv
 import sys
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from recording import RECORDS, Record, earlier_record, merged, read_json, write_
 
 from arena.match.records import machine
 from common.errors import UsageError
+from common.program_ends import Parser
 from common.weights import load_weights
 from grader.judge.trusted.agents import network_agent
 from training.exact import play_all_replies
@@ -133,7 +133,7 @@ def _here() -> Record:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and write the record."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
     alphago = kinds.add_parser("alphago", help="the stages of AlphaGo on 9x9")
     alphago.add_argument("run", type=Path, help="folder of all stages, such as runs/alphago_9")

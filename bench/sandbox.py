@@ -8,7 +8,6 @@ else. Each ratio compares two consecutive grading runs; the median and range of 
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import os
 import subprocess
@@ -20,6 +19,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from common.program_ends import Parser
 from grader.assignment import ROOT
 from grader.confinement.sandbox import LEVELS, find_sandbox
 
@@ -73,7 +73,7 @@ def measure(submission: Path, profile: str, level: str) -> tuple[float, float]:
 
 def main() -> None:
     """Print each round and the ratios."""
-    parser = argparse.ArgumentParser(description="Measure what confinement costs a grading run.")
+    parser = Parser(description="Measure what confinement costs a grading run.")
     parser.add_argument("--rounds", type=int, default=3, help="pairs of grading runs (default: 3)")
     parser.add_argument("--profile", default="quick", help="a profile of assignment.toml (default: quick)")
     parser.add_argument("--submission", type=Path, default=ROOT / "instructor" / "reference", help="(default: the reference)")

@@ -16,7 +16,6 @@ uninformed evaluator.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
@@ -32,6 +31,7 @@ from reference_package import reference_package
 
 from arena.match.records import machine
 from Board.game_board import Board
+from common.program_ends import Parser
 from games.go.rules import GoRules
 from games.gomoku.rules import GomokuRules
 from games.nogo.rules import NoGoRules
@@ -230,7 +230,7 @@ def position_bytes(rules: GameRules) -> int:
 
 def main() -> int:
     """Parse the command line and measure case after case."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--boards", nargs="+", choices=CASES, default=list(CASES), help="the cases to measure (default: all)")
     parser.add_argument("--seconds", type=float, default=20, help="seconds of each measurement (default 20)")
     parser.add_argument("--games", type=int, help="concurrent games (default: as in the case)")

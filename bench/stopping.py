@@ -36,6 +36,7 @@ from arena.match.records import machine
 from arena.statistics.estimates import GameResult, expected_score
 from arena.statistics.stopping import Decided, MatchSequence, Sprt, StoppingRule
 from common.errors import UsageError
+from common.program_ends import Parser
 from common.scoring import Formula, formula_named
 
 
@@ -110,7 +111,7 @@ def largest_error(planned: int, linked: bool, alpha: float) -> float:
 
 def main() -> int:
     """Parse the command line, simulate every rate and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--rates", type=float, nargs="+", default=[0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0])
     parser.add_argument("--draws", type=float, default=0.0, help="share of draws (default 0)")
     parser.add_argument("--runs", type=int, default=1000, help="matches for each rate (default 1000)")

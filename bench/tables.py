@@ -7,7 +7,6 @@ changes nothing and fails if a document is not up to date.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Callable
@@ -43,6 +42,7 @@ from speed_tables import inference, one_game
 
 from common.errors import UsageError
 from common.files import write_whole
+from common.program_ends import Parser
 
 DOCUMENTS = (
     "docs/training.md",
@@ -148,7 +148,7 @@ def tables_in(document: str, text: str) -> dict[str, str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Rewrite or check the tables of all documents."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--check", action="store_true", help="change nothing, and fail if a table is not up to date")
     options = parser.parse_args(arguments)
     try:

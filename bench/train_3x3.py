@@ -31,6 +31,7 @@ from recording import Record, add_record_option, earlier_record, merged, write_r
 
 from arena.match.records import machine
 from common.errors import UsageError
+from common.program_ends import Parser
 from grader.assignment import ROOT, load_assignment
 from grader.judge.trusted.agents import searching_agent
 from grader.pipeline.submission import read_submission
@@ -165,7 +166,7 @@ def setting(text: str) -> tuple[str, Any]:
 
 def main() -> int:
     """Parse the command line, train with every seed in a workspace, and print a summary."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--games", type=int, default=800, help="end a training run after this many games (default 800)")
     parser.add_argument("--submission", type=Path, default=REFERENCE, help="a submission to lay over the reference")

@@ -10,7 +10,6 @@ The reference trains tic-tac-toe as `python train.py --seed SEED` does.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import subprocess
@@ -23,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import torch
 
+from common.program_ends import Parser
 from grader.assignment import ROOT, load_assignment
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
@@ -125,7 +125,7 @@ def kill_often(workspace: Path, seed: int, times: int, moments: random.Random) -
 
 def main() -> int:
     """Measure what the command line names; return 1 if a killed run gave another network."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("what", choices=("estimates", "kills"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[9, 10, 11, 12, 13], help="one training for each")
     parser.add_argument("--times", type=int, default=10, help="number of kills")

@@ -32,6 +32,7 @@ from recording import Record, add_record_option, earlier_record, merged, write_r
 
 from arena.match.records import machine
 from common.errors import UsageError
+from common.program_ends import Parser
 from grader.assignment import load_assignment
 from grader.confinement import worker
 from grader.confinement.worker_client import fault_sentence
@@ -152,7 +153,7 @@ def record_sample(path: Path, sample: trust.Sample, seeds: range, rows: list[lis
 
 def main() -> int:
     """Parse the command line and run the samples one after the other; return 1 if any verdict is unexpected."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--kind", choices=sorted(trust.KINDS), help="one kind of sample (default: all)")
     parser.add_argument(
         "--only", nargs="+", default=["*"], metavar="PATTERN", help="run samples whose name matches one of the patterns"

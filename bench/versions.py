@@ -23,6 +23,7 @@ from arena.match.records import Records
 from arena.match.setup import MatchSetup
 from arena.match.summary import summary
 from common.errors import UsageError
+from common.program_ends import Parser
 
 LONG_S = 600.0  # for a move whose length is given in nodes
 
@@ -41,7 +42,7 @@ def play(options: argparse.Namespace) -> MatchResult:
 
 def main() -> int:
     """Play the missing games and print the summary."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="folder for the games")
     parser.add_argument("new", type=Path, help="the version whose gain is measured")
     parser.add_argument("old", type=Path, help="the version it is compared with")

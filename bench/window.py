@@ -13,7 +13,6 @@ closed by SIGTERM, which SDL turns into the event of the window's close button; 
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import signal
@@ -22,6 +21,10 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from common.program_ends import Parser
 
 ROOT = Path(__file__).resolve().parents[1]
 TREE = ROOT / "build" / "reference"
@@ -111,7 +114,7 @@ def _reads(task: Path) -> bool:
 
 def main() -> int:
     """Measure what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("what", choices=("frames", "ends"))
     parser.add_argument("sides", nargs="+", metavar="SIDE")
     parser.add_argument("--board", help="passed on to human_play.py")

@@ -6,7 +6,6 @@ Chromium. Where there is no Chromium, or no Chinese font, the command says so an
 
 from __future__ import annotations
 
-import argparse
 import base64
 import os
 import re
@@ -23,6 +22,7 @@ import mistune
 
 from common.errors import UsageError
 from common.files import replacing, write_whole
+from common.program_ends import Parser
 from grader.assignment import ROOT
 
 DOCS = ROOT / "docs"
@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         0, or 2 if something is missing.
     """
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "docs", help="default: build/docs")
     parser.add_argument("--html", action="store_true", help="HTML only")
     options = parser.parse_args(arguments)

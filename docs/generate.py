@@ -7,7 +7,6 @@ nothing and fails if a part or a picture is not up to date.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from common.errors import UsageError
 from common.files import write_whole
+from common.program_ends import Parser
 from docs.examples import alphabeta, bandits, limits, loss, pitfalls, records, rollout_by_hand
 from docs.examples.text import Language
 from docs.pictures import board_pictures, network_pictures, training_pictures, tree_pictures
@@ -105,7 +105,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         1 if something differs under --check, 2 if something cannot be made, else 0.
     """
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--check", action="store_true", help="change nothing, and fail if something is not up to date")
     options = parser.parse_args(arguments)
     try:

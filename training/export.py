@@ -9,7 +9,6 @@ are dropped when the weights change.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import sys
@@ -21,7 +20,7 @@ from typing import Any
 import torch
 
 from common.files import replacing
-from common.program_ends import run_program
+from common.program_ends import Parser, run_program
 from common.weights import read_sizes
 from games.gomoku.rules import GomokuRules
 from training.supervised.dataset import GamesError, read_games
@@ -106,7 +105,7 @@ def games_summary(path: str) -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and export."""
-    parser = argparse.ArgumentParser(prog="training.export", description="Export weights with a manifest (docs/training.md).")
+    parser = Parser(prog="training.export", description="Export weights with a manifest (docs/training.md).")
     parser.add_argument("run", type=Path, help="folder of a training.supervised run")
     parser.add_argument("weights", type=Path, help="file to write, such as model/15_15_5.pt")
     parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="the teacher's games, for the manifest")

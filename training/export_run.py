@@ -8,7 +8,6 @@ nothing, for example to the 19 blocks of published weights.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import sys
@@ -18,7 +17,7 @@ from typing import Any
 import torch
 
 from common.errors import UsageError
-from common.program_ends import run_program
+from common.program_ends import Parser, run_program
 from games.gomoku.rules import GomokuRules
 from training.export import save_weights, write_manifest
 from training.supervised.learning import deepened, model_of
@@ -93,9 +92,7 @@ def read_evaluations(run: Path) -> list[dict[str, int]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and export."""
-    parser = argparse.ArgumentParser(
-        prog="training.export_run", description="Export weights with a manifest (docs/training.md)."
-    )
+    parser = Parser(prog="training.export_run", description="Export weights with a manifest (docs/training.md).")
     parser.add_argument("run", type=Path, help="folder of a training.selfplay run")
     parser.add_argument("weights", type=Path, help="file to write, such as model/5_5_4.model")
     parser.add_argument("--blocks", type=int, metavar="N", help="residual blocks (default: the run's)")

@@ -34,7 +34,7 @@ import torch
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics
 from arena.statistics.stopping import StoppingRule
 from common.errors import UsageError
-from common.program_ends import run_program
+from common.program_ends import Parser, run_program
 from games.catalog import GAMES, rules_of
 from games.go.rules import GoRules
 from games.protocol import NOBODY, GameRules, PositionBatch
@@ -381,9 +381,7 @@ def board_size(text: str) -> tuple[int, int, int]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and play."""
-    parser = argparse.ArgumentParser(
-        prog="training.matches", description="Play games side by side (docs/training.md, Matches)."
-    )
+    parser = Parser(prog="training.matches", description="Play games side by side (docs/training.md, Matches).")
     parser.add_argument("first", metavar="FIRST", help="an agent, such as alphazero:model/11_11_5.pt?playouts=400")
     parser.add_argument("second", metavar="SECOND", help="another agent, such as mcts:playouts=1000")
     parser.add_argument(

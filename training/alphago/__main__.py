@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import sys
 from pathlib import Path
 
 from common.errors import UsageError
-from common.program_ends import run_program
+from common.program_ends import Parser, run_program
 from training.alphago.config import StagesConfig
 from training.alphago.mixed import run_search
 from training.alphago.patterns import run_rollout
@@ -75,7 +74,7 @@ def run_reinforce(config: StagesConfig, run: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line, and run or continue a stage."""
-    parser = argparse.ArgumentParser(prog="training.alphago", description="AlphaGo's stages (docs/training.md).")
+    parser = Parser(prog="training.alphago", description="AlphaGo's stages (docs/training.md).")
     stages = parser.add_subparsers(dest="stage", required=True, metavar="STAGE")
     for name, text in STAGES.items():
         stage = stages.add_parser(name, help=text, description=f"{text}; the same command continues an interrupted stage")

@@ -29,6 +29,7 @@ import torch
 
 from arena.engine.cores import available_cores
 from common.errors import UsageError
+from common.program_ends import Parser
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.inference.networks import read_game_model
 from training.old_settings import with_current_names
@@ -153,7 +154,7 @@ def make_crew(run: Learner, options: argparse.Namespace) -> Crew:
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and run."""
-    parser = argparse.ArgumentParser(prog="training.selfplay", description="Self-play runs (docs/training.md).")
+    parser = Parser(prog="training.selfplay", description="Self-play runs (docs/training.md).")
     parser.add_argument("preset", nargs="?", choices=RUN_PRESETS, help="settings of a new run")
     parser.add_argument(
         "--run", type=Path, required=True, metavar="FOLDER", help="folder for the run's files, such as runs/NAME"

@@ -18,7 +18,6 @@ training are repeated. The files of games may grow during training: they are rea
 
 from __future__ import annotations
 
-import argparse
 import copy
 import math
 import sys
@@ -36,6 +35,7 @@ from torch.nn import functional
 
 from common.errors import UsageError
 from common.files import replacing
+from common.program_ends import Parser
 from games.catalog import rules_of
 from games.protocol import GameRules
 from training.inference.networks import is_game_model, new_model, read_model
@@ -441,7 +441,7 @@ def evaluated(config: SupervisedConfig, games: Sequence[str], path: str) -> dict
 
 def main(arguments: list[str] | None = None) -> int:
     """Parse the command line and train."""
-    parser = argparse.ArgumentParser(prog="training.supervised", description="Supervised training (docs/training.md).")
+    parser = Parser(prog="training.supervised", description="Supervised training (docs/training.md).")
     parser.add_argument("config", help="file of settings, such as training/configs/sl_15.toml")
     parser.add_argument("--games", nargs="+", required=True, metavar="FILE", help="the teacher's games")
     what = parser.add_mutually_exclusive_group(required=True)
