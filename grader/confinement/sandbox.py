@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from stat import S_IXOTH
 
 from common.errors import UsageError
 from grader.confinement.confine import ARCHITECTURES, landlock_version
@@ -156,11 +157,12 @@ class Sandbox:
             inner += ["--uid", str(uid)]
             if scratch is not None:
                 os.chown(scratch, uid, uid)
-        if self.capability:
-            inner += ["--capability", str(CAPABILITIES[self.capability])]
         folders = [*map(Path, SYSTEM), *interpreter_folders()]
         shown = [*folders, *_outside(folders, interpreter_files()), CONFINE, *read_only]
         shown = [path for path in dict.fromkeys(shown) if path.exists()]
+        needed = [*shown, *interpreter_links(), *([scratch] if scratch else [])]
+        if capability := self.capability or self._capability_for(needed):
+            inner += ["--capability", str(CAPABILITIES[capability])]
         memory = [Path("/tmp"), Path("/dev/shm"), *([scratch] if scratch and not keeps else [])]
         bound = [scratch] if scratch and keeps else []
         if self.level in WITH_NAMESPACES:
@@ -173,6 +175,28 @@ class Sandbox:
             inner += _each("--reads", [*shown, *ABOUT_MACHINE])
             inner += _each("--writes", [*DEVICES, *([scratch] if scratch else [])])
         return [*inner, "--", *command]
+
+    def _capability_for(self, paths: Sequence[Path]) -> str:
+        """Return the capability that a program needs to reach these paths; "" if it needs none.
+
+        Namespaces make them reachable for every user. At the level rlimits nothing else protects files, so a program gets the
+        capability only if others cannot pass through a folder above a path.
+
+        Raises:
+            UsageError: the program needs it, and there is none to give.
+        """
+        if self.level != "rlimits" or not self.own_user:
+            return ""
+        above = {folder for path in paths for folder in (*path.absolute().parents, *path.resolve().parents)}
+        closed = sorted(folder for folder in above if not folder.stat().st_mode & S_IXOTH)
+        if not closed:
+            return ""
+        for name in _reading("rlimits"):
+            return name
+        raise UsageError(
+            "expected folders that other users can pass, since programs run under a user id of their own; "
+            f"{closed[0]} is closed: choose another folder, or run chmod o+x {closed[0]}"
+        )
 
     def _own_root(
         self, shown: Sequence[Path], memory: Sequence[Path], bound: Sequence[Path], links: Sequence[Path]
@@ -287,13 +311,17 @@ def _held() -> frozenset[str]:
     return frozenset(name for name, number in CAPABILITIES.items() if mask >> number & 1)
 
 
+def _reading(level: str) -> list[str]:
+    """Return the capability with which programs at this level can reach closed folders, if there is one to give."""
+    reading = [name for name in READ_CAPABILITIES if name in _held()][:1]
+    # At the level rlimits nothing else protects files, so with the second one programs could write to all of them.
+    return [] if level == "rlimits" and reading == ["CAP_DAC_OVERRIDE"] else reading
+
+
 def _candidates(level: str) -> Iterator[Sandbox]:
     """Yield the variants of a level, best first; under their own user id, programs may be unable to reach what they need."""
-    reading = [name for name in READ_CAPABILITIES if name in _held()][:1]
-    if level == "rlimits" and reading == ["CAP_DAC_OVERRIDE"]:
-        reading = []  # at this level nothing else protects files, so programs could write to all of them
     if own_user_ids():
-        plain, reaching = [Sandbox(level, True)], [Sandbox(level, True, name) for name in reading]
+        plain, reaching = [Sandbox(level, True)], [Sandbox(level, True, name) for name in _reading(level)]
         # The files may be anywhere. Namespaces make them reachable for every user; Landlock only allows opening them.
         yield from reaching + plain if level == "landlock" else plain + reaching
     if not own_user_ids() or level == "rlimits":

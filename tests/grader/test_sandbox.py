@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from arena.engine.process import ProcessTree, is_dead
+from common.errors import UsageError
+from grader.confinement import sandbox
 from grader.confinement.confine import call_filter
 from grader.confinement.sandbox import (
     CONFINE,
@@ -189,6 +191,16 @@ def test_access_answers_as_open_does(level, tmp_path):
     scratch.parent.chmod(0o700)
     done = run(level, [*PYTHON, code, str(scratch)], scratch=scratch, keeps=True)
     assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_a_closed_folder_is_named_where_a_program_under_its_own_user_id_cannot_be_let_in(monkeypatch, tmp_path):
+    scratch = tmp_path / "closed/scratch"
+    scratch.mkdir(parents=True)
+    scratch.parent.chmod(0o700)
+    monkeypatch.setattr(sandbox, "own_user_ids", lambda: range(os.getuid(), os.getuid() + 1))
+    monkeypatch.setattr(sandbox, "_reading", lambda level: [])
+    with pytest.raises(UsageError, match=r"expected folders that other users can pass.* is closed: choose another folder"):
+        Sandbox("rlimits", True).wrap(["/bin/true"], limits=LIMITS, scratch=scratch)
 
 
 def test_settings_of_the_kernel_are_neither_written_nor_its_memory_read(with_namespaces):
