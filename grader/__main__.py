@@ -6,7 +6,7 @@ if __name__ == "__main__":
     from common.program_starts import expect_packages, leave_on_ctrl_c
 
     leave_on_ctrl_c("Interrupted.")
-    expect_packages("grader", "numpy", "pytest", "jinja2")
+    expect_packages("grader", "numpy", "pytest", "jinja2", "tqdm")
 
 import argparse
 import os

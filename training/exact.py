@@ -1,14 +1,15 @@
 """Does an agent ever lose? It plays, as first and as second player, against EVERY line of replies on a small board.
 
 A losing line is a game, from the first move to the last, that the agent loses. The agent always answers the same line in the
-same way, so the number of losing lines is exact and needs no statistics. `play_all_replies` works with any agent.
-`searching_player_agent` turns an AlphaZero player into one, and skips work that cannot change the number: positions in which
-the opponent can no longer win, whatever both sides play, and evaluations, decisions and boards that were computed before.
+same way, so the number of losing lines is exact and needs no statistics. A line is followed only until the opponent can no
+longer win, whatever both sides play: nothing there can change the number. `play_all_replies` works with any agent.
+`searching_player_agent` turns an AlphaZero player into one, and computes evaluations, decisions and boards only once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -34,22 +35,23 @@ LEAST_PROBABILITY = 0.01  # of a move that counts as playable: at temperature 1e
 
 @dataclass
 class LineCounts:
-    """Numbers of an agent's games in one seat, by result; an illegal move by the agent loses the game.
+    """Numbers of an agent's games in one seat; an illegal move by the agent loses the game.
 
     Attributes:
-        losing_lines: the first few lost games, including an illegal last move.
+        losses: the games that the agent loses.
+        held: the games that it does not lose; each ends where the opponent can no longer win.
         illegal_choices: the number of lost games that ended with an illegal move.
+        losing_lines: the first few lost games, including an illegal last move.
     """
 
-    wins: int = 0
-    draws: int = 0
     losses: int = 0
+    held: int = 0
     illegal_choices: int = 0
     losing_lines: list[Line] = field(default_factory=list)
 
     @property
     def lines(self) -> int:
-        return self.wins + self.draws + self.losses
+        return self.losses + self.held
 
     def lose(self, line: Line) -> None:
         """Count a lost game, and keep it if it is among the first few."""
@@ -80,7 +82,7 @@ def play_all_replies(choose_moves: ChooseMoves, width: int = 3, height: int = 3,
     Games that reach the same position by different moves are kept apart, because a network sees the latest moves too.
 
     Args:
-        choose_moves: the agent, called with all open games of the same length at once.
+        choose_moves: the agent, called with many open games at once, in none of which it is sure not to lose.
 
     Raises:
         ValueError: the agent returned more or fewer moves than there were games.
@@ -90,7 +92,21 @@ def play_all_replies(choose_moves: ChooseMoves, width: int = 3, height: int = 3,
 
 def play_all_games(choose_among: ChooseAmong, size: Size = (3, 3, 3)) -> ExactResult:
     """Do the same as `play_all_replies` for an agent that may draw among several moves; the games after each of them count."""
-    return ExactResult(_play_seat(choose_among, 0, size), _play_seat(choose_among, 1, size))
+    counts = LineCounts(), LineCounts()
+    seats = [_play_seat(counts[seat], seat, size) for seat in (0, 1)]
+    waiting = [(seat, lines) for seat in seats if (lines := next(seat, None))]
+    while waiting:
+        # Both seats decide together, so that a search can evaluate more positions in one batch.
+        choices = list(choose_among([line for _, lines in waiting for line in lines]))
+        if len(choices) != sum(len(lines) for _, lines in waiting):
+            raise ValueError(f"expected {sum(len(lines) for _, lines in waiting)} choices of the agent; got {len(choices)}")
+        following = []
+        for seat, lines in waiting:
+            mine, choices = choices[: len(lines)], choices[len(lines) :]
+            with suppress(StopIteration):
+                following.append((seat, seat.send(mine)))
+        waiting = following
+    return ExactResult(*counts)
 
 
 def board_after(line: Line, size: Size) -> Board:
@@ -102,34 +118,27 @@ def board_after(line: Line, size: Size) -> Board:
     return board
 
 
-def _play_seat(choose_among: ChooseAmong, seat: int, size: Size) -> LineCounts:
-    counts = LineCounts()
+def _play_seat(counts: LineCounts, seat: int, size: Size) -> Generator[list[Line], Sequence[Collection[int]], None]:
+    """Yield the lines in which the agent is to move, a ply at a time, receive its choices, and count the results."""
     open_lines: list[Line] = [()]
     while open_lines:
         agents_turn = len(open_lines[0]) % 2 == seat
-        choices = choose_among(open_lines) if agents_turn else [None] * len(open_lines)
+        choices = (yield open_lines) if agents_turn else [None] * len(open_lines)
         following: list[Line] = []
         for line, choice in zip(open_lines, choices, strict=True):
-            board = board_after(line, size)
-            for move in board.availables if choice is None else choice:
-                after = board.copy()
-                try:
-                    after.do_move(move)
-                except ValueError:
+            empty = [move for move in range(size[0] * size[1]) if move not in line]
+            for move in empty if choice is None else choice:
+                after = (*line, move)
+                if move not in empty:
                     counts.illegal_choices += 1
-                    counts.lose((*line, move))
-                    continue
-                ended, winner = after.game_end()
-                if not ended:
-                    following.append((*line, move))
-                elif winner == -1:
-                    counts.draws += 1
-                elif winner == seat + 1:
-                    counts.wins += 1
+                    counts.lose(after)
+                elif not can_be_lost(in_order(after), seat, size):
+                    counts.held += 1
+                elif board_after(after, size).game_end()[0]:
+                    counts.lose(after)
                 else:
-                    counts.lose((*line, move))
+                    following.append(after)
         open_lines = following
-    return counts
 
 
 # ------------------------------------------------------------------------------------------- players that search
@@ -186,9 +195,6 @@ class RememberedBoard(Board):
 def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3, 3), alike: bool = False) -> ChooseAmong:
     """Turn an AlphaZero player into an agent for `play_all_games`: it may play any move of at least 1 % probability.
 
-    Where the opponent can no longer win, the player is not called and the first legal move is played, since no move there can
-    lead to a loss. The numbers of wins and draws are therefore not those of the player itself.
-
     Args:
         new_player: makes a new player for each decision, so that no tree is carried over from one line to another.
         alike: decide only once for all lines that are mirror images or rotations of one another. This is correct if positions
@@ -202,8 +208,6 @@ def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3,
 
     def decide(line: Line) -> list[int]:
         board = beginning.after(line)
-        if not can_be_lost(in_order(line), len(line) % 2, size):
-            return board.availables[:1]
         player = new_player()
         player.set_player_ind(board.get_current_player())
         move, probs = player.get_action(board)

@@ -9,11 +9,12 @@ players: another seed gives another count.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import groupby
 
 import numpy as np
 
 from games.gomoku.rules import GomokuRules
-from training.exact import LEAST_PROBABILITY, ExactResult, Line, can_be_lost, in_order, play_all_games
+from training.exact import LEAST_PROBABILITY, ExactResult, Line, play_all_games
 from training.inference.evaluators import Evaluator
 from training.muzero.whole_games import positions_after
 from training.search.gumbel import GumbelSettings
@@ -29,9 +30,6 @@ def play_searched_lines(
 ) -> ExactResult:
     """Play against every line of replies, as first and as second player.
 
-    As for AlphaZero's players (`training/exact.py`), the search is not asked where it can no longer lose, so the numbers of
-    wins and draws are not its own.
-
     Args:
         rules: the game, on a small board.
         model: evaluates positions or leads to them.
@@ -40,7 +38,7 @@ def play_searched_lines(
     """
     size = rules.width, rules.height, rules.n_in_row
 
-    def decide(lines: list[Line]) -> list[list[int]]:
+    def decide(lines: Sequence[Line]) -> list[list[int]]:
         boards = positions_after(rules, np.array(lines, dtype=np.int64).reshape(len(lines), -1))
         legal = boards.legal
         decisions = make_search(settings, len(lines), rules.actions, model, rng).decide(boards, is_selfplay=False)
@@ -50,11 +48,10 @@ def play_searched_lines(
         return [np.flatnonzero(row >= LEAST_PROBABILITY).tolist() for row in chances]
 
     def choose_among(lines: Sequence[Line]) -> list[Collection[int]]:
-        losable = [line for line in lines if can_be_lost(in_order(line), len(line) % 2, size)]
-        chosen: dict[Line, list[int]] = {}
-        for first in range(0, len(losable), SIDE_BY_SIDE):
-            some = losable[first : first + SIDE_BY_SIDE]
-            chosen.update(zip(some, decide(some), strict=True))
-        return [chosen.get(line) or [min(set(range(rules.actions)) - set(line))] for line in lines]
+        chosen: list[Collection[int]] = []
+        for equally_long in (list(group) for _, group in groupby(lines, key=len)):
+            for first in range(0, len(equally_long), SIDE_BY_SIDE):
+                chosen += decide(equally_long[first : first + SIDE_BY_SIDE])
+        return chosen
 
     return play_all_games(choose_among, size)

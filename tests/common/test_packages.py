@@ -1,5 +1,6 @@
 """Started outside the environment, a program names the missing packages instead of showing a traceback."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,20 +12,36 @@ from grader.__main__ import main
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize(
-    ("program", "missing"),
-    [
-        (["-m", "grader", "check"], "numpy, pytest, jinja2"),
-        (["Minimax/evaluate.py"], "numpy, tqdm"),
-        (["Minimax/judge.py"], "numpy"),
-        (["Minimax/ladder.py"], "numpy, tqdm"),
-    ],
-)
+PROGRAMS = [
+    (["-m", "grader"], "numpy, pytest, jinja2, tqdm"),
+    (["Minimax/evaluate.py"], "numpy, tqdm"),
+    (["Minimax/judge.py"], "numpy"),
+    (["Minimax/ladder.py"], "numpy, tqdm"),
+]
+
+
+@pytest.mark.parametrize(("program", "missing"), PROGRAMS)
 def test_outside_the_environment_one_sentence_names_the_packages(program, missing):
     # -S leaves out the folder of installed packages, as a Python outside the environment does.
     done = subprocess.run([sys.executable, "-S", *program], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
     assert f"; {missing} cannot be found: run source .venv/bin/activate" in done.stderr
+
+
+@pytest.mark.parametrize(("program", "expected"), PROGRAMS)
+def test_a_program_starts_with_the_packages_that_it_names_and_no_others(program, expected):
+    required = re.findall(r"^[a-z][a-z0-9-]*", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    others = sorted({"torch", *required} - set(expected.split(", ")))
+    # As if the other packages were not installed.
+    blocked = f"import sys; sys.modules.update(dict.fromkeys({others})); "
+    start = (
+        f"runpy.run_module({program[1]!r}"
+        if program[0] == "-m"
+        else f"sys.path.insert(0, 'Minimax'); runpy.run_path({program[0]!r}"
+    )
+    code = f"{blocked}import runpy; sys.argv[1:] = ['--help']; {start}, run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "") and "usage" in done.stdout and "torch" in others
 
 
 @pytest.mark.parametrize("command", ["check", "warmup"])

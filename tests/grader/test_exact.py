@@ -3,16 +3,20 @@
 import subprocess
 import sys
 from functools import cache
+from random import Random
 
 import numpy as np
 import pytest
 import torch
 
 from grader.assignment import ROOT
+from grader.judge.support.board_position import board_at
+from grader.judge.support.drawn_positions import random_position
 from grader.judge.support.drawn_weights import random_weights
 from grader.judge.trusted import agents as exact
 from grader.judge.trusted.agents import main, searching_agent
-from grader.judge.trusted.network import forward
+from grader.judge.trusted.network import evaluator, forward
+from grader.judge.trusted.search import best_move, search_many
 from training.exact import EXAMPLES, board_after, play_all_replies
 
 ROWS = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
@@ -75,15 +79,27 @@ def negative(line):
     return -1
 
 
+@cache
+def winners(first, second, turn):
+    """The results of all games that go on from a position (stones of either player)."""
+    for player, owned in ((1, first), (2, second)):
+        if any(owned.issuperset(row) for row in ROWS):
+            return {player}
+    moves = [move for move in range(9) if move not in first | second]
+    after = [(first | {move}, second) if turn == 0 else (first, second | {move}) for move in moves]
+    return set().union(*(winners(*position, 1 - turn) for position in after)) or {0}
+
+
 def brute_force(choose, seat, line=()):
-    """(wins, draws, losses, illegal choices) of the agent over every line of replies."""
-    winner = result(line)
-    if winner is not None:
-        return np.array([winner == seat + 1, winner == 0, winner == 2 - seat, 0], dtype=int)
+    """(losses, lines held, illegal choices) of the agent over every line of replies."""
+    if result(line) == 2 - seat:
+        return np.array([1, 0, 0])
+    if 2 - seat not in winners(frozenset(line[::2]), frozenset(line[1::2]), len(line) % 2):
+        return np.array([0, 1, 0])
     if len(line) % 2 != seat:
         return sum(brute_force(choose, seat, (*line, move)) for move in free(line))
     move = choose(line)
-    return brute_force(choose, seat, (*line, move)) if move in free(line) else np.array([0, 0, 1, 1])
+    return brute_force(choose, seat, (*line, move)) if move in free(line) else np.array([1, 0, 1])
 
 
 def batched(choose):
@@ -98,15 +114,15 @@ def test_every_game_is_counted_as_a_brute_force_counts_it(choose):
     seen = play_all_replies(batched(choose))
     for seat, counts in enumerate((seen.first, seen.second)):
         expected = brute_force(choose, seat)
-        assert [counts.wins, counts.draws, counts.losses, counts.illegal_choices] == expected.tolist()
-        assert counts.lines == expected[:3].sum()
+        assert [counts.losses, counts.held, counts.illegal_choices] == expected.tolist()
+        assert counts.lines == expected[:2].sum()
     assert seen.losing_lines == seen.first.losses + seen.second.losses
 
 
 def test_a_perfect_player_loses_no_line_in_either_seat():
     seen = play_all_replies(batched(perfect))
     assert (seen.first.losses, seen.second.losses, seen.first.losing_lines) == (0, 0, [])
-    assert seen.first.wins > 0 and seen.second.draws > 0
+    assert seen.first.held > 0 and seen.second.held > 0
 
 
 def test_the_first_free_point_loses_lines_and_some_are_shown_to_their_end():
@@ -126,7 +142,7 @@ def test_an_illegal_choice_is_a_lost_game_that_shows_the_choice(move):
 
 def test_an_agent_that_answers_too_few_or_too_many_games_is_refused():
     for moves in ([], [0, 1]):
-        with pytest.raises(ValueError, match="zip"):
+        with pytest.raises(ValueError, match=f"expected 10 choices of the agent; got {len(moves)}"):
             play_all_replies(lambda lines, moves=moves: moves)
 
 
@@ -146,7 +162,7 @@ def test_games_that_reach_one_position_by_other_moves_are_asked_for_apart():
 def test_a_board_of_another_size_is_played_by_its_own_rules():
     size = (2, 3, 2)  # width, height, in a row: the first player wins wherever the second plays
     seen = play_all_replies(lambda lines: [board_after(line, size).availables[0] for line in lines], *size)
-    assert (seen.first.losses, seen.first.draws) == (0, 0) and seen.first.wins == seen.first.lines > 0
+    assert seen.first.losses == 0 < seen.first.held and seen.second.losses > 0
 
 
 # ------------------------------------------------------------------------------------------------- searching
@@ -170,6 +186,25 @@ def knows_the_best_reply(states):
 def test_a_search_follows_a_network_that_knows_best_and_loses_by_one_that_knows_nothing():
     assert play_all_replies(searching_agent(knows_the_best_reply, 8)).losing_lines == 0
     assert play_all_replies(searching_agent(knows_nothing, 8)).losing_lines > 0
+
+
+@pytest.mark.parametrize("n_playout", [9, 40, 200])
+def test_a_search_that_stops_when_it_is_decided_plays_the_move_of_the_whole_search(n_playout):
+    evaluate, rng, shorter = evaluator(WEIGHTS), Random(n_playout), 0
+    for length in [0, 1, 2, 3, 4, 5, 6] * 3:
+        board = board_at(random_position(rng, 3, 3, 3, length))
+
+        def recall(leaves):
+            log_probs, values = evaluate(np.stack([leaf.current_state() for leaf in leaves]))
+            return [
+                ([(move, float(np.exp(row[move]))) for move in leaf.availables], float(value[0]))
+                for leaf, row, value in zip(leaves, log_probs, values, strict=True)
+            ]
+
+        whole, cut = (search_many([board], recall, n_playout, 5.0, until_decided=cut)[0] for cut in (False, True))
+        assert best_move(whole) == best_move(cut)
+        shorter += cut.visits < whole.visits == n_playout
+    assert shorter > 5
 
 
 def test_a_network_that_answers_nan_is_refused_in_one_sentence():

@@ -8,15 +8,17 @@ losing lines, 1 some losing lines, 2 the call was wrong.
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from Board.game_board import Board
 from common.weights import load_weights, read_sizes
-from grader.judge.trusted.network import forward
+from grader.judge.trusted.network import evaluator
 from grader.judge.trusted.search import Evaluation, best_move, search_many
 from training.exact import ChooseMoves, Line, RememberedBoard, Size, play_all_replies
 
@@ -53,20 +55,34 @@ def searching_agent(policy_value: PolicyValue, n_playout: int, c_puct: float = 5
 
     def choose(lines: Sequence[Line]) -> list[int]:
         moves: list[int] = []
-        for start in range(0, len(lines), POSITIONS_AT_ONCE):
-            boards = [beginning.after(line) for line in lines[start : start + POSITIONS_AT_ONCE]]
-            moves += [best_move(root) for root in search_many(boards, evaluate, n_playout, c_puct)]
+        with without_collector():
+            for start in range(0, len(lines), POSITIONS_AT_ONCE):
+                boards = [beginning.after(line) for line in lines[start : start + POSITIONS_AT_ONCE]]
+                moves += [best_move(root) for root in search_many(boards, evaluate, n_playout, c_puct, until_decided=True)]
         return moves
 
     return choose
 
 
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Pause Python's search for cycles of objects. Trees have none, and it looks through all their nodes again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def network_agent(weights: dict[str, np.ndarray], n_playout: int, c_puct: float = 5.0) -> ChooseMoves:
     """Return a `searching_agent` for the network with these weights, on a board of its size (3 in a row on 3x3)."""
     width, height, _ = read_sizes(weights)
+    outputs = evaluator(weights)
 
     def policy_value(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        log_probs, values = forward(weights, states)
+        log_probs, values = outputs(states)
         return np.exp(log_probs), values
 
     return searching_agent(policy_value, n_playout, c_puct, (width, height, min(width, height)))

@@ -36,12 +36,23 @@ def forward(
     Returns:
         log_probs [N, W*H] float32 in order of moves, and value [N, 1] float32 in [-1, 1] for the side to move.
     """
+    return evaluator(weights, width=width, height=height, train_mode=train_mode)(states)
+
+
+def evaluator(
+    weights: StateDict, *, width: int | None = None, height: int | None = None, train_mode: bool = False
+) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Return `forward` for these weights as a function of the states; it reads the weights only once."""
     import torch
 
     tensors, block = _tensors(weights, width, height)
-    with torch.inference_mode():
-        log_probs, value = _heads(tensors, block, states, train_mode)
-    return log_probs.numpy(), value.numpy()
+
+    def evaluate(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with torch.inference_mode():
+            log_probs, value = _heads(tensors, block, states, train_mode)
+        return log_probs.numpy(), value.numpy()
+
+    return evaluate
 
 
 def layer_outputs(weights: StateDict, states: np.ndarray, width: int, height: int) -> np.ndarray:
@@ -112,7 +123,8 @@ def _heads(
         return output
 
     def norm(x: torch.Tensor, name: str) -> torch.Tensor:
-        mean, var = tensors[f"{name}.running_mean"].clone(), tensors[f"{name}.running_var"].clone()
+        # Without running statistics, batch norm takes the batch's own and changes nothing.
+        mean, var = (None if train_mode else tensors[f"{name}.running_{part}"] for part in ("mean", "var"))
         output = F.batch_norm(x, mean, var, tensors[f"{name}.weight"], tensors[f"{name}.bias"], training=train_mode)
         note(output)
         return output

@@ -57,6 +57,7 @@ def playouts(
     reading: Reading = Reading(),
     rule: SelectionRule | None = None,
     root: Node | None = None,
+    until_decided: bool = False,
 ) -> Generator[Board, Evaluation, Node]:
     """Run the search as a generator that yields each leaf's board, receives its evaluation, and returns the root.
 
@@ -64,11 +65,14 @@ def playouts(
 
     Args:
         root: the root of a search to continue; None starts a new search.
+        until_decided: stop as soon as the playouts that are left can no longer change which move is visited most.
     """
     if root is None:
         root = Node(1.0)
         root.board = board.copy()
-    for _ in range(n_playout):
+    for left in range(n_playout, 0, -1):
+        if until_decided and _is_decided(root, left):
+            break
         node, path = root, [root]
         while node.children:
             parent, (move, node) = node, _select(node, c_puct, reading, rule)
@@ -89,6 +93,16 @@ def playouts(
             value = node.result
         _backup(path, float(value))
     return root
+
+
+def _is_decided(root: Node, left: int) -> bool:
+    """Return whether the most visited move stays ahead of all others for as many playouts as are left."""
+    if len(root.children) == 1:
+        return True
+    if root.visits <= left:
+        return False
+    *_, second, most = sorted(child.visits for child in root.children.values())
+    return most - second > left
 
 
 def _select(node: Node, c_puct: float, reading: Reading, rule: SelectionRule | None) -> tuple[int, Node]:
@@ -138,8 +152,14 @@ def search_many(
     c_puct: float,
     reading: Reading = Reading(),
     rule: SelectionRule | None = None,
+    *,
+    until_decided: bool = False,
 ) -> list[Node]:
-    """Run independent searches side by side and evaluate their leaves in batches; the trees are the same as with `search`."""
+    """Run independent searches side by side and evaluate their leaves in batches; the trees are the same as with `search`.
+
+    Args:
+        until_decided: see `playouts`.
+    """
     roots: list[Node | None] = [None] * len(boards)
     waiting: list[tuple[int, Generator[Board, Evaluation, Node], Board]] = []
 
@@ -151,7 +171,7 @@ def search_many(
             roots[number] = stop.value
 
     for number, board in enumerate(boards):
-        advance(number, playouts(board, n_playout, c_puct, reading, rule), None)
+        advance(number, playouts(board, n_playout, c_puct, reading, rule, until_decided=until_decided), None)
     while waiting:
         batch, evaluations = waiting, evaluate([leaf for _, _, leaf in waiting])
         waiting = []

@@ -40,7 +40,7 @@ from grader.judge.support.ruling import Ruling
 from grader.judge.support.trees import most_visited
 from grader.judge.trusted.agents import PolicyValue, network_agent, searching_agent
 from grader.judge.trusted.answers import search_answers
-from grader.judge.trusted.network import forward
+from grader.judge.trusted.network import evaluator, forward
 from grader.judge.trusted.search import Evaluation, search
 from grader.judge.trusted.watched_training import GameSamples, WatchedTraining
 from grader.pipeline.results import FAILED, PARTIAL
@@ -383,9 +383,11 @@ def own_ways(weights: dict[str, np.ndarray], asked: dict[Line, dict[int, float]]
 def remembered_evaluate(weights: dict[str, np.ndarray]) -> Callable[[Board], Evaluation]:
     """Return an evaluator by the network with these weights; it computes each state only once."""
 
+    outputs_of = evaluator(weights)
+
     @cache
     def outputs(state: bytes) -> tuple[np.ndarray, float]:
-        log_probs, values = forward(weights, np.frombuffer(state, dtype=np.float32).reshape(1, 9, 3, 3).copy())
+        log_probs, values = outputs_of(np.frombuffer(state, dtype=np.float32).reshape(1, 9, 3, 3).copy())
         return np.exp(log_probs[0]), float(values[0, 0])
 
     def evaluate(leaf: Board) -> Evaluation:
