@@ -4,15 +4,17 @@ The class consists of copies of one submission (the reference unless another is 
 compared between sizes. For each size and number of jobs a new `python -m grader grade` runs to its end. The table shows
 
   predicted   the time that `--plan` names before the start
-  wall, CPU   of the whole command; of the CPU time, everything that its processes used
+  wall, CPU   of the whole command; the CPU time is that of the whole machine without programs that run nice
   share       CPU time / (wall time x jobs)
   memory      the most that the grader's own process held, and the most that all its processes held together
 
-Run this on a machine that does nothing else. `--record` writes bench/records/class_costs.json.
+Run this on a machine that does nothing else. `--record` adds the rows to bench/records/class_costs.json, in place of those of
+the same sizes.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -23,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from recording import Record, add_record_option, write_record
+from recording import Record, add_record_option, earlier_record, merged, write_record
 
 from arena.engine.guardian import children
 from arena.match.records import machine
@@ -32,6 +34,7 @@ from grader.assignment import ROOT, load_assignment
 from grader.pipeline.planning import class_seconds, expected_games, recorded_costs
 from grader.pipeline.results import RESULTS, read_results
 
+COMMAND = "python bench/class_costs.py"
 LOOK_S = 0.5
 PAGE_MIB = resource.getpagesize() / 2**20
 
@@ -43,6 +46,17 @@ def resident_mib(pid: int) -> float:
     except OSError:
         return 0.0
     return (int(resident) - int(shared)) * PAGE_MIB
+
+
+def busy_s() -> float:
+    """Return the CPU time that this machine has spent since it started, except for programs that run nice.
+
+    Programs that are killed in a namespace of their own are missing from what a parent process can ask about its children.
+    """
+    ticks = dict(
+        zip(("user", "nice", "system", "idle"), Path("/proc/stat").read_text(encoding="ascii").split()[1:], strict=False)
+    )
+    return (int(ticks["user"]) + int(ticks["system"])) / os.sysconf("SC_CLK_TCK")
 
 
 def with_descendants(pid: int) -> list[int]:
@@ -73,20 +87,19 @@ def grade_class(copies: list[Path], jobs: int, profile: str, out: Path) -> Recor
     row["predicted_s"] = round(predicted_s(len(copies), jobs, profile), 1)
     command = [sys.executable, "-m", "grader", "grade", *map(str, copies), "--profile", profile, "--seed", "1"]
     command += ["--jobs", str(jobs), "--out", str(out)]
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    before_s, started = busy_s(), time.monotonic()
     grader_mib = all_mib = 0.0
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
             grader_mib = max(grader_mib, resident_mib(process.pid))
             all_mib = max(all_mib, sum(map(resident_mib, with_descendants(process.pid))))
             time.sleep(LOOK_S)
-    wall_s, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    wall_s, cpu_s = time.monotonic() - started, busy_s() - before_s
     points = {read_results(path).points for path in out.glob(f"*/{RESULTS}")}
     if process.returncode or len(points) != 1:
         sys.exit(
             f"expected {len(copies)} submissions graded alike; got points {sorted(points)}, exit code {process.returncode}"
         )
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     row |= {"wall_s": round(wall_s, 1), "cpu_s": round(cpu_s, 1), "points": points.pop()}
     return row | {"grader_mib": round(grader_mib), "all_mib": round(all_mib)}
 
@@ -100,6 +113,7 @@ def main() -> None:
     parser.add_argument("--submission", type=Path, default=ROOT / "instructor" / "reference", metavar="FOLDER")
     add_record_option(parser, "class_costs")
     options = parser.parse_args()
+    earlier = earlier_record(options.record, COMMAND)
     rows: list[Record] = []
     print("class  jobs  predicted     wall  each      CPU  each  share   grader      all")
     with tempfile.TemporaryDirectory(prefix="class-costs-") as name:
@@ -119,7 +133,8 @@ def main() -> None:
                     flush=True,
                 )
     if options.record is not None:
-        write_record(options.record, {"command": "python bench/class_costs.py", "machine": machine(), "rows": rows})
+        new: Record = {"command": COMMAND, "machine": machine(), "rows": rows}
+        write_record(options.record, merged(earlier, new, lambda row: (row["profile"], row["submissions"], row["jobs"])))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recording import Record
-from table_text import markdown
+from table_text import markdown, percent, rounded
 
 from grader.instructor.trust import load_samples
 
@@ -34,3 +34,18 @@ def load(record: Record) -> str:
         rows.append([busy, *kinds, *(sum(row[name] for row in mine) for name in ("verdicts", "changed"))])
     head = ["programs on every core", "submissions", "faulty engines", "verdicts", "changed"]
     return markdown(head, rows, "rrrrr")
+
+
+def class_costs(record: Record) -> str:
+    """Return what grading classes of several sizes cost, against the time that was predicted."""
+    rows = []
+    for row in sorted(record["rows"], key=lambda row: (row["profile"], row["jobs"], row["submissions"])):
+        size, wall_s = row["submissions"], row["wall_s"]
+        each = [rounded(seconds / size) for seconds in (wall_s, row["cpu_s"])]
+        share = percent(row["cpu_s"] / wall_s / row["jobs"])
+        memory = [f"{row[name]} MiB" for name in ("grader_mib", "all_mib")]
+        off = f"{row['predicted_s'] / wall_s - 1:+.0%}"
+        rows.append([size, row["jobs"], rounded(row["predicted_s"]), rounded(wall_s), off, *each, share, *memory])
+    seconds = ["predicted s", "measured s", "prediction off by", "each s", "each CPU s"]
+    head = ["submissions", "at once", *seconds, "share of the cores", "grader", "all processes"]
+    return markdown(head, rows, "r" * len(head))

@@ -34,11 +34,12 @@ from training.exact import play_all_replies
 from training.export import games_summary
 from training.export_run import read_evaluations
 from training.muzero.exact_player import model_accuracy, random_games
-from training.muzero.muzero_run import read_muzero_run
+from training.muzero.muzero_run import read_muzero_run, read_muzero_settings
+from training.muzero.muzero_settings import MUZERO_PRESETS, MuZeroConfig
+from training.selfplay.presets import option
 from training.supervised.dataset import GamesError
 
 STAGES = ("supervised", "rollout", "reinforce", "value", "search")
-MUZERO_COMMAND = "python -m training.muzero tictactoe --run runs/muzero_SEED --seed SEED"
 PLAYOUTS = (100, 400)
 RANDOM_GAMES = 500  # on which a learnt model is compared with the rules
 
@@ -87,6 +88,13 @@ def selfplay_record(run: Path) -> Record:
     }
 
 
+def muzero_command(config: MuZeroConfig) -> str:
+    """Return the command of a run with these settings and any seed."""
+    settings, preset = asdict(config), asdict(MUZERO_PRESETS["tictactoe"])
+    changed = [f" {option(name)} {value}" for name, value in settings.items() if name != "seed" and value != preset[name]]
+    return f"python -m training.muzero tictactoe --run runs/muzero_SEED --seed SEED{''.join(changed)}"
+
+
 def muzero_record(runs: Sequence[Path], earlier: Record | None = None) -> Record:
     """Return the record of runs of MuZero on 3x3, one for each seed; a run may still be going on.
 
@@ -100,6 +108,7 @@ def muzero_record(runs: Sequence[Path], earlier: Record | None = None) -> Record
     """
     rows, accuracy = [], []
     settings: Record = earlier["configuration"] if earlier else {}
+    command = ""
     for run in runs:
         config, model = read_muzero_run(run)
         if not config.is_tictactoe:
@@ -109,7 +118,7 @@ def muzero_record(runs: Sequence[Path], earlier: Record | None = None) -> Record
             differing = [name for name in own if own[name] != settings.get(name)]
             wanted = "runs that differ only in their seeds, also from those of the record (--record names another file)"
             raise UsageError(f"expected {wanted}; {run} differs in {', '.join(differing)}")
-        settings = own
+        settings, command = own, muzero_command(config)
         with open(run / "metrics.csv", newline="", encoding="utf-8") as file:
             metrics = list(csv.DictReader(file))
         for row in metrics:
@@ -121,7 +130,7 @@ def muzero_record(runs: Sequence[Path], earlier: Record | None = None) -> Record
         games = random_games(config, RANDOM_GAMES, np.random.default_rng(0))
         for step in model_accuracy(model, config, games):
             accuracy.append({"seed": config.seed, "games": int(metrics[-1]["games"]), **asdict(step)})
-    new = {"command": MUZERO_COMMAND, "machine": _here(), "configuration": settings, "rows": rows}
+    new = {"command": command, "machine": _here(), "configuration": settings, "rows": rows}
     recorded = {row["seed"] for row in accuracy}
     kept = [row for row in earlier["accuracy"] if row["seed"] not in recorded] if earlier else []
     return {**merged(earlier, new, lambda row: (row["seed"], row["games"])), "accuracy": kept + accuracy}
@@ -150,7 +159,9 @@ def main(arguments: list[str] | None = None) -> int:
         if options.kind == "alphago":
             record = alphago_record(options.run, options.games, options.teacher_cpu_s)
         elif options.kind == "muzero":
-            record = muzero_record(options.runs, earlier_record(options.record, MUZERO_COMMAND))
+            record = muzero_record(
+                options.runs, earlier_record(options.record, muzero_command(read_muzero_settings(options.runs[0])))
+            )
         else:
             record = selfplay_record(options.run)
     except (UsageError, GamesError) as error:

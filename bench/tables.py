@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from engine_tables import ablation, ablation_nodes, coverage, ladder_matches, ladder_ratings, milestones, stopping
 from family_tables import family_lines, family_matches, family_methods, family_networks
-from judge_tables import load, right_variants
+from judge_tables import class_costs, load, right_variants
 from network_tables import (
     after_self_play,
     alphago,
@@ -28,6 +28,7 @@ from network_tables import (
     matches,
     muzero_accuracy,
     muzero_losing_lines,
+    muzero_reanalysis,
     selfplay_5x5x4,
     selfplay_11x11,
     selfplay_tictactoe,
@@ -58,7 +59,7 @@ PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end of table -->)", 
 class Table(NamedTuple):
     """A function that returns a table in Markdown, and the files whose contents are its arguments.
 
-    `unless_recorded` stands in place of the table until there are such files; where it is empty, they must be there.
+    `unless_recorded` stands in place of the table until all these files are there; where it is empty, they must be.
     """
 
     render: Callable[..., str]
@@ -90,6 +91,11 @@ TABLES = {
     "selfplay-tictactoe": of_record(selfplay_tictactoe, "selfplay_tictactoe"),
     "muzero-losing-lines": of_record(muzero_losing_lines, "muzero_tictactoe"),
     "muzero-accuracy": of_record(muzero_accuracy, "muzero_tictactoe"),
+    "muzero-reanalysis": Table(
+        muzero_reanalysis,
+        ("bench/records/muzero_tictactoe.json", "bench/records/muzero_without_reanalysis.json"),
+        unless_recorded="Not measured yet.",
+    ),
     "family-networks": of_record(family_networks, "family"),
     "family-lines": of_record(family_lines, "family"),
     "family-methods-5x5x4": of_record(partial(family_methods, board="5x5x4"), "family"),
@@ -107,6 +113,7 @@ TABLES = {
     "coverage": of_record(coverage, "coverage"),
     "right-variants": of_record(right_variants, "right_variants"),
     "load": of_record(load, "load"),
+    "class-costs": of_record(class_costs, "class_costs"),
     "inference": of_record(inference, "inference"),
     "one-game": of_record(one_game, "one_game"),
 }
@@ -119,7 +126,7 @@ def rendered(name: str) -> str:
         UsageError: a source is missing or lacks a value.
     """
     render, sources, unless_recorded = TABLES[name]
-    if unless_recorded and not any((ROOT / source).exists() for source in sources):
+    if unless_recorded and not all((ROOT / source).exists() for source in sources):
         return f"{unless_recorded}\n"
     contents = [read_json(ROOT / source) for source in sources]
     try:

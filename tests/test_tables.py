@@ -463,8 +463,25 @@ def test_a_record_of_muzero_keeps_its_other_seeds_and_refuses_other_settings(muz
     (muzero_run / "config.json").write_text(json.dumps(asdict(MuZeroConfig(3, 3, 3, filters=4, blocks=1, seed=9, playouts=50))))
     assert record_run.main(["muzero", str(muzero_run), "--record", str(record)]) == 2
     told = capsys.readouterr().err
-    assert "--record names another file" in told and "differs in playouts" in told
+    assert "expected a record of `python -m training.muzero tictactoe" in told and "--playouts 50" in told
     assert recording.read_json(record) == content
+
+
+def test_runs_of_muzero_with_and_without_reanalysis_stand_side_by_side():
+    def record(share, *rows):
+        names = ("seed", "games", "cpu_s", "losing_lines")
+        rows = [dict(zip(names, row, strict=True)) for row in rows]
+        return {"configuration": {"reanalysed_share": share}, "rows": rows}
+
+    with_it = record(
+        0.25, (1, 64, 10.0, {"100": 5, "400": 3}), (2, 64, 14.0, {"100": 2, "400": 1}), (3, 64, 90.0, {"100": 0, "400": 0})
+    )
+    without = record(0.0, (1, 64, 8.0, {"100": 9, "400": 7}), (2, 64, 10.0, {"100": 6, "400": 8}), (2, 128, 18.0, {"400": 0}))
+    assert cells_of(network_tables.muzero_reanalysis(with_it, without)) == [
+        ["games", "25 % reanalysed: seeds 1 / 2", "none: seeds 1 / 2", "25 % reanalysed: CPU s", "none: CPU s"],
+        ["64", "3 / 1", "7 / 8", "12", "9"],
+        ["128", "- / -", "- / 0", "-", "18"],
+    ]
 
 
 @pytest.mark.parametrize(
