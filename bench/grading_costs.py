@@ -1,7 +1,7 @@
 """Record what a grading costs, for `python -m grader grade --plan`: `python bench/grading_costs.py RESULT...`.
 
 Each RESULT is the folder of a finished run of the reference with another profile, graded alone on an idle machine. The speed of
-this machine is measured and kept with the figures, in grader/pipeline/costs.json.
+this machine is measured and kept with the figures, in grader/pipeline/costs.json. Profiles that are not given keep theirs.
 """
 
 from __future__ import annotations
@@ -23,23 +23,22 @@ from grader.pipeline.results import RESULTS, read_results
 
 
 def main() -> int:
-    """Write the costs of the given results; profiles that are not given keep theirs."""
+    """Write the costs of the given results."""
     parser = Parser(description=__doc__.split("\n\n")[0])
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULT", help="folder of a finished run of the reference")
     options = parser.parse_args()
     assignment = load_assignment()
-    profiles = json.loads(RECORD.read_text(encoding="utf-8"))["profiles"] if RECORD.exists() else {}
+    baseline = str(build_opponent("baseline", assignment))
+    speed = round(measure(EngineSpec(path=baseline, command=(baseline,))).factor, 3)
+    record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     for folder in options.results:
         results = read_results(folder / RESULTS)
         costs = measured_costs([results], assignment, "")
         checks = {check: round(seconds, 2) for check, seconds in costs.checks.items()}
-        rounded = {"overhead_s": round(costs.overhead_s, 1), "game_s": round(costs.game_s, 1)}
-        profiles[results.profile] = {"checks": checks, **rounded}
-    baseline = str(build_opponent("baseline", assignment))
-    speed = measure(EngineSpec(path=baseline, command=(baseline,))).factor
-    record = {"speed": round(speed, 3), "machine": results.environment, "profiles": profiles}
+        times = {"overhead_s": round(costs.overhead_s, 1), "game_s": round(costs.game_s, 1), "checks": checks}
+        record[results.profile] = {"machine": results.environment, "speed": speed, **times}
     write_whole(RECORD, json.dumps(record, indent=1) + "\n")
-    print(f"{RECORD.name}: {', '.join(profiles)}; speed factor of this machine {speed:.2f}")
+    print(f"{RECORD.name}: {', '.join(record)}; speed factor of this machine {speed:.2f}")
     return 0
 
 

@@ -80,12 +80,15 @@ def recorded_costs(assignment: Assignment, at_once: int) -> dict[str, Costs]:
         at_once: the cores that will be busy at the same time.
     """
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    if not any(check.id in costs["checks"] for costs in record["profiles"].values() for check in assignment.checks):
+    if not any(check.id in profile["checks"] for profile in record.values() for check in assignment.checks):
         return {}
     baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
-    factor = record["speed"] / measure(EngineSpec(path=baseline, command=(baseline,)), at_once).factor
+    speed = measure(EngineSpec(path=baseline, command=(baseline,)), at_once).factor
     basis = "the times of the reference, scaled to this machine"
-    return {name: Costs(**costs, basis=basis).scaled(factor) for name, costs in record["profiles"].items()}
+    return {
+        name: Costs(each["checks"], each["overhead_s"], each["game_s"], basis).scaled(each["speed"] / speed)
+        for name, each in record.items()
+    }
 
 
 def expected_games(assignment: Assignment, profile: str) -> float:
