@@ -1,7 +1,9 @@
 """Record what a grading costs, for `python -m grader grade --plan`: `python bench/grading_costs.py RESULT...`.
 
-Each RESULT is the folder of a finished run of the reference with another profile, graded alone on an idle machine. The speed of
-this machine is measured and kept with the figures, in grader/pipeline/costs.json. Profiles that are not given keep theirs.
+Each RESULT is the folder of a finished run of the reference with another profile, graded alone on an idle machine and on one
+core, as in a class (`taskset -c 0 python -m grader grade instructor/reference --profile quick --out results`): alone on more
+cores, some checks use two. The speed of this machine is measured and kept with the figures, in grader/pipeline/costs.json.
+Profiles that are not given keep theirs.
 """
 
 from __future__ import annotations
