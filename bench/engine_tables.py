@@ -70,8 +70,9 @@ MILESTONES: dict[str, tuple[str | None, str]] = {
     "step_3": ("step_2", "alpha-beta to depth 2"),
     "step_4": ("step_3", "alpha-beta to depth 4"),
     "step_5": ("step_4", "victory by continuous fours, at the root and at the leaves"),
-    "step_6": ("step_4", "iterative deepening for 1 s, transposition table, killer moves"),
-    "step_7": ("step_6", "victory by continuous fours, and no evaluation while there is a four"),
+    "step_6": ("step_4", "iterative deepening to depth 6, transposition table, killer moves"),
+    "step_7": ("step_6", "1 s of CPU time per move in place of depth 6"),
+    "step_8": ("step_7", "victory by continuous fours, and no evaluation while there is a four"),
 }
 """The steps of instructor/teacher/milestones.cpp -> the step to which each adds something, and what it adds."""
 

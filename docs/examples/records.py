@@ -101,9 +101,14 @@ MILESTONES = {
     "step_2": ("2", "greedy: the best evaluation after its move", "贪心：走子后评估最好的点"),
     "step_3": ("3", "alpha-beta to depth 2", "alpha-beta，深度 2"),
     "step_4": ("3", "alpha-beta to depth 4", "alpha-beta，深度 4"),
-    "step_6": ("4, 5", "iterative deepening for 1 s, transposition table, killer moves", "迭代加深 1 秒，置换表，杀手着法"),
+    "step_6": (
+        "4, 5",
+        "iterative deepening to depth 6, transposition table, killer moves",
+        "迭代加深到深度 6，置换表，杀手着法",
+    ),
+    "step_7": ("4, 5", "the same, for 1 s in place of depth 6", "同上，但用 1 秒时间代替深度 6"),
     "step_5": ("6", "depth 4, and victory by continuous fours", "深度 4，加上连续冲四取胜"),
-    "step_7": ("6", "iterative deepening as above, and victory by continuous fours", "如上的迭代加深，加上连续冲四取胜"),
+    "step_8": ("6", "iterative deepening for 1 s, and victory by continuous fours", "迭代加深 1 秒，加上连续冲四取胜"),
 }
 """Small engine -> the step of the milestones at which it stands, and what it does; in the order of these steps."""
 

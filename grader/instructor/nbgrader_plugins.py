@@ -75,8 +75,9 @@ class ConfinedExecute(Preprocessor):
         if about["assignment"] not in self.run:
             return nb, resources
         self._name_deleted_tests(nb, about)
-        cells = [cell for cell in nb.cells if cell.cell_type == "code"]
-        named = [CodeCell(str(cell.metadata.get("nbgrader", {}).get("grade_id", cell.id)), cell.source) for cell in cells]
+        numbered = [(number, cell) for number, cell in enumerate(nb.cells, 1) if cell.cell_type == "code"]
+        cells = [cell for _, cell in numbered]
+        named = [CodeCell(str(cell.metadata.get("nbgrader", {}).get("grade_id", n)), cell.source) for n, cell in numbered]
         for cell, failure in zip(cells, run_cells(named, find_sandbox()), strict=True):
             error = {"ename": "Error", "evalue": failure, "traceback": [failure]}
             cell.outputs = [nbformat.v4.new_output("error", **error)] if failure else []
@@ -162,13 +163,20 @@ class MarksExport(ExportPlugin):
 
 
 def _marks(gradebook: Gradebook, assignment: Any, student: Any) -> tuple[Any, ...]:
-    """Return a line of the table; a student who handed in nothing gets 0."""
+    """Return a line of the table. A student who handed in nothing gets 0; what nobody has graded yet has no score."""
+    who = (student.id, student.last_name, student.first_name, student.email)
     try:
         submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:
-        timestamp, score, penalty = None, 0.0, 0.0
-    else:
-        timestamp, score, penalty = submission.timestamp, submission.score, submission.late_submission_penalty
-    who = (student.id, student.last_name, student.first_name, student.email)
-    about = (assignment.name, assignment.duedate, timestamp)
-    return (*about, *who, score, penalty, max(0.0, score - penalty), assignment.max_score)
+        return (assignment.name, assignment.duedate, None, *who, 0.0, 0.0, 0.0, assignment.max_score)
+    score, penalty = submission.score, submission.late_submission_penalty
+    scores = (score, penalty, max(0.0, score - penalty)) if _is_graded(submission) else (None, None, None)
+    return (assignment.name, assignment.duedate, submission.timestamp, *who, *scores, assignment.max_score)
+
+
+def _is_graded(submission: Any) -> bool:
+    """Return whether each notebook has some points, by a program or a person; they may be 0."""
+    return all(
+        any(grade.auto_score is not None or grade.manual_score is not None for grade in notebook.grades)
+        for notebook in submission.notebooks
+    )

@@ -9,7 +9,10 @@ MAX_NAME_BYTES = 255
 MAX_PATH_BYTES = 1000
 MAX_DEPTH = 16
 SHOWN_CHARACTERS = 80  # shown of a name that is too long
-IGNORED_FOLDERS = {"__pycache__", ".git", ".venv", "venv", "node_modules", "__MACOSX", ".idea", ".vscode", "build"}
+IGNORED_FOLDERS = {
+    *("__pycache__", ".git", ".venv", "venv", "node_modules", "__MACOSX", ".idea", ".vscode", "build"),
+    ".ipynb_checkpoints",  # Jupyter's copies of notebooks as they were saved before
+}
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 

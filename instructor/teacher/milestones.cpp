@@ -1,8 +1,9 @@
 // The milestones of Part 1 (docs/theory.md, section 11) as engines, one for each STEP, which is set when this file is compiled:
 //   1 wins at once and stops fives, otherwise plays at random near the stones      2 greedy: the best evaluation after its move
 //   3 alpha-beta to depth 2      4 alpha-beta to depth 4      5 the same, and victory by continuous fours
-//   6 as 4, but iterative deepening for a second, with a transposition table and killer moves
-//   7 as 6, and victory by continuous fours; no position with a four is evaluated
+//   6 as 4, but iterative deepening to depth 6, with a transposition table and killer moves
+//   7 as 6, but for a second of time instead of to a depth
+//   8 as 7, and victory by continuous fours; no position with a four is evaluated
 //
 // The evaluation knows the windows of five points in a row. A window with stones of only one colour is worth VALUE[stones] to
 // that colour. Each stone updates the windows through its point, of which there are at most 20, and what these windows promise
@@ -170,7 +171,7 @@ class Clock {
     }
 };
 
-Clock thinking;  // started by the steps from 6 on
+Clock thinking;  // started by the steps from 7 on
 
 /// Whether the side to move wins by fours only, each of which leaves the opponent one answer; `first` is its first move. When
 /// the time is over, nothing is found.
@@ -246,17 +247,17 @@ struct Entry {
     Kind kind = NONE;
 };
 
-constexpr int MOST_PLIES = 64, LONGEST_WIN = POINTS;
+constexpr int MOST_PLIES = 64, LONGEST_WIN = POINTS, DEPTH_WITHOUT_CLOCK = 6;
 constexpr double THINKING_S = 1, SHARE = 0.6, FOURS_SHARE = 0.25;
 
-/// Alpha-beta to growing depths until the time is over.
+/// Alpha-beta to growing depths, until the time is over or the deepest one is done.
 class Deepening {
    public:
     /// The best move of the deepest search and the value of the deepest one that was finished.
-    std::pair<int, int> best_move(int first_guess) {
+    std::pair<int, int> best_move(int first_guess, int deepest) {
         best = first_guess;
         int value = evaluation(0);
-        for (int depth = 1; depth <= MOST_PLIES && !is_over && std::abs(value) < WON - LONGEST_WIN; ++depth) {
+        for (int depth = 1; depth <= deepest && !is_over && std::abs(value) < WON - LONGEST_WIN; ++depth) {
             const int found = search(0, depth, 0, -2 * WON, 2 * WON);
             value = is_over ? value : found;
         }
@@ -281,9 +282,9 @@ class Deepening {
             return 0;
         }
         const bool has_four = prospects[0].fours + prospects[1].fours > 0;
-        if (depth <= 0 && !(STEP >= 7 && has_four)) {
+        if (depth <= 0 && !(STEP >= 8 && has_four)) {
             int unused = 0;
-            return STEP >= 7 && wins_by_fours(side, MOST_FOURS / 2, &unused) ? WON - ply - 3 : evaluation(side);
+            return STEP >= 8 && wins_by_fours(side, MOST_FOURS / 2, &unused) ? WON - ply - 3 : evaluation(side);
         }
         Entry &entry = remembered(side);
         const bool is_known = entry.kind != Entry::NONE && entry.key == key_of(side);
@@ -363,15 +364,18 @@ std::pair<int, int> think() {
     if (STEP == 1) {
         return {moves[generator() % moves.size()], 0};
     }
-    if (STEP >= 6) {
+    if (STEP >= 7) {
         thinking.start(FOURS_SHARE * thinking_s());
     }
-    if ((STEP == 5 || STEP >= 7) && wins_by_fours(0, MOST_FOURS, &best)) {
+    if ((STEP == 5 || STEP >= 8) && wins_by_fours(0, MOST_FOURS, &best)) {
         return {best, WON};
     }
-    if (STEP >= 6) {
+    if (STEP >= 7) {
         thinking.start(thinking_s());
-        return Deepening().best_move(best);
+        return Deepening().best_move(best, MOST_PLIES);
+    }
+    if (STEP == 6) {
+        return Deepening().best_move(best, DEPTH_WITHOUT_CLOCK);
     }
     constexpr std::array<int, 6> DEPTHS = {0, 0, 1, 2, 4, 4};
     const int value = search(0, DEPTHS[std::min(STEP, 5)], -2 * WON, 2 * WON, &best);

@@ -1,5 +1,6 @@
 """`python -m grader collect --warmup`: from a class download to the folder of nbgrader."""
 
+import csv
 import json
 
 import pytest
@@ -70,6 +71,50 @@ def test_renamed_damaged_and_other_files_have_their_sentence(warmup, download, m
     assert found["2024007/warmup/timestamp.txt"] == b"2026-12-01T12:00:00+00:00"
 
 
+def test_a_notebook_under_another_name_is_found_by_its_tests(warmup, download, monkeypatch):
+    path = download(
+        {
+            "s1/homework1.ipynb": BOARDS,
+            "s1/network.ipynb": NETWORK,
+            "s2/boards.ipynb.txt": BOARDS,
+            "s2/Untitled.ipynb": NETWORK,
+            "s2/Untitled1.ipynb": NETWORK,  # the same content does no harm
+            "s4/first.ipynb": BOARDS,
+            "s4/second.ipynb": BOARDS + b" ",
+            "s6/boards.ipynb": BOARDS,
+            "s6/scratch.ipynb": OTHER,
+            "2024007/boards.ipynb": BOARDS,
+            "2024007/copy of my work.ipynb": BOARDS + b" ",
+            "2024007/network.ipynb": NETWORK,
+        }
+    )
+    assert warmup(path) == 1
+    found = warmup.submitted()
+    assert found["s1/warmup/boards.ipynb"] == found["s2/warmup/boards.ipynb"] == BOARDS
+    assert found["s2/warmup/network.ipynb"] == NETWORK and found["2024007/warmup/boards.ipynb"] == BOARDS
+    assert warmup.note("s1") == "boards.ipynb was found by its tests, in homework1.ipynb."
+    assert "network.ipynb was found by its tests, in Untitled.ipynb and Untitled1.ipynb." in warmup.note("s2")
+    assert "first.ipynb and second.ipynb differ" in warmup.note("s4") and "s4/warmup/boards.ipynb" not in found
+    assert "network.ipynb is missing. Left out" in warmup.note("s6") and "scratch.ipynb" in warmup.note("s6")
+    looked_at = next(line for line in warmup.collect.said.splitlines() if " in all: " in line)
+    assert "5 collected, 2 missing" in looked_at
+    monkeypatch.setattr(notebooks, "MOST_OPENED", 0)
+    assert warmup(path) == 1 and "s1/warmup/boards.ipynb" not in warmup.submitted()
+
+
+def test_a_notebook_that_may_be_the_missing_one_needs_a_person_and_a_missing_one_alone_does_not(warmup, download):
+    assert warmup(download({"s1/boards.ipynb": BOARDS, "s1/notes.txt": b"x"})) == 0
+    assert warmup(download({"s6/boards.ipynb": BOARDS, "s6/scratch.ipynb": OTHER}, name="b")) == 1
+
+
+def test_the_copies_that_jupyter_keeps_are_left_out_without_a_word(warmup, download):
+    members = {"s1/warmup/boards.ipynb": BOARDS, "s1/warmup/network.ipynb": NETWORK}
+    kept = {
+        f"s1/warmup/.ipynb_checkpoints/{name}-checkpoint.ipynb": BOARDS + b" " for name in ("boards", "network", "homework")
+    }
+    assert warmup(download(members | kept)) == 0 and warmup.note("s1") == ""
+
+
 def test_the_collection_remembers_that_it_is_the_warm_up(warmup, download, course):
     path = download({"s1/boards.ipynb": BOARDS, "s6/warmup/boards.ipynb": BOARDS})
     assert warmup(path) == 0
@@ -78,11 +123,27 @@ def test_the_collection_remembers_that_it_is_the_warm_up(warmup, download, cours
     assert warmup(path, "--lab", "nogo") == 2 and "got both" in warmup.collect.complaint
 
 
+def as_colab_saves(notebook):
+    """The notebook in format 4.0, whose cells have no ids of their own."""
+    data = json.loads(notebook)
+    for cell in data["cells"]:
+        cell["metadata"]["id"] = cell.pop("id")
+    data["cells"].insert(0, {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [], "source": ["1 / 0"]})
+    return json.dumps(data | {"nbformat_minor": 0, "metadata": {"colab": {"provenance": []}}}).encode()
+
+
 @pytest.mark.slow
-def test_a_collected_notebook_is_graded_by_nbgrader(warmup, download, opened, course):
+def test_collected_notebooks_are_graded_by_nbgrader_and_exported(warmup, download, opened, course):
     solved = (course / "source" / "warmup" / "boards.ipynb").read_bytes()
-    assert warmup(download({"s1/boards (1).ipynb": solved, "s6/notes.txt": b"x"})) == 1
+    members = {"s1/boards (1).ipynb": solved, "s2/Copy of boards.ipynb": as_colab_saves(solved), "s6/notes.txt": b"x"}
+    assert warmup(download(members)) == 1
     nbgrader(course, "generate_assignment", "warmup")
     nbgrader(course, "autograde", "warmup")
     with opened() as gradebook:
-        assert gradebook.find_submission("warmup", "s1").score == 10
+        assert [gradebook.find_submission("warmup", student).score for student in ("s1", "s2")] == [10, 10]
+        gradebook.add_student("s4")
+        gradebook.update_or_create_submission("warmup", "s4")  # as nbgrader leaves it if the notebook cannot be run
+    nbgrader(course, "export", "--assignment=warmup", "--to=warmup.csv")
+    with (course / "warmup.csv").open(encoding="utf-8-sig", newline="") as file:
+        scores = {row["student_id"]: row["score"] for row in csv.DictReader(file)}
+    assert scores == {"s1": "10.0", "s2": "10.0", "s4": ""}

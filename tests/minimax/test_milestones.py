@@ -20,7 +20,7 @@ def engine(step):
     return engine_at(str(ROOT / program))
 
 
-@pytest.mark.parametrize("step", [5, 6, 7])
+@pytest.mark.parametrize("step", [5, 6, 7, 8])
 def test_a_late_milestone_beats_the_first_without_a_fault(step):
     limits = Limits(move_s=5, told_move_s=0.1)
     result = play_match(MatchSetup(agents=(engine(step), engine(1)), plays=4, seed=3, limits=limits), ThreadRunner(1))

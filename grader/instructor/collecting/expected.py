@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from grader.assignment import Assignment, load_named
-from grader.instructor.collecting.notebooks import WARMUP, notebook_names, read_notebooks
+from grader.instructor.collecting.notebooks import WARMUP, expected_notebooks, read_notebooks
 from grader.pipeline.submission import absent_parts, read_submission
 
 
@@ -36,10 +36,10 @@ def expected_of(name: str, course: Path) -> Expected:
         UsageError: there is no such lab, or the course has no warm-up.
     """
     if name == WARMUP:
-        names = notebook_names(course)
+        notebooks = expected_notebooks(course)
 
         def examine(path: Path) -> tuple[tuple[str, ...], bool]:
-            found = read_notebooks(path, names)
+            found = read_notebooks(path, notebooks)
             return found.notes, found.unclear
 
         return Expected(frozenset({WARMUP}), frozenset({".ipynb"}), examine, loose=True)
