@@ -44,7 +44,7 @@ def class_costs(record: Record) -> str:
         each = [rounded(seconds / size) for seconds in (wall_s, row["cpu_s"])]
         share = percent(row["cpu_s"] / wall_s / row["jobs"])
         memory = [f"{row[name]} MiB" for name in ("grader_mib", "all_mib")]
-        off = f"{row['predicted_s'] / wall_s - 1:+.0%}"
+        off = f"{100 * (row['predicted_s'] / wall_s - 1):+.0f} %"
         rows.append([size, row["jobs"], rounded(row["predicted_s"]), rounded(wall_s), off, *each, share, *memory])
     seconds = ["predicted s", "measured s", "prediction off by", "each s", "each CPU s"]
     head = ["submissions", "at once", *seconds, "share of the cores", "grader", "all processes"]

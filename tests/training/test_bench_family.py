@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import family
 import family_tables
 import recording
+from markdown_tables import cells_of
 
 from common.errors import UsageError
 from games.catalog import rules_of
@@ -22,12 +23,6 @@ from training.muzero.muzero_settings import MuZeroConfig
 from training.search.puct import PuctSettings
 from training.search.rollouts import RandomRollouts
 from training.searched_lines import play_searched_lines
-
-
-def cells_of(table):
-    """The cells of a table in Markdown, without its ruler."""
-    head, _, *body = table.strip().splitlines()
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in (head, *body)]
 
 
 def call(*arguments):
