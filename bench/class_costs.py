@@ -53,10 +53,8 @@ def busy_s() -> float:
 
     Programs that are killed in a namespace of their own are missing from what a parent process can ask about its children.
     """
-    ticks = dict(
-        zip(("user", "nice", "system", "idle"), Path("/proc/stat").read_text(encoding="ascii").split()[1:], strict=False)
-    )
-    return (int(ticks["user"]) + int(ticks["system"])) / os.sysconf("SC_CLK_TCK")
+    _, user, _nice, system, *_ = Path("/proc/stat").read_text(encoding="ascii").split()
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def with_descendants(pid: int) -> list[int]:

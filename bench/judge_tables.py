@@ -1,4 +1,4 @@
-"""The tables about the judge: how often right solutions lose points, and how often load changes a verdict."""
+"""The tables about the judge: how often right solutions lose points, how often load changes a verdict, what a class costs."""
 
 from __future__ import annotations
 

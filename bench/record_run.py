@@ -95,11 +95,12 @@ def muzero_command(config: MuZeroConfig) -> str:
     return f"python -m training.muzero tictactoe --run runs/muzero_SEED --seed SEED{''.join(changed)}"
 
 
-def muzero_record(runs: Sequence[Path], earlier: Record | None = None) -> Record:
+def muzero_record(runs: Sequence[Path], command: str, earlier: Record | None = None) -> Record:
     """Return the record of runs of MuZero on 3x3, one for each seed; a run may still be going on.
 
     Args:
         runs: the folders of the runs.
+        command: the command of such a run.
         earlier: a record whose other seeds are kept, or None.
 
     Raises:
@@ -108,7 +109,6 @@ def muzero_record(runs: Sequence[Path], earlier: Record | None = None) -> Record
     """
     rows, accuracy = [], []
     settings: Record = earlier["configuration"] if earlier else {}
-    command = ""
     for run in runs:
         config, model = read_muzero_run(run)
         if not config.is_tictactoe:
@@ -118,7 +118,7 @@ def muzero_record(runs: Sequence[Path], earlier: Record | None = None) -> Record
             differing = [name for name in own if own[name] != settings.get(name)]
             wanted = "runs that differ only in their seeds, also from those of the record (--record names another file)"
             raise UsageError(f"expected {wanted}; {run} differs in {', '.join(differing)}")
-        settings, command = own, muzero_command(config)
+        settings = own
         with open(run / "metrics.csv", newline="", encoding="utf-8") as file:
             metrics = list(csv.DictReader(file))
         for row in metrics:
@@ -159,9 +159,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.kind == "alphago":
             record = alphago_record(options.run, options.games, options.teacher_cpu_s)
         elif options.kind == "muzero":
-            record = muzero_record(
-                options.runs, earlier_record(options.record, muzero_command(read_muzero_settings(options.runs[0])))
-            )
+            command = muzero_command(read_muzero_settings(options.runs[0]))
+            record = muzero_record(options.runs, command, earlier_record(options.record, command))
         else:
             record = selfplay_record(options.run)
     except (UsageError, GamesError) as error:

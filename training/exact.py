@@ -82,7 +82,8 @@ def play_all_replies(choose_moves: ChooseMoves, width: int = 3, height: int = 3,
     Games that reach the same position by different moves are kept apart, because a network sees the latest moves too.
 
     Args:
-        choose_moves: the agent, called with many open games at once, in none of which it is sure not to lose.
+        choose_moves: the agent, called with many open games at once, in all of which the opponent can still win. What it
+            would play in others is not known, not even whether that would be legal.
 
     Raises:
         ValueError: the agent returned more or fewer moves than there were games.
@@ -94,17 +95,18 @@ def play_all_games(choose_among: ChooseAmong, size: Size = (3, 3, 3)) -> ExactRe
     """Do the same as `play_all_replies` for an agent that may draw among several moves; the games after each of them count."""
     counts = LineCounts(), LineCounts()
     seats = [_play_seat(counts[seat], seat, size) for seat in (0, 1)]
-    waiting = [(seat, lines) for seat in seats if (lines := next(seat, None))]
+    waiting = [(games, lines) for games in seats if (lines := next(games, None))]
     while waiting:
         # Both seats decide together, so that a search can evaluate more positions in one batch.
-        choices = list(choose_among([line for _, lines in waiting for line in lines]))
-        if len(choices) != sum(len(lines) for _, lines in waiting):
-            raise ValueError(f"expected {sum(len(lines) for _, lines in waiting)} choices of the agent; got {len(choices)}")
+        open_lines = [line for _, lines in waiting for line in lines]
+        choices = choose_among(open_lines)
+        if len(choices) != len(open_lines):
+            raise ValueError(f"expected {len(open_lines)} choices of the agent; got {len(choices)}")
         following = []
-        for seat, lines in waiting:
+        for games, lines in waiting:
             mine, choices = choices[: len(lines)], choices[len(lines) :]
             with suppress(StopIteration):
-                following.append((seat, seat.send(mine)))
+                following.append((games, games.send(mine)))
         waiting = following
     return ExactResult(*counts)
 

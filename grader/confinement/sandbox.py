@@ -191,8 +191,8 @@ class Sandbox:
         closed = sorted(folder for folder in above if not folder.stat().st_mode & S_IXOTH)
         if not closed:
             return ""
-        for name in _reading("rlimits"):
-            return name
+        if reading := _reading("rlimits"):
+            return reading[0]
         raise UsageError(
             "expected folders that other users can pass, since programs run under a user id of their own; "
             f"{closed[0]} is closed: choose another folder, or run chmod o+x {closed[0]}"
