@@ -75,23 +75,27 @@ def readability(text: str) -> Readability:
     return Readability(len(sentences), length, sum(len(one) > LONG_WORDS for one in sentences) / len(sentences), grade)
 
 
+def _measured(path: Path) -> Readability:
+    try:
+        return readability(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"expected a document in Markdown at {path}; it cannot be read") from error
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
 def main() -> int:
     """Print a line for each file."""
     parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="Markdown in English (default: the three guides)")
     options = parser.parse_args()
-    print(f"{'file':24} {'sentences':>9} {'words each':>10} {f'over {LONG_WORDS}':>8} {'grade':>6}")
     try:
-        for path in options.files or [DOCS / name for name in GUIDES]:
-            try:
-                seen = readability(path.read_text(encoding="utf-8"))
-            except (OSError, UnicodeDecodeError) as error:
-                raise UsageError(f"expected a document in Markdown at {path}; it cannot be read") from error
-            except UsageError as error:
-                raise UsageError(f"{path}: {error}") from error
-            print(f"{path.name:24} {seen.sentences:9} {seen.words_per_sentence:10.1f} {seen.long_share:8.1%} {seen.grade:6.1f}")
+        measured = [(path.name, _measured(path)) for path in options.files or [DOCS / name for name in GUIDES]]
     except UsageError as error:
         parser.error(str(error))
+    print(f"{'file':24} {'sentences':>9} {'words each':>10} {f'over {LONG_WORDS}':>8} {'grade':>6}")
+    for name, seen in measured:
+        print(f"{name:24} {seen.sentences:9} {seen.words_per_sentence:10.1f} {seen.long_share:8.1%} {seen.grade:6.1f}")
     return 0
 
 
