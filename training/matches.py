@@ -1,6 +1,6 @@
 """Matches between two agents with all games side by side: python -m training.matches FIRST SECOND [options]
 
-    alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`puct.py`)
+    alphazero:model/11_11_5.pt?playouts=400     PUCT with these weights (`puct.py`); `&leaves=8` evaluates 8 leaves at once
     gumbel:model/11_11_5.pt?playouts=32         Gumbel search with these weights (`gumbel.py`)
     policy:model/11_11_5.pt                     the network's most probable move, without a search
     muzero:runs/NAME?playouts=100               the search and the latest model of a run of `training.muzero`
@@ -58,7 +58,8 @@ from training.second_pass import answer_passes
 from training.selfplay.game_stream import make_search
 
 REPORT_EVERY_S = 30.0
-DEFAULTS = {"playouts": 400, "considered": 16, "search_depth": 0}
+DEFAULTS = {"playouts": 400, "considered": 16, "search_depth": 0, "leaves": 1}
+LEAST = {"playouts": 2, "considered": 2, "search_depth": 2, "leaves": 1}
 
 
 class Agent(Protocol):
@@ -298,7 +299,7 @@ def make_agent(
     weights, _, query = ("", "", rest) if kind == "mcts" else rest.partition("?")
     depth = ("search_depth",) if isinstance(rules, GoRules) else ()
     known = {
-        "alphazero": ("playouts", *depth),
+        "alphazero": ("playouts", "leaves", *depth),
         "gumbel": ("playouts", "considered", *depth),
         "policy": (),
         "muzero": ("playouts",),
@@ -313,11 +314,11 @@ def make_agent(
         numbers = {name: int(given.pop(name, defaults[name])) for name in known}
     except ValueError:
         raise UsageError(f"expected options such as playouts=400 in {text}; got {query!r}") from None
-    if given or any(number < 2 and (name, number) != ("search_depth", 0) for name, number in numbers.items()):
-        options = " and ".join(f"{name}=N" for name in known) or "no option"
-        raise UsageError(f"expected {options}, with N of at least 2{' (or search_depth=0)' if depth else ''}, in {text}")
+    if given or any(number < LEAST[name] and (name, number) != ("search_depth", 0) for name, number in numbers.items()):
+        options = " and ".join(f"{name}=N with N of at least {LEAST[name]}" for name in known) or "no option"
+        raise UsageError(f"expected {options}{' (or search_depth=0)' if depth else ''} in {text}")
     search_depth = numbers.get("search_depth", 0)
-    puct = PuctSettings(numbers.get("playouts", 0), search_depth=search_depth)
+    puct = PuctSettings(numbers.get("playouts", 0), search_depth=search_depth, leaves=numbers.get("leaves", 1))
     if kind == "mcts":
         return SearchAgent(make_rollouts(rules, rng), puct, rng)
     if kind == "muzero":

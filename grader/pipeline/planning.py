@@ -1,9 +1,10 @@
 """How long the grading of a class will take, said before it begins (`python -m grader grade ... --plan`).
 
-The time of each check is the mean over the results of this class that already exist. Before there are any, it is the time that
-the reference took, recorded in costs.json (`python bench/grading_costs.py`) and scaled by the speed of this machine with as
-many cores busy as the class will use. Engines differ most: one that thinks for as long as it may needs several times as long
-for a game as one that answers at once.
+The time of each check is the mean over the results of this class that already exist. Before there are any, recorded times
+(costs.json, written by `python bench/grading_costs.py`) are scaled by the speed of this machine with as many cores busy as the
+class will use. They are the times of the reference and, for some profiles, of a rehearsed class, in which nearly every
+submission has a bug, so that more networks are trained again. Engines differ most: one that thinks for as long as it may needs
+several times as long for a game as one that answers at once.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from grader.pipeline.results import RESULTS, Results, read_results
 from grader.pipeline.submission import read_submission, require_submissions, submission_name
 
 RECORD = Path(__file__).with_name("costs.json")
+REFERENCE, REHEARSED = "the reference", "a rehearsed class"  # whose costs are recorded for a profile
 SIMULATED = 4  # matches at each of eleven true win rates
 ENOUGH = 3  # results of the class from which its costs are taken
 
@@ -43,7 +45,7 @@ class Costs:
         checks: check -> seconds; a match counts by its games instead.
         overhead_s: everything outside the checks.
         game_s: one game of the match; 0 if none was played.
-        basis: what the figures come from, in words.
+        basis: whose times these are, in words.
     """
 
     checks: dict[str, float]
@@ -61,33 +63,38 @@ def measured_costs(results: Sequence[Results], assignment: Assignment, basis: st
     """Return the mean costs of submissions that were graded with one profile."""
     matches = assignment.long_checks.get("match", ())
     checks: dict[str, list[float]] = {}
-    overheads, games = [], list[float]()
+    overheads, games = list[float](), list[float]()
     for result in results:
-        overheads.append(max(0.0, result.seconds - sum(verdict.seconds for verdict in result.program)))
+        overhead_s = result.seconds - sum(verdict.seconds for verdict in result.program)
+        if overhead_s > 0:  # a run that was continued counts only the seconds since then
+            overheads.append(overhead_s)
         for verdict in result.program:
             played = [game["seconds"] for game in verdict.evidence.get("match", {}).get("games", ())]
             games += played
             checks.setdefault(verdict.id, []).append(0.0 if verdict.id in matches and played else verdict.seconds)
     means = {check: mean(seconds) for check, seconds in checks.items()}
-    return Costs(means, mean(overheads), mean(games) if games else 0.0, basis)
+    return Costs(means, mean(overheads or [0.0]), mean(games or [0.0]), basis)
 
 
-def recorded_costs(assignment: Assignment, at_once: int) -> dict[str, Costs]:
-    """Return profile -> the recorded costs of the reference, scaled to this machine; empty if there is no record of them.
+def recorded_costs(assignment: Assignment, at_once: int) -> dict[str, list[Costs]]:
+    """Return profile -> the recorded costs, scaled to this machine; empty if none of this assignment are recorded.
 
     Args:
         assignment: the assignment whose costs are asked for.
         at_once: the cores that will be busy at the same time.
     """
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    if not any(check.id in profile["checks"] for profile in record.values() for check in assignment.checks):
+    ids = {check.id for check in assignment.checks}
+    if not any(ids & each["checks"].keys() for profile in record.values() for each in profile.values()):
         return {}
     baseline = str(build_opponent(next(iter(assignment.opponents)), assignment))
     speed = measure(EngineSpec(path=baseline, command=(baseline,)), at_once).factor
-    basis = "the times of the reference, scaled to this machine"
     return {
-        name: Costs(each["checks"], each["overhead_s"], each["game_s"], basis).scaled(each["speed"] / speed)
-        for name, each in record.items()
+        name: [
+            Costs(each["checks"], each["overhead_s"], each["game_s"], basis).scaled(each["speed"] / speed)
+            for basis, each in profile.items()
+        ]
+        for name, profile in record.items()
     }
 
 
@@ -158,7 +165,7 @@ def plan_class(paths: Sequence[Path], order: Order, jobs: int | None) -> Iterato
     known = _results_of(paths, order)
     costs = recorded_costs(assignment, min(cores, len(checks) or 1))
     if len(known) >= ENOUGH:
-        costs[order.profile] = measured_costs(known, assignment, f"the times of {len(known)} results in {out}")
+        costs[order.profile] = [measured_costs(known, assignment, f"{len(known)} results in {out}")]
     if order.profile not in costs:
         yield (
             f"  {order.profile:6} no times are recorded; grade {ENOUGH} submissions with this profile, and the estimate will "
@@ -181,11 +188,16 @@ def _results_of(paths: Sequence[Path], order: Order) -> list[Results]:
     return found
 
 
-def _line(profile: str, checks: Sequence[Collection[str]], cost: Costs, assignment: Assignment, cores: int) -> str:
+def _line(profile: str, checks: Sequence[Collection[str]], costs: Sequence[Costs], assignment: Assignment, cores: int) -> str:
     matches = assignment.long_checks.get("match", ())
     planned, games = assignment.profile(profile).match.games, expected_games(assignment, profile)
-    early, whole = (in_words(class_seconds(checks, cost, count, matches, cores)) for count in (games, planned))
+
+    def about(played: float) -> str:
+        seconds = sorted(class_seconds(checks, each, played, matches, cores) for each in costs)
+        return " to ".join(dict.fromkeys(map(in_words, seconds)))
+
+    early, whole = about(games), about(planned)
     line = f"  {profile:6} about {early}"
     if any(check in matches for chosen in checks for check in chosen) and early != whole:
         line += f", or {whole} with --whole-match ({games:.0f} of {planned} games decide a match on average)"
-    return f"{line}; by {cost.basis}"
+    return f"{line}; by the times of {' and '.join(each.basis for each in costs)}"

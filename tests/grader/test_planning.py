@@ -7,14 +7,14 @@ from grader.pipeline import grading, planning
 from grader.pipeline.planning import Costs, class_seconds, expected_games, measured_costs
 from grader.pipeline.results import PASSED, Verdict, read_results
 
-COSTS = Costs({"network.load": 3.0, "network.layers": 7.0, "minimax.win_rate": 0.0}, 10.0, 2.0, "as told")
+COSTS = Costs({"network.load": 3.0, "network.layers": 7.0, "minimax.win_rate": 0.0}, 10.0, 2.0, "one sample")
 MATCH = ("minimax.win_rate",)
 
 
 @pytest.fixture
 def plan(grade, monkeypatch):
     """`plan(paths, options)`: the exit code and the lines that `grade --plan` prints."""
-    monkeypatch.setattr(planning, "recorded_costs", lambda *_: {"smoke": COSTS, "full": COSTS.scaled(60)})
+    monkeypatch.setattr(planning, "recorded_costs", lambda *_: {"smoke": [COSTS], "full": [COSTS.scaled(60)]})
     monkeypatch.setattr(planning, "available_cores", lambda: 2)
 
     def run(*arguments, **options):
@@ -48,23 +48,30 @@ def test_the_plan_counts_what_is_left_and_writes_nothing(pack, runs, plan, grade
     assert code == 0 and runs == [] and not (tmp_path / "out").exists()
     assert lines[0] == "3 submissions, 1 not readable (cem), 2 cores:"
     # Ten seconds for the checks, ten besides, and no match under this profile is longer than its two games.
-    assert lines[1] == "  smoke  about 24 s; by as told"
+    assert lines[1] == "  smoke  about 24 s; by the times of one sample"
     assert lines[2].startswith("  full   about ") and "with --whole-match (" in lines[2]
     grade(class_[0])
     assert plan(*class_)[1][0] == "3 submissions, 1 finished, 1 not readable (cem), 2 cores:"
 
 
 def test_a_profile_without_recorded_times_is_named_before_the_others(pack, plan, monkeypatch):
-    monkeypatch.setattr(planning, "recorded_costs", lambda *_: {"full": COSTS})
+    monkeypatch.setattr(planning, "recorded_costs", lambda *_: {"full": [COSTS]})
     lines = plan(pack(".zip", WORK, "ada"))[1]
     assert lines[1].startswith("  smoke  no times are recorded; grade 3 submissions") and lines[2].startswith("  full ")
+
+
+def test_a_plan_by_two_records_is_a_range(pack, plan, monkeypatch):
+    slower = Costs(COSTS.checks, 50.0, 2.0, "another")
+    monkeypatch.setattr(planning, "recorded_costs", lambda *_: {"smoke": [slower, COSTS]})
+    line = plan(pack(".zip", WORK, "ada"))[1][1]
+    assert line == "  smoke  about 22 s to 62 s; by the times of another and one sample"
 
 
 def test_the_plan_of_some_checks_counts_only_these(pack, runs, plan, grade):
     class_ = [pack(".zip", WORK, "ada"), pack(".zip", WORK, "bob")]
     grade(*class_)
     lines = plan(*class_, "--only", "network.layers", "--again")[1]
-    assert lines[0] == "2 submissions, 2 cores:" and lines[1] == "  smoke  about 17 s; by as told"
+    assert lines[0] == "2 submissions, 2 cores:" and lines[1] == "  smoke  about 17 s; by the times of one sample"
 
 
 def test_results_of_the_class_are_a_better_basis_than_the_reference(pack, runs, plan, grade, monkeypatch, assignment, tmp_path):

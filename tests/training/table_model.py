@@ -48,7 +48,7 @@ class TableSteps(Steps):
         probs /= probs.sum(axis=1, keepdims=True)
         return Expansion(self.tables.values[games], np.zeros(len(rows), dtype=bool), probs, legal)
 
-    def behind_edges(self, games, rows, paths, new):
-        states = self.tables.following[self.states[paths.last_rows[new]], paths.last_moves[new]]
+    def behind_edges(self, games, rows, ways):
+        states = self.tables.following[self.states[ways.parents], ways.moves]
         self.states[rows] = states
         return Expansion(self.tables.values[states], np.zeros(len(rows), dtype=bool), self.tables.probs[states])

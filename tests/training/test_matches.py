@@ -192,7 +192,7 @@ def test_gomoku_is_played_by_a_plain_network_too(tmp_path):
         ("mcts:playouts=1", "with N of at least 2"),
         ("mcts:playouts=many", "expected options such as playouts=400"),
         ("policy:{small}?playouts=4", "expected no option"),
-        ("gumbel:{small}?c_puct=4", "expected playouts=N and considered=N"),
+        ("gumbel:{small}?c_puct=4", "expected playouts=N with N of at least 2 and considered=N"),
     ],
 )
 def test_a_call_that_is_wrong_is_told_in_a_sentence(make_network, tmp_path, capsys, text, words):

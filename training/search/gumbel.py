@@ -146,7 +146,7 @@ class GumbelSearch:
             gumbel[legal] = self._rng.gumbel(size=int(legal.sum()))
         halving = _Halving(gumbel, self._nodes(rows), settings)
         for number in range(settings.playouts):
-            trees.playout(
+            trees.playouts(
                 games,
                 steps,
                 self._choose,

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from games.protocol import PositionBatch
-from training.search.paths import Paths
+from training.search.paths import Ways
 from training.search.steps import Expansion, Steps
 
 
@@ -67,11 +67,10 @@ class LatentSteps(Steps):
             probs = torch.softmax(logits.masked_fill(~torch.from_numpy(legal), -torch.inf), dim=1)
         return Expansion(values.numpy(), np.zeros(len(rows), dtype=bool), probs.numpy(), legal)
 
-    def behind_edges(self, games: np.ndarray, rows: np.ndarray, paths: Paths, new: np.ndarray) -> Expansion:
+    def behind_edges(self, games: np.ndarray, rows: np.ndarray, ways: Ways) -> Expansion:
         """See Steps."""
-        parents, actions = paths.last_rows[new], paths.last_moves[new]
         with torch.inference_mode():
-            latents = self._model.step(self._latents[torch.from_numpy(parents)], torch.from_numpy(actions))
+            latents = self._model.step(self._latents[torch.from_numpy(ways.parents)], torch.from_numpy(ways.moves))
             self._latents[torch.from_numpy(rows)] = latents
             logits, values = self._model.predict(latents)
             probs = torch.softmax(logits, dim=1)

@@ -93,6 +93,8 @@ class PuctSettings:
         search_depth: Go only: the depth limit of a search that plays on after two passes (`games.go.position`); 0 for a search
             whose games end as real ones do.
         forced_playouts_k: k of the forced playouts; 0 to force none.
+        leaves: the number of playouts in each tree whose new nodes form one batch for the network. More than 1 is faster with
+            few games (`training.search.tree`), and each of these playouts is chosen without the values of the others.
     """
 
     playouts: int = 400
@@ -102,6 +104,7 @@ class PuctSettings:
     q_scale: Literal["none", "tree", "siblings"] = "none"
     search_depth: int = 0
     forced_playouts_k: float = 0.0
+    leaves: int = 1
 
 
 class PuctSearch:
@@ -171,10 +174,11 @@ class PuctSearch:
             self._add_noise(boards.legal)
             if self._settings.forced_playouts_k:
                 choose_at_root = self._choose_forced
-        for number in range(playouts):
-            games = self._games[~empty] if number == playouts - 1 else self._games
-            if games.size:
-                paths = trees.playout(games, steps, self._choose, choose_at_root)
+        left = np.where(empty, playouts - 1, playouts)
+        while (games := np.flatnonzero(left)).size:
+            wanted = np.minimum(left[games], self._settings.leaves)
+            for paths in trees.playouts(games, steps, self._choose, choose_at_root, wanted):
+                left[paths.ends // trees.capacity] -= 1
                 if self._settings.q_scale == "tree":
                     self._widen_range(paths)
 

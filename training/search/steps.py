@@ -18,7 +18,7 @@ import numpy as np
 
 from games.protocol import PositionBatch, results_for_side_to_move
 from training.inference.evaluators import Evaluator, evaluate_positions
-from training.search.paths import Paths
+from training.search.paths import Ways
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,13 @@ class Steps(ABC):
         """Return what is known of the roots of these games [M], whose nodes have the rows [M]."""
 
     @abstractmethod
-    def behind_edges(self, games: np.ndarray, rows: np.ndarray, paths: Paths, new: np.ndarray) -> Expansion:
+    def behind_edges(self, games: np.ndarray, rows: np.ndarray, ways: Ways) -> Expansion:
         """Return what is known of new nodes.
 
         Args:
-            games: [M] the game of each node.
+            games: [M] the game of each node; several nodes may be of one game.
             rows: [M] its row.
-            paths: the walks of this playout.
-            new: [M] the number of the path that ends at each node.
+            ways: the ways to the M nodes.
         """
 
 
@@ -100,10 +99,10 @@ class RulesSteps(Steps):
         """See Steps."""
         return self._evaluate(self._boards.take(games))
 
-    def behind_edges(self, games: np.ndarray, rows: np.ndarray, paths: Paths, new: np.ndarray) -> Expansion:
+    def behind_edges(self, games: np.ndarray, rows: np.ndarray, ways: Ways) -> Expansion:
         """See Steps."""
         positions = self._boards.take(games)
-        positions.play_lines(paths.lines()[new], paths.lengths[new])
+        positions.play_lines(ways.lines, ways.lengths)
         return self._evaluate(positions)
 
     def _evaluate(self, positions: PositionBatch) -> Expansion:

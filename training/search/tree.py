@@ -1,11 +1,14 @@
 """The search trees of G games as arrays; the playouts of all games run in lockstep (as in mctx on an accelerator).
 
-A playout (Silver et al. 2017, Methods) has four steps, each performed for all games at once (`Trees.playout`):
+A playout (Silver et al. 2017, Methods) has four steps, each performed for all games at once (`Trees.playouts`):
 
     select      walk from the root to an edge that has not been taken yet
     expand      add a node at its end
     evaluate    learn what is there; the new nodes of all games form one batch for the network
     backup      average the value into the edges of the walk
+
+With few games, several playouts of each can share a batch. The nodes at their ends then wait for their values, and until these
+are known, the walks to them count as visits in N but not in Q, so that the next walks go elsewhere (WU-UCT, Liu et al. 2020).
 
 The search (`puct.py`, `gumbel.py`) decides which edge to take at a node. What lies behind an edge is the business of the steps
 (`steps.py`): the rules of a game, or a learnt model of one. The tree is the same for both.
@@ -24,7 +27,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from training.search.paths import Paths
+from training.search.paths import Paths, Ways
 from training.search.steps import Expansion, Steps
 
 NO_NODE = -1
@@ -42,6 +45,7 @@ FIELDS = {
     "node_visits": (np.int32, False, 0),
     "node_value": (np.float32, False, 0),
     "finished": (np.bool_, False, False),
+    "waiting": (np.bool_, False, True),
 }
 
 
@@ -62,6 +66,7 @@ class Trees:
         node_visits: [R] the number of playouts that pass through a node or end there.
         node_value: [R] the network's value or the result of a finished game, for the side to move.
         finished: [R] whether the game is over.
+        waiting: [R] whether a node has not been evaluated yet.
         size: [G] the number of nodes in each tree.
     """
 
@@ -73,6 +78,7 @@ class Trees:
     node_visits: np.ndarray
     node_value: np.ndarray
     finished: np.ndarray
+    waiting: np.ndarray
 
     def __init__(self, games: int, actions: int, capacity: int) -> None:
         self.capacity = capacity
@@ -110,28 +116,63 @@ class Trees:
             new[:, :used] = old.reshape(games, old_capacity, *rest)[:, :used]
             setattr(self, name, new.reshape(games * self.capacity, *rest))
 
-    # ------------------------------------------------------------------------------------------------ one playout
+    # ------------------------------------------------------------------------------------------------ playouts
 
-    def playout(self, games: np.ndarray, steps: Steps, choose: Choose, choose_at_root: Choose | None = None) -> Paths:
-        """Run one playout in each of K trees whose roots are expanded: select, expand, evaluate, backup.
+    def playouts(
+        self,
+        games: np.ndarray,
+        steps: Steps,
+        choose: Choose,
+        choose_at_root: Choose | None = None,
+        wanted: np.ndarray | None = None,
+    ) -> list[Paths]:
+        """Run playouts in K trees whose roots are expanded, and evaluate all new nodes in one batch.
 
         Args:
             games: [K] the trees.
             steps: leads to the new nodes and evaluates them.
             choose: chooses the move to take from each node below the root.
             choose_at_root: the same for the roots; None to treat them like every other node.
+            wanted: [K] the number of playouts in each tree, at least 1; None for one each.
 
         Returns:
-            The K paths of the playout.
+            The paths of all playouts; each item has at most one path of each tree. A tree in which a walk comes to a waiting
+            node has no more playouts in this batch: it has fewer than wanted, but at least one.
         """
-        paths = self.select(games, choose, choose_at_root or choose)
-        new, rows = self.expand(games, paths)
-        self.evaluate(rows, steps.behind_edges(games[new], rows, paths, new))
-        self.backup(paths)
-        return paths
+        left = np.ones(len(games), dtype=np.int64) if wanted is None else wanted.copy()
+        walks: list[Paths] = []
+        added: list[tuple[np.ndarray, np.ndarray, Ways]] = []
+        counted = 0
+        while (left > len(walks)).any():
+            if walks:
+                self._count(walks[-1], 1)
+                counted += 1
+            walkers = np.flatnonzero(left > len(walks))
+            paths = self.select(games[walkers], choose, choose_at_root or choose)
+            new, rows = self.expand(games[walkers], paths)
+            added.append((games[walkers[new]], rows, paths.ways(new)))
+            in_vain = self.waiting[paths.ends]
+            in_vain[new] = False
+            left[walkers[in_vain]] = 0
+            if not in_vain.all():
+                walks.append(paths.only(~in_vain) if in_vain.any() else paths)
+        for paths in walks[:counted]:
+            self._count(paths, -1)
+        of_games, of_rows, ways = zip(*added, strict=True)
+        rows = np.concatenate(of_rows)
+        self.evaluate(rows, steps.behind_edges(np.concatenate(of_games), rows, Ways.joined(ways)))
+        for paths in walks:
+            self.backup(paths)
+        return walks
+
+    def _count(self, paths: Paths, change: int) -> None:
+        """Change the visits of the edges of these paths and of the nodes that they leave."""
+        _, _, rows, moves = paths.edges()
+        self.edge_visits[rows, moves] += change
+        self.node_visits[rows] += change
 
     def select(self, games: np.ndarray, choose: Choose, choose_at_root: Choose) -> Paths:
-        """Walk from the roots of K games down to edges that lead to no node yet, or to a finished game.
+        """Walk from the roots of K games down to edges that lead to no node yet, to a waiting node, or to a finished game.
 
         Returns:
             The K paths; their `ends` are not filled in yet.
@@ -143,7 +184,7 @@ class Trees:
             paths.extend(walking, rows, moves)
             children = self.child[rows, moves]
             below = rows // self.capacity * self.capacity + children
-            onward = (children != NO_NODE) & ~self.finished[below]
+            onward = (children != NO_NODE) & ~self.finished[below] & ~self.waiting[below]
             walking, rows = walking[onward], below[onward]
         return paths
 
@@ -167,6 +208,7 @@ class Trees:
             self.prior[open_rows] = found.probs
             self.mean_value[open_rows] = 0.0 if found.legal is None else np.where(found.legal, 0.0, -np.inf)
         self.finished[rows] = found.over
+        self.waiting[rows] = False
         self.node_value[rows] = found.values
 
     def backup(self, paths: Paths) -> None:
