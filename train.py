@@ -288,7 +288,7 @@ class TrainPipeline(HyperParameters):
             states, probs, winners = zip(*random.sample(self.data_buffer, self.batch_size), strict=True)
             results.append(self.policy_value_net.train_step(states, probs, np.array(winners, dtype=np.float32), learn_rate))
             self.update_average()
-        loss, entropy = np.mean(results, axis=0)
+        loss, entropy = np.mean([[float(part) for part in step] for step in results], axis=0)
         return float(loss), float(entropy)
 
     def update_average(self):

@@ -58,8 +58,9 @@ class Board:
         last_move: the last move; -1 before the first one.
 
     Only `init_board`, `do_move`, `play` and `swap_colours` change the position; treat the attributes as read-only. Only width,
-    height and n_in_row may be set, before `init_board` is called. Moves after the end of the game are allowed, because a
-    careless rollout makes them; the first player who completed a line remains the winner.
+    height and n_in_row may be set, before `init_board` is called. A board whose `states` somebody has filled, or from which
+    stones were taken back, is a position like any other if all of the attributes above fit together. Moves after the end of
+    the game are allowed, because a careless rollout makes them; the first player who completed a line remains the winner.
     """
 
     SWAP = "swap"  # what a player returns instead of a move to swap the colours
@@ -95,10 +96,20 @@ class Board:
         self.availables: list[int] = list(range(self.width * self.height))
         self.states_sequence: deque[list[int]] = deque([[-1, -1] for _ in range(HISTORY)], maxlen=HISTORY)
         self.last_move = NO_MOVE
+        self._clear_stones()
+
+    def _clear_stones(self) -> None:
         self._winner = -1
         # One byte for each point, bottom row first; the rim of empty points stops every walk along a line.
         size = (self.width + 2) * (self.height + 2)
         self._stones = {player: bytearray(size) for player in self.players}
+        self._counted = 0  # the number of stones in _stones
+
+    def _recount(self) -> None:
+        """Take the stones from `states`, which is not what `do_move` left."""
+        self._clear_stones()
+        for move, player in self.states.items():
+            self._set_stone(move, player)
 
     def move_to_location(self, move: int) -> list[int]:
         """Convert a move to [h, w]."""
@@ -122,10 +133,12 @@ class Board:
         """
         if move.__class__ is not int:
             move = as_integer(move)
-        width, states = self.width, self.states
-        if move in states or not 0 <= move < width * self.height:
-            what = "is taken" if move in states else f"is not among 0..{width * self.height - 1}"
+        states = self.states
+        if move in states or not 0 <= move < self.width * self.height:
+            what = "is taken" if move in states else f"is not among 0..{self.width * self.height - 1}"
             raise ValueError(f"expected an empty point; got move {move}, which {what}")
+        if len(states) != self._counted:
+            self._recount()
         free = self.availables
         place = bisect_left(free, move)  # list.remove would dominate the cost of a move on a large board
         if place < len(free) and free[place] == move:
@@ -138,7 +151,11 @@ class Board:
         self.states_sequence.appendleft([move, player])
         self.last_move = move
         self.current_player = first if player == second else second
-        stones = self._stones[player]
+        self._set_stone(move, player)
+
+    def _set_stone(self, move: int, player: int) -> None:
+        self._counted += 1
+        width, stones = self.width, self._stones[player]
         row = width + 2
         cell = (move // width + 1) * row + move % width + 1
         stones[cell] = 1
@@ -175,6 +192,8 @@ class Board:
         """
         if len(self.states) != SWAP_STONES:
             raise ValueError(f"expected a swap with {SWAP_STONES} stones on the board; there are {len(self.states)}")
+        if len(self.states) != self._counted:
+            self._recount()
         first, second = self.players
         other = {first: second, second: first, -1: -1}
         self.states = {move: other[player] for move, player in self.states.items()}
@@ -186,10 +205,14 @@ class Board:
 
     def has_a_winner(self) -> tuple[bool, int]:
         """Return (True, player) if a player has n_in_row or more in a row, otherwise (False, -1)."""
+        if len(self.states) != self._counted:
+            self._recount()
         return self._winner != -1, self._winner
 
     def game_end(self) -> tuple[bool, int]:
         """Return (whether the game is over, winner or -1); for a full board without a winner this is (True, -1)."""
+        if len(self.states) != self._counted:
+            self._recount()
         if self._winner != -1:
             return True, self._winner
         return not self.availables, -1
@@ -205,6 +228,8 @@ class Board:
         holds all stones of the side to move; planes 3, 5 and 7 leave out its last 1, 2 and 3 moves. Plane 8 is all ones if the
         number of stones on the board is even, otherwise all zeros.
         """
+        if len(self.states) != self._counted:
+            self._recount()
         width, row = self.width, self.width + 2
         own = self.current_player
         other = self.players[0] if own == self.players[1] else self.players[1]
@@ -233,6 +258,8 @@ class Board:
         twin.states_sequence = deque([pair[:] for pair in self.states_sequence], maxlen=HISTORY)
         twin._stones = {player: stones[:] for player, stones in self._stones.items()}
         return twin
+
+    __copy__ = copy
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Board:
         return self.copy()

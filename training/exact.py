@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -159,7 +160,7 @@ def remembered(policy_value_fn: PolicyValueFunction) -> PolicyValueFunction:
             priors, value = policy_value_fn(board, *handles)
             known[line] = list(priors), value
         priors, value = known[line]
-        return iter(priors), value
+        return iter(priors), copy(value)  # a search may change an array in place
 
     return recall
 

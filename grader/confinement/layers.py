@@ -39,7 +39,7 @@ def layer_outputs(torch: Any, model: Any, states: np.ndarray) -> list[list[Any]]
     try:
         model.eval()
         with torch.no_grad():
-            model(torch.as_tensor(states))
+            model(torch.as_tensor(states).to(next(model.parameters()).dtype))
     except Exception:  # whatever the student's forward raises, which a check has reported already
         pass
     finally:

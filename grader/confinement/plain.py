@@ -69,10 +69,12 @@ def _decode_array(parts: Any) -> np.ndarray:
 
 
 def number(value: Any) -> float:
-    """Return a visit count, value or prior as a float, whether the student stores a number or an array with one entry."""
+    """Return a visit count, value, prior or loss as a float; it may be stored as a number or as an array with one entry."""
     try:
         if isinstance(value, int | float | np.integer | np.floating):
             return float(value)  # the usual case, for each node of a tree
+        if hasattr(value, "detach"):
+            value = value.detach()  # numpy takes no tensor that has a gradient
         return float(np.asarray(value, dtype=float).reshape(-1)[0]) if np.size(value) else float("nan")
     except OverflowError:
         raise ValueError("expected a visit count, value or prior; got an integer too large for a float") from None

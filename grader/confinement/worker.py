@@ -89,7 +89,7 @@ class SearchEvaluator:
                 pairs, value = STATE["net"].policy_value_fn(board, *HANDLES)
                 self.cache[key] = (list(pairs), value)
             pairs, value = self.cache[key]
-            return iter(pairs), value
+            return iter(pairs), copy.copy(value)  # a search may change an array in place
         if self.kind == "hash":
             priors, value = hash_priors_and_value(list(board.states.items()), board.get_current_player(), legal, self.seed)
         else:
@@ -124,20 +124,36 @@ def dump_tree(root: Any) -> dict[str, Any]:
 def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     """Return a list that records every root of `mcts` with its visits at that time, since get_action may drop its tree.
 
-    If the class cannot be watched (slots), the list has only the current root, from which a new player searches.
+    A root that update_with_move drops gets back the children that were taken out of it. If the class cannot be watched, the
+    list has only the current root, from which a new player searches.
     """
     roots = [(mcts._root, number(mcts._root._n_visits))]
-    student_class = type(mcts)
+    student_class = vars(type(mcts)).get("student_class", type(mcts))  # an earlier call may have replaced the class
+    own = getattr(student_class, "_root", None)
+    stored = own if hasattr(type(own), "__set__") else None  # a slot, or a property of the student's own
 
     def get_root(self: Any) -> Any:
-        return self.__dict__["_root"]
+        return stored.__get__(self, student_class) if stored else self.__dict__["_root"]
 
     def set_root(self: Any, root: Any) -> None:
-        self.__dict__["_root"] = root
+        if stored:
+            stored.__set__(self, root)
+        else:
+            self.__dict__["_root"] = root
         roots.append((root, number(root._n_visits)))
 
+    def update_with_move(self: Any, *arguments: Any, **named: Any) -> Any:
+        root, children = self._root, dict(self._root._children or {})
+        try:
+            return student_class.update_with_move(self, *arguments, **named)
+        finally:
+            if self._root is not root and len(root._children or {}) < len(children):
+                with contextlib.suppress(AttributeError):
+                    root._children = children
+
+    watched = {"_root": property(get_root, set_root), "update_with_move": update_with_move, "student_class": student_class}
     with contextlib.suppress(TypeError):
-        mcts.__class__ = type(student_class.__name__, (student_class,), {"_root": property(get_root, set_root)})
+        mcts.__class__ = type(student_class.__name__, (student_class,), {"__slots__": (), **watched})
     return roots
 
 
@@ -251,7 +267,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
 
     Returns:
         The searched tree, the move of the most visited child, and for each call the tree from the new root on and whether
-        that root still has a parent.
+        the old root is still its parent.
     """
     player = make_player(**player_args)
     root = act(player, board_at(position), 0)["root"]
@@ -262,7 +278,7 @@ def advance(position: dict[str, Any], **player_args: Any) -> dict[str, Any]:
         player.mcts._root = root
         player.mcts.update_with_move(move)
         new = player.mcts._root
-        return {"tree": dump_tree(new), "has_parent": new._parent is not None}
+        return {"tree": dump_tree(new), "has_parent": new._parent is root}
 
     strange = max(root._children) + 1_000
     # The kept child comes last, since cutting it off from its parent changes it.
@@ -323,8 +339,13 @@ def net_forward(states: np.ndarray, train_mode: bool = False) -> tuple[np.ndarra
     model = copy.deepcopy(STATE["net"].model)
     model.train(train_mode)
     with torch.no_grad():
-        log_probs, value = model(torch.as_tensor(states))
+        log_probs, value = model(torch.as_tensor(states).to(precision_of(model)))
     return log_probs.cpu().numpy(), value.cpu().numpy()
+
+
+def precision_of(model: Any) -> Any:
+    """Return the dtype of a model's first parameter: a network may compute in double precision."""
+    return next((parameter.dtype for parameter in model.parameters()), torch_module().float32)
 
 
 def net_forward_changed(changes: dict[str, np.ndarray], states: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:

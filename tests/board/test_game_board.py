@@ -200,7 +200,7 @@ def test_copies_are_equal(duplicate):
     np.testing.assert_array_equal(twin.current_state(), board.current_state())
 
 
-@pytest.mark.parametrize("duplicate", [Board.copy, copy.deepcopy])
+@pytest.mark.parametrize("duplicate", [Board.copy, copy.copy, copy.deepcopy])
 def test_a_copy_is_independent(duplicate):
     board = new_board(5, 4, 3, [0, 7, 3])
     before = board.current_state()
@@ -209,6 +209,49 @@ def test_a_copy_is_independent(duplicate):
     twin.states_sequence[1][0] = 19
     assert board.states_sequence[0] == [3, 1] and 5 in board.availables and 5 not in board.states
     np.testing.assert_array_equal(board.current_state(), before)
+
+
+def copied_by_hand(board):
+    twin = Board(width=board.width, height=board.height, n_in_row=board.n_in_row)
+    return with_attributes_of(board, twin)
+
+
+def with_attributes_of(board, twin):
+    twin.states, twin.availables = dict(board.states), list(board.availables)
+    twin.states_sequence = copy.deepcopy(board.states_sequence)
+    twin.current_player, twin.last_move = board.current_player, board.last_move
+    return twin
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copied_by_hand, lambda board: with_attributes_of(board, copy.copy(board))], ids=["new board", "copy.copy"]
+)
+@given(game=games())
+@settings(max_examples=30)
+def test_a_copy_of_the_attributes_is_the_same_position(duplicate, game):
+    """Searches copied boards in this way when copy.deepcopy was slow."""
+    width, height, n_in_row, order = game
+    board = new_board(width, height, n_in_row)
+    for move in order:
+        twin = duplicate(board)
+        assert twin.game_end() == board.game_end() and twin.has_a_winner() == board.has_a_winner()
+        np.testing.assert_array_equal(duplicate(board).current_state(), board.current_state())
+        before = board.current_state()
+        twin.do_move(move)
+        np.testing.assert_array_equal(board.current_state(), before)
+        board.do_move(move)
+        assert twin.game_end() == board.game_end()
+        np.testing.assert_array_equal(twin.current_state(), board.current_state())
+
+
+def test_a_stone_that_is_taken_back_by_hand_is_gone():
+    board = new_board(3, 3, 3, [0, 3, 1, 4, 2])
+    assert board.game_end() == (True, 1)
+    del board.states[2]
+    board.availables, board.current_player, board.last_move = [2, 5, 6, 7, 8], 1, 4
+    assert board.game_end() == (False, -1)
+    board.do_move(5)
+    assert board.game_end() == (False, -1)
 
 
 def test_the_history_holds_the_last_eight_moves_newest_first():

@@ -173,3 +173,12 @@ def test_an_evaluation_is_drawn_once_for_each_line():
     first = ask(4, 0)
     assert len(first[0]) == 7 and ask(4, 0) == first
     assert ask(0, 4) != first and ask(4, 0) == first
+
+
+def test_an_evaluation_that_a_search_changes_in_place_is_remembered_as_it_was():
+    """`value *= -1` in a backup changes the array that the network returned."""
+    recall = remembered(lambda board, *handles: (zip(board.availables, np.ones(9), strict=False), np.array([[0.25]])))
+    for _ in range(2):
+        _, value = recall(board_after((4,), SIZE), 2, 3)
+        assert value == 0.25
+        value *= -1

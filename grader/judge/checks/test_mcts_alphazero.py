@@ -5,17 +5,14 @@ The checks of noise and temperature are in `test_self_play.py`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
-from typing import Any
 
 import pytest
 
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.agreement import expect_agreement
-from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at
-from grader.judge.support.drawn_positions import random_position
+from grader.judge.support.board_position import EMPTY_3X3
 from grader.judge.support.oracle import Oracle
 from grader.judge.support.ruling import Ruling
 from grader.judge.support.searches import (
@@ -23,16 +20,16 @@ from grader.judge.support.searches import (
     SearchCase,
     call,
     chooses_at_random,
+    expect_legal_roots,
     expect_reuse,
     expect_sound_tree,
     expect_tactics,
+    expect_trees_of_positions,
     player_under,
     searches_of,
     tree_positions,
 )
-from grader.judge.support.trees import (
-    Tree,
-)
+from grader.judge.support.trees import Tree
 
 KIND = "mcts_alphaZero"
 FIRST_N_MOVES = 4
@@ -51,6 +48,8 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The search understands only a (1, 1) array, or a float as well (search-published-layout, reference)
         A playout is a loop or a recursion (reference, search-recursive)
         Boards are copied by Board.copy or copy.deepcopy (reference, search-published-layout)
+        The value's sign is turned in the array that the network returned (search-noise-at-every-expansion)
+        The root is an attribute or a property (reference, search-total-value-for-the-player-to-move)
         Both searches import a tree from another file (both-searches-share-a-tree)
         Constructors have further parameters with defaults, and nodes further attributes (search-clean-priors-kept)
     """
@@ -92,7 +91,8 @@ def test_agreement(worker: Worker, ruling: Ruling, rng: Random, oracle: Oracle) 
 
     Accepts:
         N_parent counts the visit that expanded the node (reference)
-        N_parent is the sum of the children's visits (search-total-value-for-the-player-to-move, search-clean-priors-kept)
+        N_parent is the sum of the children's visits (search-clean-priors-kept)
+        At first the largest prior decides (search-total-value-for-the-player-to-move)
         The child is selected by max over get_value, a loop, or arrays (reference, search-recursive, search-clean-priors-kept)
         Among equal moves the first or the last is selected (reference, search-clean-priors-kept)
     """
@@ -123,13 +123,15 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
     Accepts:
         The tree follows the moves on the board, in play too (reference, search-follows-the-game, search-clean-priors-kept)
         A move in play begins with update_with_move(board.last_move) and ends with its own move (search-published-layout)
+        A child is taken out of the old tree, or stays in it (search-shares-in-play, reference)
+        The new root's parent is None, or a node outside the tree (reference, search-follows-the-game)
         Each move in play begins with a new tree (search-fresh-tree-in-play, search-recursive)
         The tree is thrown away after each move in play (search-shares-in-play, search-noise-at-every-expansion)
     """
     seed = rng.randrange(2**31)
     player = player_under(seed)
     expect_reuse(worker, ruling, rng, player)
-    _expect_trees_of_the_positions(worker, rng, player)
+    expect_trees_of_positions(worker, rng, player)
     ruling.expected += " In self-play the next search continues in the subtree of the move played."
     n_playout = 200
     for _ in range(3):
@@ -149,9 +151,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
                 "another move than the one played."
             ) from fault
         trees = [Tree.from_reply(step["tree"]) for step in steps]
-        _expect_legal_roots(
-            steps, trees, EMPTY_3X3, "In self-play the search continues below a move other than the one played."
-        )
+        expect_legal_roots(steps, trees, EMPTY_3X3, "In self-play the search continues below a move other than the one played.")
         for ply, (step, tree, following) in enumerate(zip(steps, trees, trees[1:], strict=False), 1):
             carried = tree.root_visits.get(step["move"], 0.0)
             if carried > 5 and following.visits[0] < n_playout + carried / 2:
@@ -167,35 +167,3 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
                 )
                 return
     ruling.seen = "In self-play the visits of the moves played were carried over."
-
-
-def _expect_trees_of_the_positions(worker: Worker, rng: Random, player: dict[str, Any]) -> None:
-    """Raise StudentFault unless the tree in play belongs to the position on the board, whether new or kept over both moves."""
-    stale = "In play the search continues in the tree of an earlier position"
-    position = random_position(rng, 5, 4, 4, 2)
-    try:
-        steps = call(worker, "self_play", position=position, plies=4, in_play=True, n_playout=60, **player)
-    except StudentFault as fault:
-        raise StudentFault(f"{stale}, as if the opponent had not moved, and fails ({fault}).") from fault
-    trees = [Tree.from_reply(step["tree"]) for step in steps]
-    _expect_legal_roots(steps, trees, position, f"{stale}, as if the opponent had not moved.", answered=True)
-
-
-def _expect_legal_roots(
-    steps: list[dict[str, Any]], trees: list[Tree], position: BoardPosition, message: str, answered: bool = False
-) -> None:
-    """Raise StudentFault unless each root's children are the legal moves.
-
-    Args:
-        answered: whether the opponent answers each move at the lowest empty point.
-    """
-    board = board_at(position)
-    for step, tree in zip(steps, trees, strict=True):
-        seen, legal = set(tree.root_visits), set(board.availables)
-        if seen != legal or step["move"] not in legal:
-            caption = "Expected: a child also at each ringed point, and none at crossed ones"
-            now = replace(position, moves=tuple(board.states))
-            raise StudentFault(message, [now.pictured(caption, legal - seen, (seen | {step["move"]}) - legal)])
-        for move in (step["move"], min(set(board.availables) - {step["move"]}, default=-1))[: 1 + answered]:
-            if not board.game_end()[0]:
-                board.do_move(move)

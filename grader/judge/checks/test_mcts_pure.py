@@ -8,10 +8,12 @@ checks test what must hold in any correct tree. The second value of get_action i
 from __future__ import annotations
 
 from random import Random
+from statistics import mean
 from typing import Any
 
 import pytest
 
+from Board.game_board import Board
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.agreement import expect_agreement
@@ -28,14 +30,17 @@ from grader.judge.support.searches import (
     expect_reuse,
     expect_sound_tree,
     expect_tactics,
+    expect_trees_of_positions,
     searches_of,
     tree_positions,
 )
 from grader.judge.support.trees import (
+    VIEWS,
     Tree,
+    boards_of,
     expect_legal_children,
     expect_values_add_up,
-    undecided_share,
+    single_evaluations,
 )
 
 KIND = "mcts_pure"
@@ -58,7 +63,9 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         A playout is a loop or a recursion (reference, pure-root-expanded-first)
         The shares of the visits are returned with the move, as an array or a dict (pure-published-layout, pure-shares-by-move)
         The policy function is called before the end of the game is checked (pure-published-layout)
-        Boards are copied by Board.copy or copy.deepcopy (reference, pure-published-layout)
+        Boards are copied by Board.copy, by copy.deepcopy, or attribute by attribute (reference, pure-published-layout,
+            pure-root-expanded-first)
+        The search has attributes or slots (reference, pure-shares-by-move)
         The tree is thrown away before the search, or after it (pure-q-for-the-player-to-move, pure-published-layout)
         The most visited move is taken, or drawn at temperature 1e-3 (reference, pure-shares-by-move)
         Constructors have further parameters with defaults, and nodes further attributes (pure-shares-by-move)
@@ -71,7 +78,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         tree = Tree.from_reply(reply["tree"])
         remark = expect_sound_tree(tree, SearchCase(position, seed, n_playout), lambda board: None, ROLLOUTS)
         expect_most_visited(reply["move"], tree, position, MOST_VISITED)
-    _expect_rollouts_to_the_end(worker, rng)
+    _expect_random_rollouts_to_the_end(worker, rng)
     for _ in range(SHORT_SEARCHES):
         position = random_position(rng, 6, 6, 4, 4)
         reply = _search(worker, position, rng.randrange(2**31), 60, C_PUCT)
@@ -84,17 +91,39 @@ def _search(worker: Worker, position: BoardPosition, seed: int, n_playout: int, 
     return call(worker, "search", kind=KIND, position=position, n_playout=n_playout, c_puct=c_puct, evaluator=evaluator)
 
 
-def _expect_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
-    """Raise StudentFault if rollouts stop early: on a wide board, far more of them are undecided than random games are."""
+def _expect_random_rollouts_to_the_end(worker: Worker, rng: Random) -> None:
+    """Raise StudentFault if rollouts always play the first or the last empty point, or stop early.
+
+    If they stop early, far more of them are undecided than random games are.
+    """
     position = random_position(rng, 9, 9, 5, 0)
     reply = call(worker, "search", kind=KIND, position=position, n_playout=150, c_puct=C_PUCT, evaluator={"kind": "uniform"})
-    undecided = undecided_share(Tree.from_reply(reply["tree"]))
+    tree = Tree.from_reply(reply["tree"])
+    values = single_evaluations(tree)
+    undecided = mean(abs(value) < 0.5 for value in values.values()) if values else 0.0
     drawn = draw_share(rng, position, RANDOM_GAMES)
     if undecided > drawn + MORE_UNDECIDED:
         raise StudentFault(
             f"{undecided:.0%} of the rollouts from an empty 9x9 board are worth 0, while {drawn:.0%} of random games are "
             "drawn: rollouts stop before the game is over."
         )
+    boards = boards_of(tree, position)
+    for place, which in ((0, "first"), (-1, "last")):
+        results = {node: _played_out(boards[node].copy(), place) for node in values}
+        if any(all(abs(value - view * results[node]) < 0.5 for node, value in values.items()) for view in VIEWS):
+            raise StudentFault(
+                f"All {len(values)} rollouts from a 9x9 board end as if each move were the {which} empty point: the moves of a "
+                "rollout should be random."
+            )
+
+
+def _played_out(board: Board, place: int) -> int:
+    """Play the empty point at this place of the list until the end; return 1, 0 or -1 for the side to move before that."""
+    side = board.get_current_player()
+    while not board.game_end()[0]:
+        board.do_move(board.availables[place])
+    winner = board.game_end()[1]
+    return 0 if winner == -1 else 1 if winner == side else -1
 
 
 @pytest.mark.points("mcts_pure.agreement")
@@ -133,10 +162,12 @@ def test_tactics(worker: Worker, ruling: Ruling, rng: Random) -> None:
 
 @pytest.mark.points("mcts_pure.reuse")
 def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """Check update_with_move after a search.
+    """Check update_with_move after a search, and that each move is searched in a tree of its own position.
 
     Accepts:
         get_action throws the tree away, and update_with_move keeps it (reference, pure-root-expanded-first)
         The child is found by `in`, or by dict.get (reference, pure-q-for-the-player-to-move, pure-shares-by-move)
     """
-    expect_reuse(worker, ruling, rng, {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}})
+    player = {"kind": KIND, "c_puct": C_PUCT, "evaluator": {"kind": "uniform"}}
+    expect_reuse(worker, ruling, rng, player)
+    expect_trees_of_positions(worker, rng, player)

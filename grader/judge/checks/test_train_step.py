@@ -293,8 +293,9 @@ def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outpu
     """Train a new network on the batch; yield its outputs before and after training.
 
     The first pair is what the oracle computes from the weights, if it can, since the loss that train_step returns proves
-    nothing. The second pair is what the student's own network computes, in a process that has only the weights, since an
-    incorrect network is a matter for network.outputs.
+    nothing. The other pairs are what the student's own network computes, in a process that has only the weights, since an
+    incorrect network is a matter for network.outputs. It computes in eval mode and in train mode: a batch norm that averages
+    over many batches knows little of this one after a few steps.
     """
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK)
     before, own_before = worker.call("net_weights"), _own_outputs(worker, batch)
@@ -309,14 +310,18 @@ def _learn(worker: Worker, batch: Batch, oracle: Oracle) -> Iterator[tuple[Outpu
         yield known[0], known[1]
     worker.close()
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=after)
-    own_after = _own_outputs(worker, batch)
-    if own_before is not None and own_after is not None:
-        yield own_before, own_after
+    for own_start, own_end in zip(own_before, _own_outputs(worker, batch), strict=True):
+        if own_start is not None and own_end is not None:
+            yield own_start, own_end
 
 
-def _own_outputs(worker: Worker, batch: Batch) -> Outputs | None:
-    """Return the outputs of policy_value for the batch, or None if they have another shape."""
+def _own_outputs(worker: Worker, batch: Batch) -> list[Outputs | None]:
+    """Return the outputs of policy_value, and of the model in train mode, for the batch; None if they have another shape."""
     probs, value = worker.call("net_policy_value", states=batch.states)
-    if probs.shape != batch.targets.pi.shape or value.size != BATCH_SIZE:
-        return None
-    return Outputs(np.log(np.clip(probs, 1e-12, None)), value.reshape(-1))
+    in_train_mode = worker.call("net_forward", states=batch.states, train_mode=True)
+    found = [(np.log(np.clip(probs, 1e-12, None)), value), in_train_mode]
+    expected = batch.targets.pi.shape
+    return [
+        Outputs(log_probs, value.reshape(-1)) if log_probs.shape == expected and value.size == BATCH_SIZE else None
+        for log_probs, value in found
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -283,6 +283,39 @@ def _expect_kept(ruling: Ruling, position: BoardPosition, n_playout: int, seen: 
             position.after([seen["move"]]).compared("the visits of the new root's children", *children),
         )
     ruling.expect(
-        not seen["kept"]["has_parent"], "update_with_move(move) should cut the new root off from its parent (_parent = None)."
+        not seen["kept"]["has_parent"],
+        "update_with_move(move) should cut the new root off from the old one, which is still its parent.",
     )
     ruling.seen = f"The child with {before.visits[0]:g} visits became the root."
+
+
+def expect_trees_of_positions(worker: Worker, rng: Random, player: dict[str, Any]) -> None:
+    """Raise StudentFault unless the tree in play belongs to the position on the board, whether new or kept over both moves."""
+    stale = "In play the search continues in the tree of an earlier position"
+    position = random_position(rng, 5, 4, 4, 2)
+    try:
+        steps = call(worker, "self_play", position=position, plies=4, in_play=True, n_playout=60, **player)
+    except StudentFault as fault:
+        raise StudentFault(f"{stale}, as if the opponent had not moved, and fails ({fault}).") from fault
+    trees = [Tree.from_reply(step["tree"]) for step in steps]
+    expect_legal_roots(steps, trees, position, f"{stale}, as if the opponent had not moved.", answered=True)
+
+
+def expect_legal_roots(
+    steps: list[dict[str, Any]], trees: list[Tree], position: BoardPosition, message: str, answered: bool = False
+) -> None:
+    """Raise StudentFault unless each root's children are the legal moves.
+
+    Args:
+        answered: whether the opponent answers each move at the lowest empty point.
+    """
+    board = board_at(position)
+    for step, tree in zip(steps, trees, strict=True):
+        seen, legal = set(tree.root_visits), set(board.availables)
+        if seen != legal or step["move"] not in legal:
+            caption = "Expected: a child also at each ringed point, and none at crossed ones"
+            now = replace(position, moves=tuple(board.states))
+            raise StudentFault(message, [now.pictured(caption, legal - seen, (seen | {step["move"]}) - legal)])
+        for move in (step["move"], min(set(board.availables) - {step["move"]}, default=-1))[: 1 + answered]:
+            if not board.game_end()[0]:
+                board.do_move(move)

@@ -368,13 +368,11 @@ def _value_errors(tree: Tree, position: Start, own_value: Callable[[Board], floa
     return errors
 
 
-def undecided_share(tree: Tree) -> float:
-    """Return the share of evaluations that are 0 among the nodes below the root that were evaluated once."""
+def single_evaluations(tree: Tree) -> dict[int, float]:
+    """Return node -> the value of its evaluation, in the view of the tree's Q, for nodes below the root with exactly one."""
     own_visits = tree.visits - tree.sums_over_children(tree.visits)
-    once = np.flatnonzero(own_visits == 1)
-    once = once[once > 0]
     own_values = tree.total_values + tree.sums_over_children(tree.total_values)
-    return float(np.mean(np.abs(own_values[once]) < 0.5)) if once.size else 0.0
+    return {int(node): float(own_values[node]) for node in np.flatnonzero(own_visits == 1) if node > 0}
 
 
 def _off_integer(value: float, most: float) -> float:

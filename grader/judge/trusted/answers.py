@@ -27,7 +27,12 @@ from grader.judge.trusted.search import Evaluation, Node, Reading, SelectionRule
 from grader.judge.trusted.slips import rules
 from training.exact import Line, RememberedBoard
 
-READINGS = (Reading(), Reading(count_parent_itself=False), Reading(count_parent_itself=False, last_of_equals=True))
+READINGS = (
+    Reading(),
+    Reading(count_parent_itself=False),
+    Reading(count_parent_itself=False, last_of_equals=True),
+    Reading(count_parent_itself=False, least=1e-8),
+)
 
 
 class TrustedOracle:

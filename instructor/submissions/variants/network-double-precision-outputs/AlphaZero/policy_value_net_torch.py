@@ -46,7 +46,7 @@ class PolicyValueNet:
         self.evaluation_fc2_train = 1
         self.action_fc_test = 2
         self.evaluation_fc2_test = 3
-        self.model = PolicyValueNetModel(board_width, board_height, block, 9).to(self.device)
+        self.model = PolicyValueNetModel(board_width, board_height, block, 9).double().to(self.device)
         self.optimizer = torch.optim.Adam(self.model.parameters())
         self.tables = list(self.symmetries())
         if init_model:
@@ -67,7 +67,7 @@ class PolicyValueNet:
         probs, values = [], []
         for state in state_batch:
             with torch.no_grad():
-                x = torch.as_tensor(np.asarray(state, dtype=np.float32)[None]).to(self.device)
+                x = torch.as_tensor(np.asarray(state, dtype=np.float64)[None]).to(self.device)
                 log_probs, value = self.model(x)
             p = np.exp(log_probs.cpu().numpy().astype(np.float64))
             probs.append(p / p.sum())
@@ -94,9 +94,9 @@ class PolicyValueNet:
         return [(move, float(probs[move] / total)) for move in board.availables]
 
     def train_step(self, state_batch, mcts_probs, winner_batch, lr):
-        x = torch.as_tensor(np.stack(state_batch), dtype=torch.float32, device=self.device)
-        pi = torch.as_tensor(np.stack(mcts_probs), dtype=torch.float32, device=self.device)
-        z = torch.as_tensor(np.asarray(winner_batch), dtype=torch.float32, device=self.device).unsqueeze(1)
+        x = torch.as_tensor(np.stack(state_batch), dtype=torch.float64, device=self.device)
+        pi = torch.as_tensor(np.stack(mcts_probs), dtype=torch.float64, device=self.device)
+        z = torch.as_tensor(np.asarray(winner_batch), dtype=torch.float64, device=self.device).unsqueeze(1)
         self.optimizer.param_groups[0]["lr"] = lr
         self.model.train(True)
         log_p, v = self.model(x)

@@ -1,13 +1,27 @@
 """Pure MCTS as a recursion; the root is made ready before the playouts begin."""
 
 import random
+from collections import deque
 from math import sqrt
+
+from Board.game_board import Board
 
 
 def policy_value_fn(board):
     """The same for all."""
     share = 1 / len(board.availables)
     return ((move, share) for move in list(board.availables)), 0
+
+
+def copy_of(board):
+    """A board in the same position: much faster than copy.deepcopy once was."""
+    twin = Board(width=board.width, height=board.height, n_in_row=board.n_in_row)
+    twin.states = dict(board.states)
+    twin.availables = list(board.availables)
+    twin.states_sequence = deque(([*pair] for pair in board.states_sequence), maxlen=8)
+    twin.current_player = board.current_player
+    twin.last_move = board.last_move
+    return twin
 
 
 class TreeNode:
@@ -43,7 +57,7 @@ class MCTS:
         if not self._root._children:
             self._root.grow(self._policy(board)[0])
         for _ in range(self._n_playout):
-            self._visit(self._root, board.copy())
+            self._visit(self._root, copy_of(board))
         return max(self._root._children.items(), key=lambda pair: pair[1]._n_visits)[0]
 
     def _visit(self, node, board):

@@ -41,6 +41,8 @@ class TreeNode:
 class MCTS:
     """The search."""
 
+    __slots__ = ("_c_puct", "_n_playout", "_policy", "_rollouts", "_root", "_verbose", "deepest")
+
     def __init__(self, policy_value_fn, c_puct=5, n_playout=400, rollouts=1, verbose=False):
         self._root = TreeNode(None, 1.0)
         self._policy = policy_value_fn

@@ -78,7 +78,7 @@ class MCTS:
     def update_with_move(self, last_move):
         if last_move in self._root._children:
             self._root = self._root._children[last_move]
-            self._root._parent = None
+            self._root._parent = TreeNode(None, 1.0)  # counts for nobody
         else:
             self._root = TreeNode(None, 1.0)
 

@@ -33,10 +33,12 @@ class TreeNode:
 
     def backup(self, value):
         """`value` is for the player who moved into this node."""
-        if self._parent is not None:
-            self._parent.backup(-value)
-        self._n_visits += 1
-        self._Q = self._Q + (value - self._Q) / self._n_visits
+        node = self
+        while node is not None:
+            node._n_visits += 1
+            node._Q = node._Q + (value - node._Q) / node._n_visits
+            value *= -1
+            node = node._parent
 
 
 class MCTS:
@@ -62,7 +64,8 @@ class MCTS:
         else:
             pairs, value = self._policy_value_fn(board, self._action_fc, self._evaluation_fc)
             node.expand(pairs, self._is_selfplay)
-        node.backup(-value)
+        value *= -1
+        node.backup(value)
 
     def update_with_move(self, last_move):
         if last_move in self._root._children:

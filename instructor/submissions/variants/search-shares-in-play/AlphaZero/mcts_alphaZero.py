@@ -69,11 +69,8 @@ class MCTS:
         return {move: child._n_visits for move, child in self._root._children.items()}
 
     def update_with_move(self, last_move):
-        if last_move in self._root._children:
-            self._root = self._root._children[last_move]
-            self._root._parent = None
-        else:
-            self._root = TreeNode(None, None)
+        self._root = self._root._children.pop(last_move, None) or TreeNode(None, None)
+        self._root._parent = None
 
 
 class MCTSPlayer:

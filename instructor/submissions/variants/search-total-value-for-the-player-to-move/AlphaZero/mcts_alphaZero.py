@@ -35,7 +35,16 @@ class MCTS:
         self._is_selfplay = is_selfplay
         self._c_puct = c_puct
         self._n_playout = n_playout
-        self._root = TreeNode(None, 1.0)
+        self._tree = TreeNode(None, 1.0)
+
+    @property
+    def _root(self):
+        return self._tree
+
+    @_root.setter
+    def _root(self, node):
+        node._parent = None
+        self._tree = node
 
     def _ask(self, node, board):
         """Expand by the network; the value for the player to move."""
@@ -64,7 +73,7 @@ class MCTS:
         path = [self._root]
         while path[-1]._children:
             parent = path[-1]
-            total = np.sqrt(sum(child._n_visits for child in parent._children.values()))
+            total = np.sqrt(max(1, sum(child._n_visits for child in parent._children.values())))
             best, best_move, best_score = None, None, -np.inf
             for move, child in parent._children.items():
                 child._u = self._c_puct * child._P * total / (1 + child._n_visits)
@@ -82,7 +91,6 @@ class MCTS:
     def update_with_move(self, last_move):
         kept = self._root._children.get(last_move)
         self._root = kept if kept is not None else TreeNode(None, 1.0)
-        self._root._parent = None
 
 
 class MCTSPlayer:

@@ -125,7 +125,7 @@ class PolicyValueNet:
         self.model.eval()
         # the policy's entropy, for monitoring only
         entropy = -torch.mean(torch.sum(torch.exp(log_act_probs) * log_act_probs, 1))
-        return loss.item(), entropy.item()
+        return loss, entropy
 
     def save_model(self, path):
         if os.path.dirname(path):

@@ -1,0 +1,78 @@
+"""The tree that a search built is found, however its class keeps the root and whatever it does to the tree afterwards."""
+
+import pytest
+import torch
+
+from grader.confinement.plain import number
+from grader.confinement.worker import searched_root, watch_roots
+
+
+class Node:
+    def __init__(self, visits=0):
+        self._children, self._n_visits = {}, visits
+
+
+class WithAttributes:
+    def __init__(self):
+        self._root = Node()
+
+    def search(self):
+        """Begin a new tree, and drop it afterwards except for one child, which is taken out of it."""
+        self._root = Node()
+        self._root._n_visits, self._root._children = 10, {move: Node(3) for move in range(3)}
+        self.update_with_move(1)
+
+    def update_with_move(self, move):
+        self._root = self._root._children.pop(move, None) or Node()
+
+
+class WithSlots(WithAttributes):
+    __slots__ = ("_root",)
+
+
+class OnlySlots:
+    __slots__ = ("_root",)
+    __init__, search, update_with_move = WithAttributes.__init__, WithAttributes.search, WithAttributes.update_with_move
+
+
+class WithProperty(OnlySlots):
+    __slots__ = ("tree",)
+
+    @property
+    def _root(self):
+        return self.tree
+
+    @_root.setter
+    def _root(self, node):
+        self.tree = node
+
+
+@pytest.mark.parametrize("kind", [WithAttributes, WithSlots, OnlySlots, WithProperty])
+def test_the_root_of_a_search_keeps_the_child_that_was_taken_out_of_it(kind):
+    mcts = kind()
+    for _ in range(3):
+        roots = watch_roots(mcts)
+        mcts.search()
+        root = searched_root(roots)
+        assert root._n_visits == 10 and sorted(root._children) == [0, 1, 2]
+        assert mcts._root is root._children[1] and isinstance(mcts, kind)
+    assert len(type(mcts).__mro__) == len(kind.__mro__) + 1, "a class that was watched is not watched again"
+
+
+def test_a_class_that_cannot_be_watched_shows_the_root_that_it_begins_with():
+    class Final(OnlySlots):
+        __slots__ = ()
+
+        def __setattr__(self, name, value):
+            if name == "__class__":
+                raise TypeError("this class is final")
+            super().__setattr__(name, value)
+
+    mcts = Final()
+    first = mcts._root
+    assert searched_root(watch_roots(mcts)) is first and type(mcts) is Final
+
+
+def test_a_loss_may_be_a_tensor_that_has_a_gradient():
+    assert number(torch.tensor(2.5, requires_grad=True) * 2) == 5.0
+    assert number(torch.tensor([[1.5]])) == 1.5
