@@ -96,7 +96,8 @@ def hash_priors_and_value(stones: Sequence[tuple[int, int]], side: int, legal: S
     Returns:
         Priors [len(legal)] that sum to 1, and a value in [-0.9, 0.9).
     """
-    text = f"{seed}:{side}:{sorted(stones)}".encode()
+    plain = sorted((int(move), int(player)) for move, player in stones)  # a board may hold numpy's integers
+    text = f"{seed}:{int(side)}:{plain}".encode()
     numbers = np.frombuffer(hashlib.shake_128(text).digest(4 * (len(legal) + 1)), dtype=np.uint32) / 2.0**32
     weights = np.exp(2.0 * numbers[1:])
     return weights / weights.sum(), float(1.8 * numbers[0] - 0.9)
