@@ -148,7 +148,6 @@ class TrainPipeline(HyperParameters):
         import torch
 
         from AlphaZero.mcts_alphaZero import MCTSPlayer
-        from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
         from AlphaZero.policy_value_net_torch import PolicyValueNet
         from Board.game_board import Board, Game
 
@@ -162,7 +161,6 @@ class TrainPipeline(HyperParameters):
         self.average_net = PolicyValueNet(*size, cuda=cuda)
         self.average_net.model.load_state_dict(self.policy_value_net.model.state_dict())
         self.player_class = MCTSPlayer
-        self.pure_player_class = PureMCTSPlayer
         self.mcts_player = self.new_selfplay_player()
         self.fast_games = None
         self.data_buffer: deque = deque(maxlen=self.buffer_size)
@@ -304,8 +302,10 @@ class TrainPipeline(HyperParameters):
         Returns:
             The share of wins; a draw counts as half a win.
         """
+        from AlphaZero.mcts_pure import MCTSPlayer as PureMCTSPlayer
+
         player = self.make_player(self.average_net.policy_value_fn, is_selfplay=0)
-        opponent = self.pure_player_class(c_puct=self.c_puct, n_playout=self.pure_mcts_playout_num)
+        opponent = PureMCTSPlayer(c_puct=self.c_puct, n_playout=self.pure_mcts_playout_num)
         points = 0.0
         for number in range(n_games):
             winner = self.game.start_play(player, opponent, start_player=number % 2, is_shown=0, print_prob=False)

@@ -154,10 +154,10 @@ def remembered(policy_value_fn: PolicyValueFunction) -> PolicyValueFunction:
     """
     known: dict[Line, tuple[list[tuple[int, float]], Any]] = {}
 
-    def recall(board: Board, *handles: Any) -> tuple[Iterable[tuple[int, float]], Any]:
+    def recall(board: Board, *handles: Any, **named: Any) -> tuple[Iterable[tuple[int, float]], Any]:
         line = tuple(board.states)  # a board keeps its stones in the order in which they were placed
         if line not in known:
-            priors, value = policy_value_fn(board, *handles)
+            priors, value = policy_value_fn(board, *handles, **named)
             known[line] = list(priors), value
         priors, value = known[line]
         return iter(priors), copy(value)  # a search may change an array in place
@@ -213,7 +213,7 @@ def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3,
         board = beginning.after(line)
         player = new_player()
         player.set_player_ind(board.get_current_player())
-        move, probs = player.get_action(board)
+        move, probs = player.get_action(board, is_selfplay=False, print_probs_value=0)
         return sorted({int(move), *np.flatnonzero(np.asarray(probs) >= LEAST_PROBABILITY).tolist()})
 
     def choose(lines: Sequence[Line]) -> list[list[int]]:

@@ -51,7 +51,7 @@ class FoldedPolicy:
         self._evaluate = PositionCache(network)
         self.description = network.description
 
-    def __call__(self, board: Board, *handles: Any) -> tuple[Iterable[tuple[int, float]], float]:
+    def __call__(self, board: Board, *handles: Any, **named: Any) -> tuple[Iterable[tuple[int, float]], float]:
         """Return the legal moves with their probabilities, and the value for the side to move (handout 5.2)."""
         states = np.asarray(board.current_state(), dtype=np.float32)[None]
         probs, values = self._evaluate(states)

@@ -199,7 +199,8 @@ def plain_probs(value: Any) -> np.ndarray | None:
 
 def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     """Call get_action once; return the move, the probabilities and the root of the search."""
-    roots = watch_roots(player.mcts)
+    mcts = player.mcts
+    roots = watch_roots(mcts)
     if hasattr(player, "set_player_ind"):
         player.set_player_ind(board.get_current_player())
     before = list(board.states.items())
@@ -208,6 +209,8 @@ def act(player: Any, board: Any, is_selfplay: int) -> dict[str, Any]:
     finally:
         if list(board.states.items()) != before:
             raise ValueError("get_action changes the board that it was given, which must stay as it is")
+    if player.mcts is not mcts:  # get_action has begun with a new MCTS
+        roots.append((player.mcts._root, 0.0))
     return {"move": whole(move), "probs": plain_probs(probs), "root": searched_root(roots)}
 
 

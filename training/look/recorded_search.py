@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,12 +78,14 @@ def searched_tree(player: Any, board: Board, depth: int, seed: int) -> SeenNode:
         roots.append(search._root)
         update_with_move(last_move)
 
-    search.update_with_move = keep_root
+    with suppress(AttributeError):  # a search with slots shows only the root that it has in the end
+        search.update_with_move = keep_root
     try:
         player.set_player_ind(board.get_current_player())
-        player.get_action(board.copy())
+        player.get_action(board.copy(), is_selfplay=False, print_probs_value=0)
     finally:
-        del search.update_with_move
+        with suppress(AttributeError):
+            del search.update_with_move
     legal = set(board.availables)
     searched = [root for root in [*roots, search._root, player.mcts._root] if root._children and set(root._children) <= legal]
     if not searched:

@@ -48,6 +48,7 @@ def test_tree(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The search understands only a (1, 1) array, or a float as well (search-published-layout, reference)
         A playout is a loop or a recursion (reference, search-recursive)
         Boards are copied by Board.copy or copy.deepcopy (reference, search-published-layout)
+        The handles are passed to the policy function in order or by name (reference, search-recursive)
         The value's sign is turned in the array that the network returned (search-noise-at-every-expansion)
         The root is an attribute or a property (reference, search-total-value-for-the-player-to-move)
         Both searches import a tree from another file (both-searches-share-a-tree)
@@ -125,7 +126,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
         A move in play begins with update_with_move(board.last_move) and ends with its own move (search-published-layout)
         A child is taken out of the old tree, or stays in it (search-shares-in-play, reference)
         The new root's parent is None, or a node outside the tree (reference, search-follows-the-game)
-        Each move in play begins with a new tree (search-fresh-tree-in-play, search-recursive)
+        Each move in play begins with a new tree, or with a new MCTS (search-recursive, search-fresh-tree-in-play)
         The tree is thrown away after each move in play (search-shares-in-play, search-noise-at-every-expansion)
     """
     seed = rng.randrange(2**31)

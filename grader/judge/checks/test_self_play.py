@@ -187,6 +187,12 @@ def _expect_noise_elsewhere(
         start = random_position(rng, 6, 6, 5, number % 5)
         reply = call(worker, "search", position=start, n_playout=10, is_selfplay=1, first_n_moves=2, **player)
         unvisited += Tree.from_reply(reply["tree"]).root_visits.get(reply["move"]) == 0
+    if not unvisited and _has_noise_on_a_kept_root(worker, position, player):
+        ruling.deduct(
+            "kept_root_only",
+            "A root that was kept from the previous move gets noise, but a new one does not: expand it first, then add noise.",
+        )
+        return
     if not unvisited:
         raise StudentFault("In self-play the root's priors are the evaluator's: there is no Dirichlet noise.")
     ruling.deduct(
@@ -194,6 +200,18 @@ def _expect_noise_elsewhere(
         "There is noise, but in the wrong place: it is added where the move is drawn, so the search itself never explores. It "
         "belongs in the root's priors.",
     )
+
+
+def _has_noise_on_a_kept_root(worker: Worker, position: BoardPosition, player: dict[str, Any]) -> bool:
+    """Return whether the second move of self-play has noise; a search that fails there is a matter for mcts_alphazero.reuse."""
+    try:
+        steps = call(worker, "self_play", position=position, plies=2, n_playout=100, **player)
+    except StudentFault:
+        return False
+    board, tree = board_at(position, [steps[0]["move"]]), Tree.from_reply(steps[-1]["tree"])
+    if len(steps) < 2 or set(tree.root_priors) != set(board.availables):
+        return False
+    return not _are_same(_root_priors(tree, board), _clean_priors(board, player["evaluator"]["seed"]))
 
 
 # ------------------------------------------------------------------------------------------------- temperature

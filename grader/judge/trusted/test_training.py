@@ -359,11 +359,11 @@ def best_own_play(worker: Worker, trained: TrainedNetwork, n_playout: int) -> Ow
     while played.result.losing_lines and trained.worst == 0 and attempt and not attempt.is_over and tries < MORE_TRIES:
         try:
             later = attempt.look(doubt=trained.doubt)
+            if later.worst == 0:
+                played = min(played, play_own(worker, later, n_playout), key=lambda each: each.result.losing_lines)
+                tries += 1
         except StudentFault:
-            break  # the networks trained so far count
-        if later.worst == 0:
-            played = min(played, play_own(worker, later, n_playout), key=lambda each: each.result.losing_lines)
-            tries += 1
+            break  # what was played so far counts
     return played
 
 

@@ -230,14 +230,16 @@ class MCTSPlayer:
             first_n_moves = 4 if board.width * board.height <= 9 else 12
         self.mcts._is_selfplay = is_selfplay
         if not is_selfplay:
-            self.mcts.update_with_move(-1)
+            old = self.mcts
+            self.mcts = MCTS(old._policy_value_fn, old._action_fc, old._evaluation_fc, False, old._c_puct, old._n_playout)
         moves, visits = self.mcts.get_move_visits(board)
         temperature = 1.0 if is_selfplay and len(board.states) < first_n_moves else 1e-3
         move_probs = softmax(np.log(np.array(visits) + 1e-10) / temperature)
         probs = np.zeros(board.width * board.height)
         probs[moves] = move_probs
         move = int(np.random.choice(moves, p=move_probs))
-        self.mcts.update_with_move(move if is_selfplay else -1)
+        if is_selfplay:
+            self.mcts.update_with_move(move)
         if print_probs_value:
             _, value = self.mcts._policy_value_fn(board, self.mcts._action_fc, self.mcts._evaluation_fc)
             print(f"value for the side to move: {float(np.reshape(value, -1)[0]):+.3f}")

@@ -27,7 +27,7 @@ class MCTS:
         self._root = TreeNode(None, 1.0)
 
     def evaluate(self, board):
-        pairs, value = self._policy_value_fn(board, self._action_fc, self._evaluation_fc)
+        pairs, value = self._policy_value_fn(board, actin_fc=self._action_fc, evaluation_fc=self._evaluation_fc)
         return dict(pairs), float(np.reshape(value, ()))
 
     def visit(self, node, board):

@@ -88,7 +88,7 @@ class MCTSPlayer:
     def reset_player(self):
         self.mcts.update_with_move(-1)
 
-    def get_action(self, board, is_selfplay=False, print_probs_value=0):
+    def get_action(self, board, is_selfplay, print_probs_value):
         visits = self.mcts.get_visits(board)
         probs = np.zeros(board.width * board.height)
         for move, n in visits.items():
