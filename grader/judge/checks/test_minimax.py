@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from arena.engine.cores import available_cores
+from arena.engine.cores import available_cores, one_core
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, Limits
 from arena.match.match import Load, MatchResult, ThreadRunner, play_match, result_for
 from arena.match.records import Records
@@ -178,7 +178,8 @@ def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random
 def _first_stone(engine: EngineSpec, limits: Limits) -> Action:
     """Return black's first stone, wherever it is in the engine's output; `minimax.protocol` checks the form."""
     for _ in range(REPEATS + 1):
-        with EngineProcess(engine, limits) as process:
+        # A thread pool with a thread for each core fits into the engine's memory, because the engine sees one core.
+        with one_core(), EngineProcess(engine, limits) as process:
             try:
                 process.start(0)
                 return process.ask(OPEN)
