@@ -33,17 +33,28 @@ def sources(assignment):
     return find
 
 
-@pytest.fixture
-def fault(sources):
-    """The one sentence in place of sources."""
+def sentence_of(reason, sources):
+    """The one sentence in place of sources, for this reason."""
 
     def find(files, listed=None):
-        with pytest.raises(StudentFault) as caught:
+        with pytest.raises(reason) as caught:
             sources(files, listed)
         assert "\n" not in str(caught.value)
         return str(caught.value)
 
     return find
+
+
+@pytest.fixture
+def fault(sources):
+    """The sentence that blames the student."""
+    return sentence_of(StudentFault, sources)
+
+
+@pytest.fixture
+def doubt(sources):
+    """The sentence that leaves the verdict to a person."""
+    return sentence_of(CouldNotGrade, sources)
 
 
 def test_every_collected_source_below_the_engine_folder_is_the_engine(sources):
@@ -72,9 +83,9 @@ def test_an_engine_may_include_the_header_through_one_of_its_own(sources):
     assert sources(files) == ["Minimax/engine.cpp"]
 
 
-def test_headers_that_include_each_other_end(fault):
+def test_headers_that_include_each_other_end(doubt):
     ring = {"Minimax/a.cpp": b'#include "b.h"', "Minimax/b.h": b'#include "c.h"', "Minimax/c.h": b'#include "b.h"'}
-    assert fault(ring).startswith("No .cpp file in Minimax/ includes")
+    assert doubt(ring).startswith("No source in Minimax/ includes")
 
 
 def example_in(sentence):
@@ -145,6 +156,76 @@ def test_a_program_beside_the_engine_is_left_out(sources):
     assert sources({**OWN, "Minimax/notes.cpp": b"/* int main() {} */"}) == [*sources(OWN), "Minimax/notes.cpp"]
 
 
+PROGRAM = b"int main() { return 0; }\n"
+SEARCH = b'#include "search.h"\n'
+WITHOUT_ITS_MAIN = b"#define main unused\n" + ENGINE + b"#undef main\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        b"int\nmain()\n{\n}",
+        b"#include <iostream>\n#ifndef TRY_CPP\n#define TRY_CPP\n" + PROGRAM + b"#endif",
+        b"#ifdef _WIN32\nint wmain() {}\n#else\n" + PROGRAM + b"#endif",
+        b'#include "search.cpp"\n' + PROGRAM,
+        b'#include "cases.h"\n' + PROGRAM,
+        WITHOUT_ITS_MAIN + PROGRAM,
+        WITHOUT_ITS_MAIN + b'#include "engine.cpp"\n' + PROGRAM,
+    ],
+    ids=[
+        "main on two lines",
+        "in an include guard",
+        "for two systems",
+        "with a source of the engine",
+        "with a source through a header",
+        "without the main of AIController.h",
+        "with the whole engine",
+    ],
+)
+def test_a_program_is_left_out_and_the_sources_that_it_includes_are_kept(sources, program):
+    files = {
+        "Minimax/cases.h": b'#include "search.cpp"',
+        "Minimax/engine.cpp": ENGINE + SEARCH + b"std::string ai_name;",
+        "Minimax/search.cpp": SEARCH,
+        "Minimax/search.h": b"",
+        "Minimax/try.cpp": program,
+    }
+    assert sources(files) == ["Minimax/engine.cpp", "Minimax/search.cpp"]
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        SEARCH + b"#ifdef TEST\n" + PROGRAM + b"#endif",
+        SEARCH + b"#if defined(TEST) || defined(BENCH)\n" + PROGRAM + b"#endif",
+        b"#ifndef SEARCH_CPP\n#define SEARCH_CPP\n#define TEST 0\n#if TEST\n" + PROGRAM + b"#endif\n#endif",
+        b"#if 0\n" + PROGRAM + b"#endif",
+        SEARCH + b"void greet(const std::string &ai_name);\nvoid part(std::string ai_name, int x);",
+    ],
+    ids=["under a macro", "under one of two", "under a macro that is 0", "switched off", "with a parameter called ai_name"],
+)
+def test_a_helper_with_a_main_that_is_not_compiled_or_a_word_of_an_engine_is_kept(sources, helper):
+    files = {"Minimax/engine.cpp": ENGINE + b'std::string ai_name = "mine";', "Minimax/helper.cpp": helper}
+    assert sources(files) == list(files)
+
+
+def test_a_source_whose_include_is_switched_off_is_compiled(sources):
+    engine = ENGINE + b'#if 0\n#include "search.cpp"\n#else\n#include "parts.cpp"\n#endif'
+    files = {"Minimax/engine.cpp": engine, "Minimax/parts.cpp": b"", "Minimax/search.cpp": b""}
+    assert sources(files) == ["Minimax/engine.cpp", "Minimax/search.cpp"]
+
+
+def test_an_engine_in_a_guard_or_with_a_main_of_its_own_is_found(sources):
+    guarded = b"#ifndef ENGINE_CPP\n#define ENGINE_CPP\n" + ENGINE + b"#endif"
+    assert sources({"Minimax/engine.cpp": guarded}) == ["Minimax/engine.cpp"]
+    files = {"Minimax/engine.cpp": WITHOUT_ITS_MAIN + b'#include "search.cpp"\n' + PROGRAM, "Minimax/search.cpp": b""}
+    assert sources(files) == ["Minimax/engine.cpp"]
+
+
+def test_many_open_conditions_are_read_in_no_time(sources):
+    assert sources({**OWN, "Minimax/odd.cpp": b"#if 1\n" * 300_000})[-1] == "Minimax/odd.cpp"
+
+
 def test_a_text_that_looks_like_comments_without_end_is_read_in_no_time(sources):
     assert sources({**OWN, "Minimax/odd.cpp": b"/*" * 500_000})[-1] == "Minimax/odd.cpp"
 
@@ -155,8 +236,15 @@ def test_a_submission_without_a_source_of_its_own_has_no_engine(fault):
     )
 
 
-def test_sources_without_the_header_are_no_engine(fault):
-    assert fault({"Minimax/a.cpp": b"int main() {}"}).startswith("No .cpp file in Minimax/ includes AIController.h")
+@pytest.mark.parametrize(
+    "files",
+    [{"Minimax/helper.cpp": b""}, {"Minimax/helper.cpp": b"", "Minimax/own.cpp": PROGRAM}],
+    ids=["a helper of an engine in a handed-out file", "an engine with a main of its own"],
+)
+def test_sources_without_the_header_are_for_a_person_with_what_to_write(sources, doubt, files):
+    sentence = doubt(files)
+    assert sentence.startswith("No source in Minimax/ includes AIController.h, so nothing says which one is the engine.")
+    assert sources(files, sentence[sentence.index("engine.sources") :].encode()) == list(files)
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "after a byte order mark"])
@@ -201,9 +289,21 @@ def test_a_list_that_is_none_is_one_sentence_with_an_example(fault, listed):
 
 
 @pytest.mark.parametrize(
+    "name", ["minimax/engine.cpp", "./Minimax/engine.cpp", r"Minimax\\engine.cpp", r".\\MINIMAX\\engine.cpp"]
+)
+def test_a_listed_source_is_found_however_its_folder_is_written(sources, name):
+    assert sources(OWN, f'[engine]\nsources = ["{name}", "minimax/parts/search.cc"]'.encode()) == [
+        "Minimax/engine.cpp",
+        "Minimax/parts/search.cc",
+    ]
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "Minimax/gone.cpp",
+        "minimax/Engine.cpp",
+        "./../Minimax/engine.cpp",
         "/etc/passwd",
         "../other/engine.cpp",
         "Minimax/../Minimax/engine.cpp",
@@ -221,7 +321,7 @@ def test_a_listed_source_that_the_submission_lacks_is_named(fault, name):
 def test_a_listed_file_that_is_not_compiled_is_named_as_such(fault, name):
     files = {**OWN, name: b"", "Minimax/engine.cpp": ENGINE}
     sentence = fault(files, f'[engine]\nsources = ["Minimax/engine.cpp", "{name}"]'.encode())
-    assert sentence.startswith(f"submission.toml names {name}, but may list only the files that are compiled, .cpp and .cc")
+    assert sentence.startswith(f"submission.toml names {name}, but may list only the files that are compiled (.cpp, .cc")
 
 
 def test_a_listed_name_with_a_line_break_stays_one_sentence(fault):
@@ -287,6 +387,18 @@ def test_a_source_of_a_later_standard_is_told_which_one_counts(build):
     words = r"^The engine does not compile as C\+\+17, the standard of this course, but does with a later one: .*error"
     with pytest.raises(StudentFault, match=words):
         build(files)
+
+
+def test_an_error_that_a_syntax_check_does_not_see_is_not_blamed_on_the_standard(build):
+    wide = "#include <immintrin.h>\nint f(__m256i a) { return _mm256_extract_epi32(_mm256_add_epi32(a, a), 0); }\n"
+    with pytest.raises(StudentFault, match=r"^The engine does not compile: .*error: inlining failed"):
+        build({"Minimax/a.cpp": wide + WHOLE})
+
+
+def test_a_table_of_millions_of_entries_with_initial_values_compiles(build):
+    table = "struct Entry { unsigned long key = 0; int value = 0; char depth = -1; };\nstatic Entry table[1600000];\n"
+    _, binary = build({"Minimax/a.cpp": table + "int main(int many, char **) { return table[many].value; }\n"})
+    assert os.access(binary, os.X_OK)
 
 
 @pytest.mark.machine
