@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from arena.engine.process import Descendants
@@ -23,7 +24,7 @@ from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline.includes import compiled_text, included_names, without_comments
 from grader.pipeline.submission import Submission
 
-SOURCE_SUFFIXES = (".cpp", ".cc")
+SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".CPP")  # g++ takes these for C++
 SUBMISSION_TOML = "submission.toml"
 # A parameter of this name is followed by a comma or a parenthesis.
 ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\s*[=;{(]", re.MULTILINE)
@@ -55,8 +56,8 @@ def require_compiler(assignment: Assignment) -> None:
 def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     """Return the relative paths of the engine's sources in the submission, in order.
 
-    If there is a `submission.toml`, it lists them. Otherwise they are all .cpp and .cc files below the engine folder, except
-    files that another file includes and files that are separate programs.
+    If there is a `submission.toml`, it lists them. Otherwise they are all sources below the engine folder, except those
+    that another file of the engine includes and those that are separate programs.
 
     Raises:
         StudentFault: there is no source, or the list names a missing file.
@@ -85,6 +86,14 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     return [path for path in files.sources if path not in files.other_programs]
 
 
+def _closest_sources(submission: Submission, assignment: Assignment) -> set[str]:
+    """Return the engine and the sources that share headers with it; an empty set if submission.toml lists the sources."""
+    if SUBMISSION_TOML in submission.files:
+        return set()
+    files = _SourceFiles(submission, assignment)
+    return set(files.belonging_to(files.engines[0]))
+
+
 class _SourceFiles:
     """The sources below the engine folder and how they include each other.
 
@@ -108,7 +117,7 @@ class _SourceFiles:
                 with_name.add(path)
             if MAIN_FUNCTION.search(text):
                 with_main.add(path)
-            # The compiler looks beside the file, then where -I points.
+            # The compiler looks beside the file, then in the engine folder.
             folders = (posixpath.dirname(path), assignment.engine_folder)
             places = {posixpath.normpath(f"{folder}/{name}") for folder in folders for name in names}
             self._includes[path] = (places & submission.files.keys()) - {path}
@@ -193,6 +202,46 @@ def _place(listed: str, assignment: Assignment) -> str:
 
 def _names(paths: list[str]) -> str:
     return ", ".join(path if path.isprintable() else repr(path) for path in paths)[:MESSAGE_CHARACTERS]
+
+
+@dataclass(frozen=True)
+class CompiledEngine:
+    """What was compiled into an engine.
+
+    Attributes:
+        warnings: those of the compiler; empty if there are none.
+        left_out: sources without which the others compile, such as an old draft.
+    """
+
+    sources: list[str]
+    warnings: str
+    left_out: list[str]
+
+
+def build_submitted(
+    workspace: Path, submission: Submission, binary: Path, assignment: Assignment, sandbox: Sandbox
+) -> CompiledEngine:
+    """Compile the engine of a submission into `binary`.
+
+    If its sources do not compile together, those that share headers with the engine are tried once more without the others.
+
+    Raises:
+        StudentFault: there is no engine, or it does not compile either way; the message gives the first reason.
+        CouldNotGrade: see `engine_sources` and `build_engine`.
+    """
+    sources = engine_sources(submission, assignment)
+    try:
+        return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), [])
+    except StudentFault as reason:
+        closest = _closest_sources(submission, assignment)
+        left_out = [path for path in sources if path not in closest]
+        if not closest or not left_out:
+            raise
+        sources = [path for path in sources if path in closest]
+        try:
+            return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), left_out)
+        except StudentFault:
+            raise reason from None
 
 
 def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: Assignment, sandbox: Sandbox) -> str:

@@ -6,16 +6,19 @@ import sys
 import tempfile
 import time
 import tomllib
+from pathlib import PurePosixPath
 
 import pytest
 
 from arena.engine.stopwatch import Allowance
 from arena.engine.withheld import has_run_delays
 from common.errors import UsageError
+from grader.assignment import ROOT
 from grader.confinement.sandbox import LEVELS, find_sandbox, try_level
 from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline import engine_build
-from grader.pipeline.engine_build import build_engine, build_opponent, engine_sources, require_compiler
+from grader.pipeline.engine_build import build_engine, build_opponent, build_submitted, engine_sources, require_compiler
+from grader.pipeline.likeness import SOURCES
 from grader.pipeline.submission import Submission
 
 ENGINE = b'#include "AIController.h"\n'
@@ -380,6 +383,57 @@ def test_what_does_not_compile_is_told_by_its_first_error(build, tmp_path, kind)
     sentence = str(caught.value)
     assert sentence.startswith("The engine does not compile: ") and error in sentence and "\n" not in sentence
     assert not (tmp_path / "made").exists()
+
+
+def test_every_collected_source_is_compiled_and_every_collected_file_is_compared(assignment):
+    def suffixes(patterns):
+        return {PurePosixPath(pattern).suffix for pattern in patterns}
+
+    assert suffixes(assignment.parts["Minimax"]) == set(engine_build.SOURCE_SUFFIXES)
+    assert suffixes(pattern for pattern in assignment.collected if pattern.startswith("Minimax/")) == {*SOURCES} - {".py"}
+
+
+@pytest.fixture
+def submitted(tmp_path, assignment):
+    """Compiles a submission of files given as text, below the header of the framework."""
+
+    def run(files):
+        workspace = tmp_path / "workspace"
+        for name, text in {**files, "Minimax/AIController.h": HEADER}.items():
+            (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+            (workspace / name).write_text(text)
+        work = Submission("work", {name: text.encode() for name, text in files.items()}, (), (), ())
+        return build_submitted(workspace, work, tmp_path / "made" / "engine", assignment, find_sandbox())
+
+    return run
+
+
+HEADER = (ROOT / "Minimax/AIController.h").read_text()
+WHOLE_ENGINE = """#include "AIController.h"
+#include "board.h"
+#include <time.h>
+std::string ai_name;
+int board[225], ai_controller;
+void init() { board[0] = int(time(nullptr)) + size(); }
+std::pair<int, int> action(std::pair<int, int>) { return {7, 7}; }
+"""
+PARTS = {
+    "Minimax/board.cxx": '#include "board.h"\nint size() { return 15; }\n',
+    "Minimax/board.h": "int size();\n",
+    "Minimax/engine.cpp": WHOLE_ENGINE,
+    "Minimax/time.h": "#error This is a clock of the student's own.\n",
+}
+
+
+def test_a_draft_that_keeps_the_engine_from_compiling_is_left_out_and_named(submitted):
+    compiled = submitted({**PARTS, "Minimax/draft.cpp": "int board[225];\n"})
+    assert (compiled.sources, compiled.left_out) == (["Minimax/board.cxx", "Minimax/engine.cpp"], ["Minimax/draft.cpp"])
+
+
+def test_an_engine_that_does_not_compile_without_a_draft_either_is_told_the_first_reason(submitted):
+    broken = {"Minimax/a_draft.cpp": "#error A draft.\n", **PARTS, "Minimax/engine.cpp": WHOLE_ENGINE + "int odd = ;\n"}
+    with pytest.raises(StudentFault, match=r"a_draft\.cpp:1:2: error: #error A draft"):
+        submitted(broken)
 
 
 def test_a_source_of_a_later_standard_is_told_which_one_counts(build):

@@ -46,7 +46,16 @@ def test_nothing_is_wrong_with_a_right_engine():
         ({"answer": f'print("depth 4", flush=True); {ANSWER}'}, f"It wrote 'depth 4' before its answer '7 7'. {NOTES}"),
         ({"answer": 'print("7 7", end="", flush=True)'}, f"It wrote its answer '7 7' without the end of the line. {FLUSH}"),
     ],
-    ids=["early", "banner", "empty line", "name not flushed", "name without its end", "answer not flushed", "debug line", "no line end"],
+    ids=[
+        "early",
+        "banner",
+        "empty line",
+        "name not flushed",
+        "name without its end",
+        "answer not flushed",
+        "debug line",
+        "no line end",
+    ],
 )
 def test_the_cause_is_named_and_the_first_stone_is_still_read(changes, sentence):
     talk = heard(**changes)
