@@ -34,7 +34,7 @@ extern std::string ai_name;
 void init();
 std::pair<int, int> action(std::pair<int, int> loc);
 
-namespace ai_controller {
+namespace ai_controller_header {
 
 /// Sets the stones of GOMOKU_POSITION, black's first. False if there is none, or the engine has not said how.
 inline bool take_position() {
@@ -51,7 +51,7 @@ inline bool take_position() {
     return numbers.eof();
 }
 
-}  // namespace ai_controller
+}  // namespace ai_controller_header
 
 // Weak, so that several sources of one engine may include this file.
 __attribute__((weak)) int main() {
@@ -60,7 +60,7 @@ __attribute__((weak)) int main() {
     }
     init();
     // The words behind the name are how an engine says that it stands in the position.
-    std::cout << ai_name << (ai_controller::take_position() ? " +position" : "") << std::endl;
+    std::cout << ai_name << (ai_controller_header::take_position() ? " +position" : "") << std::endl;
     int x = 0;
     int y = 0;
     while (std::cin >> x >> y) {  // the end of the input ends the engine

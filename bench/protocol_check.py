@@ -31,7 +31,7 @@ from grader.errors import StudentFault
 from grader.instructor.trust import KINDS, Sample, lay_out, load_samples
 from grader.judge.support.beliefs import temptations
 from grader.judge.support.protocol_games import Side
-from grader.pipeline.engine_build import build_engine, build_opponent, engine_sources
+from grader.pipeline.engine_build import build_opponent, build_submitted
 from grader.pipeline.submission import read_submission
 from grader.pipeline.workspace import build_workspace
 
@@ -45,7 +45,7 @@ def compiled(sample: Sample, folder: Path) -> EngineSpec:
     submission = read_submission(folder / "submission", assignment)
     workspace = build_workspace(assignment, submission, folder / "workspace")
     binary = folder / "engine"
-    build_engine(workspace, engine_sources(submission, assignment), binary, assignment, find_sandbox())
+    build_submitted(workspace, submission, binary, assignment, find_sandbox())
     return EngineSpec(sample.name, (str(binary),))
 
 

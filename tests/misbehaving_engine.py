@@ -52,7 +52,8 @@ if fault == "wiped":
     subprocess.Popen([sys.executable, "-S", "-c", BURN], env={}, start_new_session=True)
 
 side = int(sys.stdin.readline())
-say(fault + "\n" + ("7 7\n" if fault == "early_word" else ""))
+name = {"nameless": "", "empty_line": "\n" + fault}.get(fault, fault)
+say(name + "\n" + ("7 7\n" if fault == "early_word" else ""))
 
 # Knight's moves apart: no two of these points lie on a line of five.
 points = [((4 + 3 * i + 5 * (i // 5)) % 15, (5 + 7 * i) % 15) for i in range(225)]

@@ -213,7 +213,7 @@ def searching_player_agent(new_player: Callable[[], Player], size: Size = (3, 3,
         board = beginning.after(line)
         player = new_player()
         player.set_player_ind(board.get_current_player())
-        move, probs = player.get_action(board, is_selfplay=False, print_probs_value=0)
+        move, probs = player.get_action(board, is_selfplay=False, print_probs_value=False)
         return sorted({int(move), *np.flatnonzero(np.asarray(probs) >= LEAST_PROBABILITY).tolist()})
 
     def choose(lines: Sequence[Line]) -> list[list[int]]:

@@ -30,6 +30,7 @@ IDLE_CPU_S = 0.05  # a late program that computed less than this may wait for in
 NO_ANSWER = "gave no answer"
 # An engine appends this to its name if it has set up the position in GOMOKU_POSITION.
 POSITION_TAKEN = "+position"
+NO_NAME = "(no name)"  # shown for an engine that answers its side with an empty line
 
 
 class MatchStopped(Exception):
@@ -371,7 +372,7 @@ class EngineProcess(TimedProcess):
         self.took_position = False
 
     def start(self, side: int) -> str:
-        """Start the program, tell it its side (0 black, 1 white) and return its name.
+        """Start the program, tell it its side (0 black, 1 white) and return its name, or NO_NAME if its line is empty.
 
         Raises:
             EngineFailure: INIT_FAILED, whatever went wrong; but UNDECIDED if the core was so busy that nobody can tell whether
@@ -391,9 +392,7 @@ class EngineProcess(TimedProcess):
         if self.offer.position:
             self.took_position = name.endswith(POSITION_TAKEN)
             name = name.removesuffix(POSITION_TAKEN).strip()
-        self.name = name[:100]
-        if not self.name:
-            raise EngineFailure(Termination.INIT_FAILED, "gave an empty line as its name")
+        self.name = name[:100] or NO_NAME
         return self.name
 
     def _introduce(self, side: int) -> str:

@@ -204,7 +204,7 @@ def engine_at(path: str) -> EngineSpec:
             f"expected an engine at {path}; nothing is there: docs/handout.md says how to build ours (section 2) and yours "
             "(section 4.3)"
         )
-    if path.endswith((".cpp", ".cc")):
+    if path.endswith((".cpp", ".cc", ".cxx", ".CPP")):
         raise UsageError(
             f"expected a program; {path} is its source: build it with g++ -std=c++17 -O2 -pthread -I Minimax {path} "
             "-o build/my_engine"

@@ -62,6 +62,8 @@ def limits() -> Iterator[Limit]:
 
     yield Limit(("compiling the engine (4.3)", "编译引擎 (4.3)"), [assignment.compile_limit_s], "cpu", NOT_COMPILED)
     yield Limit(("memory of the compiler", "编译器的内存"), [engine_build.COMPILER_MEMORY_MIB], "MiB", NOT_COMPILED)
+    written = ("a file that the compiler writes", "编译器写出的一个文件")
+    yield Limit(written, [engine_build.COMPILER_FILE_MIB], "MiB", NOT_COMPILED)
     yield Limit(("the engine's name, after its start (4.1)", "引擎启动后给出名字 (4.1)"), [Limits().init_s], "cpu", INIT_FAILED)
     answer = ("an answer of the engine (4.2)", "引擎的一次回答 (4.2)")
     yield Limit(answer, [match.limit_s for match in matches], "cpu", TIMEOUT)

@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from arena.engine.process import Descendants
 from arena.engine.stopwatch import OutOfTime, Stopwatch, cpu_allowance
@@ -20,13 +21,14 @@ from common.processes import kill_group
 from grader.assignment import ROOT, Assignment
 from grader.confinement.sandbox import ProcessLimits, Sandbox
 from grader.errors import CouldNotGrade, StudentFault
-from grader.pipeline.includes import included_names, without_comments
+from grader.pipeline.includes import compiled_text, included_names, without_comments
 from grader.pipeline.submission import Submission
 
-SOURCE_SUFFIXES = (".cpp", ".cc")
+SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".CPP")  # g++ takes these for C++
 SUBMISSION_TOML = "submission.toml"
-ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\b", re.MULTILINE)
-MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)[ \t]+main[ \t]*\(", re.MULTILINE)
+# A parameter of this name is followed by a comma or a parenthesis.
+ENGINE_NAME = re.compile(r"^(?![ \t]*extern\b)[^\n]*\bstring[ \t]+ai_name\s*[=;{(]", re.MULTILINE)
+MAIN_FUNCTION = re.compile(r"^[ \t]*(?:int|auto|signed)\s+main\s*\(", re.MULTILINE)
 # The assembler's report of an error in inline assembly: FILE:LINE: Error: WHAT.
 ASSEMBLER = re.compile(r"^(?P<place>\S+?:\d+): (?:Fatal error|Error): (?P<what>.+)$", re.MULTILINE)
 # What the compiler says when it can use neither TMPDIR nor another folder for its temporary files.
@@ -34,6 +36,9 @@ NO_TEMPORARY_FILE = re.compile(r"^Cannot create temporary file in .*", re.MULTIL
 STANDARD = "-std=c++"
 LATEST = f"{STANDARD}23"
 COMPILER_MEMORY_MIB = 4096
+# The compiler hands the assembler a text with about 46 bytes for each entry of a table that has initial values. Tables of
+# millions of entries are common in engines.
+COMPILER_FILE_MIB = 2048
 MAX_TOML_BYTES = 16 << 10  # tomllib takes seconds for some longer files
 DIAGNOSTIC_BYTES = 64 << 10
 MESSAGE_CHARACTERS = 300
@@ -51,21 +56,26 @@ def require_compiler(assignment: Assignment) -> None:
 def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     """Return the relative paths of the engine's sources in the submission, in order.
 
-    If there is a `submission.toml`, it lists them. Otherwise they are all .cpp and .cc files below the engine folder, except
-    files that another file includes and files that are separate programs.
+    If there is a `submission.toml`, it lists them. Otherwise they are all sources below the engine folder, except those
+    that another file of the engine includes and those that are separate programs.
 
     Raises:
-        StudentFault: there is no engine, or the list names a missing file.
-        CouldNotGrade: there are two engines, and nothing says which one counts.
+        StudentFault: there is no source, or the list names a missing file.
+        CouldNotGrade: there are two engines, or no source includes the header, and nothing says which source counts.
     """
     if SUBMISSION_TOML in submission.files:
-        return _listed_sources(submission)
+        return _listed_sources(submission, assignment)
     folder = f"{assignment.engine_folder}/"
     files = _SourceFiles(submission, assignment)
     if not files.sources:
         raise StudentFault(f"There is no engine: expected your own .cpp file in {folder}, besides the handed-out files.")
     if not files.engines:
-        raise StudentFault(f"No .cpp file in {folder} includes {assignment.engine_header}, so there is no engine to run.")
+        example = _example(files.sources, files.sources[0])
+        raise CouldNotGrade(
+            f"No source in {folder} includes {assignment.engine_header}, so nothing says which one is the engine. An engine in "
+            "a handed-out file does not count: give the file another name. If the engine has a main function of its own, write "
+            f"a file {SUBMISSION_TOML} that names its sources, for example with the line {example}"
+        )
     if len(files.engines) > 1:
         engine = files.engines[0]
         together = files.belonging_to(engine)
@@ -76,11 +86,19 @@ def engine_sources(submission: Submission, assignment: Assignment) -> list[str]:
     return [path for path in files.sources if path not in files.other_programs]
 
 
+def _closest_sources(submission: Submission, assignment: Assignment) -> set[str]:
+    """Return the engine and the sources that share headers with it; an empty set if submission.toml lists the sources."""
+    if SUBMISSION_TOML in submission.files:
+        return set()
+    files = _SourceFiles(submission, assignment)
+    return set(files.belonging_to(files.engines[0]))
+
+
 class _SourceFiles:
     """The sources below the engine folder and how they include each other.
 
     Attributes:
-        sources: files to compile; a .cpp that another file includes is not one of them.
+        sources: files to compile; a .cpp that another file of the engine includes is not one of them.
         engines: the sources that define an engine. All sources of an engine may include the header, but only one gives the
             engine its name.
         other_programs: sources with a main function of their own, such as a test program.
@@ -91,7 +109,7 @@ class _SourceFiles:
         self._includers: dict[str, set[str]] = {}
         with_header, with_name, with_main = set(), set(), set()
         for path, content in submission.files.items():
-            text = without_comments(content)
+            text = compiled_text(without_comments(content))
             names = included_names(text)
             if any(posixpath.basename(name) == assignment.engine_header for name in names):
                 with_header.add(path)
@@ -99,20 +117,28 @@ class _SourceFiles:
                 with_name.add(path)
             if MAIN_FUNCTION.search(text):
                 with_main.add(path)
-            # The compiler looks beside the file, then where -I points.
+            # The compiler looks beside the file, then in the engine folder.
             folders = (posixpath.dirname(path), assignment.engine_folder)
             places = {posixpath.normpath(f"{folder}/{name}") for folder in folders for name in names}
             self._includes[path] = (places & submission.files.keys()) - {path}
             for place in self._includes[path]:
                 self._includers.setdefault(place, set()).add(path)
-        with_header, with_name = _reached(with_header, self._includers), _reached(with_name, self._includers)
+        self._with_header, self._with_name = (_reached(paths, self._includers) for paths in (with_header, with_name))
         folder = f"{assignment.engine_folder}/"
-        below = [path for path in submission.files if path.startswith(folder) and path.endswith(SOURCE_SUFFIXES)]
-        self.sources = [path for path in below if path not in self._includers]
-        having_header = [path for path in self.sources if path in with_header]
-        self.engines = [path for path in self.sources if path in with_name] if having_header else []
-        self.engines = self.engines or having_header
-        self.other_programs = {path for path in self.sources if path in with_main and path not in with_header}
+        self._below = [path for path in submission.files if path.startswith(folder) and path.endswith(SOURCE_SUFFIXES)]
+        self._choose(with_main)
+        if not self.engines:
+            self._choose(with_main - self._with_header)
+
+    def _choose(self, programs: set[str]) -> None:
+        """Choose the sources and the engines; `programs` are no engines, and what only they include is compiled separately."""
+        including = [self._includes[path] for path in self._below if path not in programs]
+        included = _reached(set().union(*including), self._includes)
+        self.sources = [path for path in self._below if path not in included]
+        self.other_programs = programs & set(self.sources)
+        having_header = [path for path in self.sources if path in self._with_header - programs]
+        named = [path for path in self.sources if path in self._with_name - programs] if having_header else []
+        self.engines = [path for path in named if path in self._with_header] or named or having_header
 
     def belonging_to(self, engine: str) -> list[str]:
         """Return the engine and the sources that share headers with it, directly or through a chain, and are not programs."""
@@ -143,7 +169,7 @@ def _example(sources: list[str], engine: str) -> str:
     return f"engine.sources = {json.dumps([engine], ensure_ascii=False)}  # and its {len(sources) - 1} other sources"
 
 
-def _listed_sources(submission: Submission) -> list[str]:
+def _listed_sources(submission: Submission, assignment: Assignment) -> list[str]:
     try:
         content = submission.files[SUBMISSION_TOML]
         if len(content) > MAX_TOML_BYTES:
@@ -157,18 +183,65 @@ def _listed_sources(submission: Submission) -> list[str]:
             f"{SUBMISSION_TOML} cannot be read: expected [engine] on one line and sources = [...] on the next, or both in one "
             'line such as engine.sources = ["Minimax/my_engine.cpp", "Minimax/search.cpp"]'
         ) from error
-    if missing := [path for path in sources if path not in submission.files]:
+    places = [_place(path, assignment) for path in sources]
+    if missing := [path for path, place in zip(sources, places, strict=True) if place not in submission.files]:
         raise StudentFault(f"{SUBMISSION_TOML} names {_names(missing)}, but the submission has no such file that is collected.")
-    if others := [path for path in sources if not path.endswith(SOURCE_SUFFIXES)]:
+    if others := [path for path in places if not path.endswith(SOURCE_SUFFIXES)]:
         raise StudentFault(
-            f"{SUBMISSION_TOML} names {_names(others)}, but may list only the files that are compiled, "
-            f"{' and '.join(SOURCE_SUFFIXES)}: leave out headers, which the sources include."
+            f"{SUBMISSION_TOML} names {_names(others)}, but may list only the files that are compiled "
+            f"({', '.join(SOURCE_SUFFIXES)}): leave out headers, which the sources include."
         )
-    return sources
+    return places
+
+
+def _place(listed: str, assignment: Assignment) -> str:
+    """Return the place in the submission of a listed file; as in an archive, the case of the first folder does not matter."""
+    first, *rest = PurePosixPath(listed.replace("\\", "/")).parts or ("",)
+    return "/".join([next((part for part in assignment.parts if part.casefold() == first.casefold()), first), *rest])
 
 
 def _names(paths: list[str]) -> str:
     return ", ".join(path if path.isprintable() else repr(path) for path in paths)[:MESSAGE_CHARACTERS]
+
+
+@dataclass(frozen=True)
+class CompiledEngine:
+    """What was compiled into an engine.
+
+    Attributes:
+        warnings: those of the compiler; empty if there are none.
+        left_out: sources without which the others compile, such as an old draft.
+    """
+
+    sources: list[str]
+    warnings: str
+    left_out: list[str]
+
+
+def build_submitted(
+    workspace: Path, submission: Submission, binary: Path, assignment: Assignment, sandbox: Sandbox
+) -> CompiledEngine:
+    """Compile the engine of a submission into `binary`.
+
+    If its sources do not compile together, those that share headers with the engine are tried once more without the others.
+
+    Raises:
+        StudentFault: there is no engine, or it does not compile either way; the message gives the first reason.
+        CouldNotGrade: see `engine_sources` and `build_engine`.
+    """
+    sources = engine_sources(submission, assignment)
+    try:
+        return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), [])
+    except StudentFault as reason:
+        closest = _closest_sources(submission, assignment)
+        left_out = [path for path in sources if path not in closest]
+        if not closest or not left_out:
+            raise
+        sources = [path for path in sources if path in closest]
+        try:
+            return CompiledEngine(sources, build_engine(workspace, sources, binary, assignment, sandbox), left_out)
+        except StudentFault:
+            raise reason from None
 
 
 def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: Assignment, sandbox: Sandbox) -> str:
@@ -183,7 +256,8 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
             its temporary files.
     """
     scratch = Path(tempfile.mkdtemp(prefix="grader-build-")).resolve()
-    limits = ProcessLimits(COMPILER_MEMORY_MIB, int(assignment.compile_limit_s), processes=64, file_size_mib=64, children=True)
+    compile_s = int(assignment.compile_limit_s)
+    limits = ProcessLimits(COMPILER_MEMORY_MIB, compile_s, processes=64, file_size_mib=COMPILER_FILE_MIB, children=True)
     try:
         environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(scratch), "LANG": "C.UTF-8", "HOME": str(scratch)}
 
@@ -212,13 +286,16 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
 
 
 def _standard_that_is_too_old(command: Sequence[str], compiled: Callable[[Sequence[str]], str]) -> str:
-    """Return the standard of a failed command, such as C++17, if the sources suit a later one, otherwise an empty string."""
+    """Return the standard of a failed command, such as C++17, if the sources suit only a later one; otherwise ""."""
     named = [part for part in command if part.startswith(STANDARD)]
     later = [LATEST if part in named else part for part in command]
     try:
-        return f"C++{named[0].removeprefix(STANDARD)}" if named and not _has_error(compiled([*later, "-fsyntax-only"])) else ""
+        # An error of inlining or of the assembler shows in neither of the two.
+        too_old = named and not _has_error(compiled([*later, "-fsyntax-only"]))
+        too_old = too_old and _has_error(compiled([*command, "-fsyntax-only"]))
     except (StudentFault, CouldNotGrade):
         return ""  # it took too long
+    return f"C++{named[0].removeprefix(STANDARD)}" if too_old else ""
 
 
 def _has_error(diagnostics: str) -> bool:

@@ -1,11 +1,22 @@
-"""What a C++ source includes by name, as the compiler reads it: without comments, with continued lines joined."""
+"""What a C++ source includes by name, as the compiler reads it: without comments, with continued lines joined.
+
+Conditions are evaluated as far as names go: a macro is defined if the text above defines it or the compiler does.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 COMMENT = re.compile(r"//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?")
 INCLUDE = re.compile(r'^[ \t]*(?:#|%:|\?\?=)[ \t]*(?:include|include_next|import|embed)[ \t]*["<]([^">\n]+)[">]', re.MULTILINE)
+DIRECTIVE = re.compile(
+    r"^[ \t]*(?:#|%:|\?\?=)[ \t]*(?P<word>if|ifdef|ifndef|elif|else|endif|define|undef)\b[ \t]*(?P<rest>[^\n]*)$", re.MULTILINE
+)
+NAME = re.compile(r"\b(?!defined\b)\w+")
+# Macros that sources ask for and g++ defines under Linux.
+PREDEFINED = ("__cplusplus", "__GNUC__", "__GNUG__", "__has_include", "__linux__", "__linux", "__unix__", "__unix")
 
 
 def without_comments(content: bytes) -> str:
@@ -17,3 +28,58 @@ def without_comments(content: bytes) -> str:
 def included_names(text: str) -> list[str]:
     """Return the names that a text from `without_comments` includes, in its order; names made by a macro are missing."""
     return INCLUDE.findall(text)
+
+
+def compiled_text(text: str) -> str:
+    """Return the lines of a text from `without_comments` that are compiled: those outside conditions that do not hold."""
+    macros = dict.fromkeys(PREDEFINED, "1")
+    open_conditions: list[_Condition] = []
+    compiled, kept, start = True, [], 0
+    for directive in DIRECTIVE.finditer(text):
+        if compiled:
+            kept.append(text[start : directive.start()])
+        start, word, rest = directive.end(), directive["word"], directive["rest"]
+        if word.startswith("if"):
+            holds = _holds({"if": rest, "ifdef": f"defined {rest}", "ifndef": f"!defined {rest}"}[word], macros)
+            open_conditions.append(_Condition(compiled, settled=holds))
+            compiled = compiled and holds
+        elif word in ("define", "undef"):
+            if compiled and (name := NAME.match(rest)):
+                macros.pop(name[0], None)
+                if word == "define":
+                    macros[name[0]] = rest[name.end() :].strip()
+        elif open_conditions and word == "endif":
+            compiled = open_conditions.pop().compiled
+        elif open_conditions:
+            condition = open_conditions[-1]
+            holds = not condition.settled and (word == "else" or _holds(rest, macros))
+            condition.settled = condition.settled or holds
+            compiled = condition.compiled and holds
+    return "".join([*kept, text[start:] if compiled else ""])
+
+
+@dataclass
+class _Condition:
+    """An `#if` without its `#endif` so far.
+
+    Attributes:
+        compiled: whether the text around it is compiled.
+        settled: whether one of its branches up to now holds.
+    """
+
+    compiled: bool
+    settled: bool
+
+
+def _holds(condition: str, macros: Mapping[str, str]) -> bool:
+    """Return whether a condition holds. A comparison counts as its first name alone."""
+    return any(all(_is_true(term, macros) for term in either.split("&&")) for either in condition.split("||"))
+
+
+def _is_true(term: str, macros: Mapping[str, str]) -> bool:
+    name = NAME.search(term)
+    if name is None:
+        return False
+    value = name[0] if name[0][0].isdigit() else macros.get(name[0], "0")
+    true = name[0] in macros if "defined" in term else value != "0"
+    return true != term.strip("( \t").startswith("!")

@@ -28,7 +28,11 @@ CPP_KEYWORDS = frozenset(
     """.split()  # noqa: SIM905 (a list with one word per line would be no clearer)
 )
 KEYWORDS = {True: frozenset(keyword.kwlist), False: CPP_KEYWORDS}
-SOURCES = (".py", ".cpp", ".cc", ".h", ".hpp")
+SOURCES = (
+    ".py",
+    *(".cpp", ".cc", ".cxx", ".CPP"),
+    *(".h", ".hpp", ".hh", ".hxx", ".H", ".inl", ".inc", ".ipp", ".tpp"),
+)
 COMMENTS = {True: r"\#[^\n]*", False: r"//[^\n]* | /\*(?:[^*]|\*(?!/))*(?:\*/)?"}
 TOKEN = {
     python: re.compile(

@@ -26,7 +26,7 @@ from grader.pipeline.submission import Submission, read_submission
 
 PROFILE = "check"
 OUT = Path("build", "check")
-OTHER_SOURCES = ("cxx", "c++", "C", "CPP", "CC", "cp", "c")  # names of C++ sources elsewhere
+OTHER_SOURCES = ("c++", "C", "CC", "cp", "c")  # names of C++ sources elsewhere
 
 
 def choose_checks(assignment: Assignment, only: str | None, asked: Collection[str]) -> tuple[Check, ...]:

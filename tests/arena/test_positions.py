@@ -116,6 +116,14 @@ def test_a_gomocup_engine_is_told_the_position_by_board(pbrain):
         assert engine.ask(board.actions[-1]) not in board.stones
 
 
+def test_an_engine_with_an_empty_name_may_take_a_position(tmp_path):
+    program = tmp_path / "nameless"
+    program.write_text("#!/bin/sh\nread side\necho ' +position'\nread point\n")
+    program.chmod(0o755)
+    with EngineProcess(parse_agent(str(program)), offer=GameOffer(position=((7, 7), (8, 8)))) as engine:
+        assert engine.start(0) == "(no name)" and engine.took_position
+
+
 # ------------------------------------------------------------------------------------------------ engines that cannot
 
 

@@ -33,6 +33,7 @@ LIMITS = Limits(move_s=0.6, init_s=3.0)
         ("three_numbers", 2, True, "malformed"),
         ("huge_line", 2, True, "malformed"),
         ("early_word", 2, False, "malformed"),
+        ("empty_line", 1, True, "malformed"),
         ("no_newline", 2, True, "timeout"),
         ("late", 2, True, "timeout"),
         ("ignore_sigterm", 2, True, "timeout"),
@@ -74,6 +75,11 @@ def test_a_game_with_a_free_opening_may_begin_anywhere():
 def test_a_noisy_engine_plays_on_and_leaves_nothing(fault):
     game = play_game(GameTask(misbehaving("win"), misbehaving(fault), LIMITS))
     assert (game.termination, game.winner, game.faulty) == ("five", 0, None)
+
+
+def test_an_engine_with_an_empty_name_plays_on_and_is_shown_without_one():
+    game = play_game(GameTask(misbehaving("nameless"), misbehaving("exit", 2), LIMITS))
+    assert (game.names, game.termination, game.faulty) == (("(no name)", "exit"), "crash", 1)
 
 
 def test_a_legal_swap_is_no_forfeit_and_the_win_belongs_to_the_right_process():

@@ -1,234 +1,24 @@
-"""Which sources are a submission's engine, and the sentence for those that make none."""
+"""How an engine is compiled, and the sentence for one that does not compile."""
 
 import dataclasses
 import os
 import sys
 import tempfile
 import time
-import tomllib
+from pathlib import PurePosixPath
 
 import pytest
 
 from arena.engine.stopwatch import Allowance
 from arena.engine.withheld import has_run_delays
 from common.errors import UsageError
+from grader.assignment import ROOT
 from grader.confinement.sandbox import LEVELS, find_sandbox, try_level
 from grader.errors import CouldNotGrade, StudentFault
 from grader.pipeline import engine_build
-from grader.pipeline.engine_build import build_engine, build_opponent, engine_sources, require_compiler
+from grader.pipeline.engine_build import build_engine, build_opponent, build_submitted, require_compiler
+from grader.pipeline.likeness import SOURCES
 from grader.pipeline.submission import Submission
-
-ENGINE = b'#include "AIController.h"\n'
-OWN = {"Minimax/engine.cpp": ENGINE, "Minimax/parts/search.cc": b"", "Minimax/parts/search.h": b"", "AlphaZero/a.py": b""}
-
-
-@pytest.fixture
-def sources(assignment):
-    """The engine's sources among the given files, with `listed` as submission.toml."""
-
-    def find(files, listed=None):
-        files = files if listed is None else {**files, "submission.toml": listed}
-        return engine_sources(Submission("work", files, (), (), ()), assignment)
-
-    return find
-
-
-@pytest.fixture
-def fault(sources):
-    """The one sentence in place of sources."""
-
-    def find(files, listed=None):
-        with pytest.raises(StudentFault) as caught:
-            sources(files, listed)
-        assert "\n" not in str(caught.value)
-        return str(caught.value)
-
-    return find
-
-
-def test_every_collected_source_below_the_engine_folder_is_the_engine(sources):
-    assert sources(OWN) == ["Minimax/engine.cpp", "Minimax/parts/search.cc"]
-
-
-@pytest.mark.parametrize(
-    "include",
-    [
-        b'#include "AIController.h"',
-        b"  #  include <AIController.h> // protocol",
-        b'#include "../AIController.h"\r\n',
-        b'\xef\xbb\xbf#include "AIController.h"',
-        b'// \xd2\xfd\xc7\xe6\n#include "AIController.h"',
-        b'#inc\\\nlude "AIController.h"',
-        b'%:include "AIController.h"',
-    ],
-    ids=["plain", "spaced", "from a subfolder", "after a byte order mark", "below a GBK comment", "on two lines", "digraph"],
-)
-def test_an_engine_is_known_by_its_include_however_that_is_written(sources, include):
-    assert sources({"Minimax/engine.cpp": include}) == ["Minimax/engine.cpp"]
-
-
-def test_an_engine_may_include_the_header_through_one_of_its_own(sources):
-    files = {"Minimax/engine.cpp": b'#include "engine.h"\n', "Minimax/engine.h": ENGINE}
-    assert sources(files) == ["Minimax/engine.cpp"]
-
-
-def test_headers_that_include_each_other_end(fault):
-    ring = {"Minimax/a.cpp": b'#include "b.h"', "Minimax/b.h": b'#include "c.h"', "Minimax/c.h": b'#include "b.h"'}
-    assert fault(ring).startswith("No .cpp file in Minimax/ includes")
-
-
-def example_in(sentence):
-    """The sources that the sentence's example names, read as TOML as it is typed."""
-    return tomllib.loads(sentence[sentence.index("engine.sources") :])["engine"]["sources"]
-
-
-def test_two_engines_side_by_side_are_for_a_person_and_both_named_with_what_to_write(sources):
-    two = {**OWN, "Minimax/old/engine_v1.cpp": ENGINE}
-    with pytest.raises(CouldNotGrade) as caught:
-        sources(two)
-    sentence = str(caught.value)
-    assert sentence.startswith("There is more than one engine (Minimax/engine.cpp, Minimax/old/engine_v1.cpp): write a file")
-    assert "\n" not in sentence
-    assert sources(two, sentence[sentence.index("engine.sources") :].encode()) == example_in(sentence)
-    assert sources(two, b'[engine]\nsources = ["Minimax/old/engine_v1.cpp"]') == ["Minimax/old/engine_v1.cpp"]
-
-
-def test_the_example_names_all_sources_that_compile_together_for_one_of_the_engines(sources):
-    files = {
-        "Minimax/a/engine.cpp": ENGINE + b'#include "search.h"\nstd::string ai_name = "a";',
-        "Minimax/a/search.cpp": b'#include "search.h"\n#include "../board.h"',
-        "Minimax/a/search.h": b"",
-        "Minimax/board.cpp": b'#include "board.h"',
-        "Minimax/board.h": b"",
-        "Minimax/b/engine.cpp": ENGINE + b'std::string ai_name = "b";',
-        "Minimax/b/other.cpp": b'#include "other.h"',
-        "Minimax/b/other.h": b"",
-        "Minimax/a/test.cpp": b'#include "search.h"\nint main() { return 0; }',
-    }
-    with pytest.raises(CouldNotGrade) as caught:
-        sources(files)
-    assert example_in(str(caught.value)) == ["Minimax/a/engine.cpp", "Minimax/a/search.cpp", "Minimax/board.cpp"]
-
-
-def test_an_example_that_is_too_long_for_the_message_names_the_engine_and_counts_the_rest(sources):
-    parts = {f"Minimax/a_part_{number:02}_of_the_first_engine.cpp": b'#include "own.h"' for number in range(12)}
-    first = ENGINE + b'#include "own.h"\nstd::string ai_name = "a";'
-    files = {**parts, "Minimax/own.h": b"", "Minimax/engine.cpp": first}
-    files["Minimax/old_engine.cpp"] = ENGINE + b'std::string ai_name = "b";'
-    with pytest.raises(CouldNotGrade) as caught:
-        sources(files)
-    assert str(caught.value).endswith('engine.sources = ["Minimax/engine.cpp"]  # and its 12 other sources')
-    assert example_in(str(caught.value)) == ["Minimax/engine.cpp"]
-
-
-def test_an_example_with_odd_names_is_still_toml(sources):
-    files = {'Minimax/a"\n.cpp': ENGINE, "Minimax/五子棋.cpp": ENGINE}
-    with pytest.raises(CouldNotGrade) as caught:
-        sources(files)
-    assert example_in(str(caught.value)) == ['Minimax/a"\n.cpp']
-
-
-def test_sources_that_all_include_the_header_are_one_engine_if_one_of_them_names_it(sources):
-    shared = {"Minimax/all.h": ENGINE + b"extern std::string ai_name;", "Minimax/search.cpp": b'#include "all.h"'}
-    files = {**shared, "Minimax/engine.cpp": b'#include "all.h"\nstd::string ai_name = "mine";'}
-    assert sources(files) == ["Minimax/search.cpp", "Minimax/engine.cpp"]
-
-
-def test_a_source_that_another_one_includes_is_not_compiled_twice(sources):
-    files = {"Minimax/engine.cpp": ENGINE + b'#include "search.cpp"', "Minimax/search.cpp": b'#include "AIController.h"'}
-    assert sources(files) == ["Minimax/engine.cpp"]
-
-
-def test_a_program_beside_the_engine_is_left_out(sources):
-    program = b'#include "search.h"\n// int main() is below\nint main(int argc, char **argv) { return argc; }'
-    assert sources({**OWN, "Minimax/try_search.cpp": program}) == sources(OWN)
-    assert sources({**OWN, "Minimax/notes.cpp": b"/* int main() {} */"}) == [*sources(OWN), "Minimax/notes.cpp"]
-
-
-def test_a_text_that_looks_like_comments_without_end_is_read_in_no_time(sources):
-    assert sources({**OWN, "Minimax/odd.cpp": b"/*" * 500_000})[-1] == "Minimax/odd.cpp"
-
-
-def test_a_submission_without_a_source_of_its_own_has_no_engine(fault):
-    assert fault({"AlphaZero/a.py": b"", "Minimax/engine.h": ENGINE}).startswith(
-        "There is no engine: expected your own .cpp file"
-    )
-
-
-def test_sources_without_the_header_are_no_engine(fault):
-    assert fault({"Minimax/a.cpp": b"int main() {}"}).startswith("No .cpp file in Minimax/ includes AIController.h")
-
-
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "after a byte order mark"])
-def test_the_list_says_which_sources_count_and_in_which_order(sources, mark):
-    listed = mark + b'[engine]\r\nsources = ["Minimax/parts/search.cc", "Minimax/engine.cpp"]\r\n'
-    assert sources(OWN, listed) == ["Minimax/parts/search.cc", "Minimax/engine.cpp"]
-
-
-@pytest.mark.parametrize(
-    "listed",
-    [
-        b"[engine\nsources = []",
-        b"",
-        b"[engine]\n",
-        b"engine = 3",
-        b"[engine]\nsources = []",
-        b'[engine]\nsources = "Minimax/engine.cpp"',
-        b'[engine]\nsources = ["Minimax/engine.cpp", 3]',
-        b'[engine]\nsources = ["\xd2\xfd.cpp"]',
-        b"sources = " + b"[" * 100_000,
-        b"[engine] sources = ['Minimax/engine.cpp']",
-        b"\n".join(b"a.b%d = 1" % i for i in range(4000)),
-    ],
-    ids=[
-        "TOML syntax",
-        "empty",
-        "no sources",
-        "engine a number",
-        "no source",
-        "a word",
-        "a number among them",
-        "not UTF-8",
-        "nested without end",
-        "table and list on one line",
-        "very long",
-    ],
-)
-def test_a_list_that_is_none_is_one_sentence_with_an_example(fault, listed):
-    sentence = fault(OWN, listed)
-    assert sentence.startswith("submission.toml cannot be read: expected [engine] on one line")
-    assert example_in(sentence) == ["Minimax/my_engine.cpp", "Minimax/search.cpp"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Minimax/gone.cpp",
-        "/etc/passwd",
-        "../other/engine.cpp",
-        "Minimax/../Minimax/engine.cpp",
-        "Minimax/baseline.cpp",
-        "Minimax/parts/missing.h",
-        "-o",
-    ],
-)
-def test_a_listed_source_that_the_submission_lacks_is_named(fault, name):
-    sentence = fault(OWN, f'[engine]\nsources = ["Minimax/engine.cpp", "{name}"]'.encode())
-    assert sentence == f"submission.toml names {name}, but the submission has no such file that is collected."
-
-
-@pytest.mark.parametrize("name", ["Minimax/search.h", "AlphaZero/mcts_pure.py"])
-def test_a_listed_file_that_is_not_compiled_is_named_as_such(fault, name):
-    files = {**OWN, name: b"", "Minimax/engine.cpp": ENGINE}
-    sentence = fault(files, f'[engine]\nsources = ["Minimax/engine.cpp", "{name}"]'.encode())
-    assert sentence.startswith(f"submission.toml names {name}, but may list only the files that are compiled, .cpp and .cc")
-
-
-def test_a_listed_name_with_a_line_break_stays_one_sentence(fault):
-    assert "submission.toml names" in fault(OWN, b'[engine]\nsources = ["a\\nb.cpp"]')
-
-
-# ------------------------------------------------------------------------------------------------- compilation
 
 WHOLE = "int main() {}\n"
 BROKEN = {
@@ -282,11 +72,74 @@ def test_what_does_not_compile_is_told_by_its_first_error(build, tmp_path, kind)
     assert not (tmp_path / "made").exists()
 
 
+def test_every_collected_source_is_compiled_and_every_collected_file_is_compared(assignment):
+    def suffixes(patterns):
+        return {PurePosixPath(pattern).suffix for pattern in patterns}
+
+    assert suffixes(assignment.parts["Minimax"]) == set(engine_build.SOURCE_SUFFIXES)
+    assert suffixes(pattern for pattern in assignment.collected if pattern.startswith("Minimax/")) == {*SOURCES} - {".py"}
+
+
+@pytest.fixture
+def submitted(tmp_path, assignment):
+    """Compiles a submission of files given as text, below the header of the framework."""
+
+    def run(files):
+        workspace = tmp_path / "workspace"
+        for name, text in {**files, "Minimax/AIController.h": HEADER}.items():
+            (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+            (workspace / name).write_text(text)
+        work = Submission("work", {name: text.encode() for name, text in files.items()}, (), (), ())
+        return build_submitted(workspace, work, tmp_path / "made" / "engine", assignment, find_sandbox())
+
+    return run
+
+
+HEADER = (ROOT / "Minimax/AIController.h").read_text()
+WHOLE_ENGINE = """#include "AIController.h"
+#include "board.h"
+#include <time.h>
+std::string ai_name;
+int board[225], ai_controller;
+void init() { board[0] = int(time(nullptr)) + size(); }
+std::pair<int, int> action(std::pair<int, int>) { return {7, 7}; }
+"""
+PARTS = {
+    "Minimax/board.cxx": '#include "board.h"\nint size() { return 15; }\n',
+    "Minimax/board.h": "int size();\n",
+    "Minimax/engine.cpp": WHOLE_ENGINE,
+    "Minimax/time.h": "#error This is a clock of the student's own.\n",
+}
+
+
+def test_a_draft_that_keeps_the_engine_from_compiling_is_left_out_and_named(submitted):
+    compiled = submitted({**PARTS, "Minimax/draft.cpp": "int board[225];\n"})
+    assert (compiled.sources, compiled.left_out) == (["Minimax/board.cxx", "Minimax/engine.cpp"], ["Minimax/draft.cpp"])
+
+
+def test_an_engine_that_does_not_compile_without_a_draft_either_is_told_the_first_reason(submitted):
+    broken = {"Minimax/a_draft.cpp": "#error A draft.\n", **PARTS, "Minimax/engine.cpp": WHOLE_ENGINE + "int odd = ;\n"}
+    with pytest.raises(StudentFault, match=r"a_draft\.cpp:1:2: error: #error A draft"):
+        submitted(broken)
+
+
 def test_a_source_of_a_later_standard_is_told_which_one_counts(build):
     files = {"Minimax/a.cpp": "#include <concepts>\ntemplate <std::integral T> T same(T a) { return a; }\n" + WHOLE}
     words = r"^The engine does not compile as C\+\+17, the standard of this course, but does with a later one: .*error"
     with pytest.raises(StudentFault, match=words):
         build(files)
+
+
+def test_an_error_that_a_syntax_check_does_not_see_is_not_blamed_on_the_standard(build):
+    wide = "#include <immintrin.h>\nint f(__m256i a) { return _mm256_extract_epi32(_mm256_add_epi32(a, a), 0); }\n"
+    with pytest.raises(StudentFault, match=r"^The engine does not compile: .*error: inlining failed"):
+        build({"Minimax/a.cpp": wide + WHOLE})
+
+
+def test_a_table_of_millions_of_entries_with_initial_values_compiles(build):
+    table = "struct Entry { unsigned long key = 0; int value = 0; char depth = -1; };\nstatic Entry table[1600000];\n"
+    _, binary = build({"Minimax/a.cpp": table + "int main(int many, char **) { return table[many].value; }\n"})
+    assert os.access(binary, os.X_OK)
 
 
 @pytest.mark.machine

@@ -22,6 +22,7 @@ def test_nothing_is_wrong_with_a_right_engine():
     talk = heard()
     assert (talk.early, talk.introduction, talk.answer, talk.at_the_end) == ("", "alice\n", "7 7\n", "")
     assert explain_talk(talk) == "" and first_stone(talk) == (7, 7)
+    assert explain_talk(heard(name="print(flush=True)")) == ""
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,10 @@ def test_nothing_is_wrong_with_a_right_engine():
             f"It wrote 'Loading 3 tables' before its name 'alice'; the first line is taken as the name. {NOTES}",
         ),
         (
+            {"name": f"print(flush=True); {NAME}"},
+            f"It wrote an empty line before its name 'alice'; the first line is taken as the name. {NOTES}",
+        ),
+        (
             {"name": 'print("alice")', "answer": 'print("7 7")'},
             f"It wrote its name only when its input ended: 'alice 7 7'. {FLUSH}",
         ),
@@ -41,7 +46,16 @@ def test_nothing_is_wrong_with_a_right_engine():
         ({"answer": f'print("depth 4", flush=True); {ANSWER}'}, f"It wrote 'depth 4' before its answer '7 7'. {NOTES}"),
         ({"answer": 'print("7 7", end="", flush=True)'}, f"It wrote its answer '7 7' without the end of the line. {FLUSH}"),
     ],
-    ids=["early", "banner", "name not flushed", "name without its end", "answer not flushed", "debug line", "no line end"],
+    ids=[
+        "early",
+        "banner",
+        "empty line",
+        "name not flushed",
+        "name without its end",
+        "answer not flushed",
+        "debug line",
+        "no line end",
+    ],
 )
 def test_the_cause_is_named_and_the_first_stone_is_still_read(changes, sentence):
     talk = heard(**changes)

@@ -64,7 +64,7 @@ def test_unfilled_stubs_get_nothing_and_one_sentence_each_and_no_engine_is_no_ze
             continue
         status, words = (
             "could_not_grade",
-            "Nothing of Minimax/ was found: expected Minimax/*.cpp or Minimax/*.cc; the submission",
+            "Nothing of Minimax/ was found: expected Minimax/*.cpp or Minimax/*.cc or Minimax/*.cxx or Minimax/*.CPP; the subm",
         )
         if check["id"] not in ENGINE_CHECKS:
             status, words = "failed", "Not written yet: AlphaZero/"

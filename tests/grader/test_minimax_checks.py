@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import pytest
 from misbehaving import misbehaving
 
+from arena.engine import cores
+from arena.engine.cores import available_cores
 from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import MatchResult, ThreadRunner, play_match
 from arena.match.setup import MatchSetup
@@ -134,6 +136,15 @@ def test_a_stone_that_is_always_the_same_one_outside_gets_nothing(opening, assig
 def test_the_form_of_the_words_is_no_matter_of_the_opening(opening, assignment, monkeypatch):
     monkeypatch.setattr(checks, "FRESH_STARTS", 2)
     assert opening(scripted(CENTRE, 'print("Tables are ready.", flush=True)'), assignment).share == 1
+
+
+@pytest.mark.skipif(available_cores() < 2, reason="this machine has a single core")
+def test_an_engine_that_opens_sees_one_core(opening, assignment, monkeypatch, tmp_path):
+    monkeypatch.setattr(cores, "LOCKS", tmp_path)
+    monkeypatch.setattr(checks, "FRESH_STARTS", 2)
+    place = "[(min(14, len(os.sched_getaffinity(0))), 14)]"
+    with pytest.raises(StudentFault, match=r"^The first stone was \(1, 14\) in each"):
+        opening(scripted(place), assignment)
 
 
 def test_an_engine_without_a_first_stone_is_sent_to_the_protocol(opening, assignment):

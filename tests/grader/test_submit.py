@@ -166,12 +166,12 @@ def test_a_name_that_is_nearly_right_and_a_syntax_error_are_named(folder, tmp_pa
     (folder / "AlphaZero/mcts_pure.py").write_text("import numpy\n\ndef f(:\n")
     for source in [*folder.glob("Minimax/*.cpp"), *folder.glob("Minimax/*.h")]:
         source.unlink()
-    (folder / "Minimax/my_engine.cxx").write_text("int main() {}")
+    (folder / "Minimax/my_engine.c++").write_text("int main() {}")
     submit.main(tmp_path / "frank.zip", folder)
     said = [line.removeprefix("Warning: ") for line in capsys.readouterr().err.splitlines()]
     assert said[:3] == [
         "AlphaZero/mcts_alphaZero.py is missing; AlphaZero/mcts_alphazero.py has nearly this name: rename it.",
-        "Minimax/my_engine.cxx does not count, because its name ends in .cxx: rename it to Minimax/my_engine.cpp.",
+        "Minimax/my_engine.c++ does not count, because its name ends in .c++: rename it to Minimax/my_engine.cpp.",
         "AlphaZero/mcts_pure.py, line 3, is not valid Python: invalid syntax.",
     ]
     assert said[3].startswith("There is no engine") and len(said) == 4

@@ -82,7 +82,7 @@ def searched_tree(player: Any, board: Board, depth: int, seed: int) -> SeenNode:
         search.update_with_move = keep_root
     try:
         player.set_player_ind(board.get_current_player())
-        player.get_action(board.copy(), is_selfplay=False, print_probs_value=0)
+        player.get_action(board.copy(), is_selfplay=False, print_probs_value=False)
     finally:
         with suppress(AttributeError):
             del search.update_with_move

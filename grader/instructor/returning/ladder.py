@@ -28,7 +28,7 @@ from grader.assignment import Assignment, MatchProfile
 from grader.confinement.sandbox import ProcessLimits, Sandbox
 from grader.errors import CouldNotGrade, StudentFault
 from grader.instructor.returning.class_results import StudentResults
-from grader.pipeline.engine_build import build_engine, engine_sources, require_compiler
+from grader.pipeline.engine_build import build_submitted, require_compiler
 from grader.pipeline.listeners import Announce
 from grader.pipeline.results import SUBMISSION
 from grader.pipeline.run import PROCESS_CPU_S
@@ -120,10 +120,9 @@ def _built(student: StudentResults, order: LadderOrder) -> EngineSpec:
     binary = (order.folder / "engines" / results.digest[:DIGEST_CHARACTERS]).resolve()
     if not binary.is_file():
         submission = read_submission(student.folder / SUBMISSION, assignment, at_the_top=True)
-        sources = engine_sources(submission, assignment)
         with tempfile.TemporaryDirectory(prefix="grader-ladder-") as scratch:
             workspace = build_workspace(assignment, submission, Path(scratch, "workspace"))
-            build_engine(workspace, sources, binary, assignment, order.sandbox)
+            build_submitted(workspace, submission, binary, assignment, order.sandbox)
     limits = assignment.limits
     process = ProcessLimits(limits.engine_memory_mib, PROCESS_CPU_S, limits.processes, limits.file_size_mib)
     command = order.sandbox.wrap([str(binary)], limits=process, read_only=[binary])

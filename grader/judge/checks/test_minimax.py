@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from arena.engine.cores import available_cores
+from arena.engine.cores import available_cores, one_core
 from arena.engine.engine_process import EngineFailure, EngineProcess, EngineSpec, Limits
 from arena.match.match import Load, MatchResult, ThreadRunner, play_match, result_for
 from arena.match.records import Records
@@ -28,7 +27,7 @@ from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.engine_talk import first_stone, listen
 from grader.judge.support.protocol_games import Side
 from grader.judge.support.ruling import Ruling
-from grader.pipeline.engine_build import MESSAGE_CHARACTERS, build_engine, build_opponent, engine_sources
+from grader.pipeline.engine_build import MESSAGE_CHARACTERS, CompiledEngine, build_opponent, build_submitted
 from grader.pipeline.run import Run
 
 # An engine that plays outside the centre once in n games is caught with probability 1 - (1 - 1 / n)^12.
@@ -46,12 +45,12 @@ class Built:
     """The student's engine after compilation.
 
     Attributes:
+        compiled: what was compiled; None if there is no binary.
         failure: why there is no binary; None if there is a binary.
     """
 
     binary: Path
-    sources: Sequence[str] = ()
-    warnings: str = ""
+    compiled: CompiledEngine | None = None
     failure: StudentFault | CouldNotGrade | None = None
 
     def require(self) -> None:
@@ -65,8 +64,7 @@ def built(run: Run) -> Built:
     """Compile the student's engine once for all checks."""
     binary = run.folder / "engine" / "student"
     try:
-        sources = engine_sources(run.submission, run.assignment)
-        return Built(binary, sources, build_engine(run.workspace, sources, binary, run.assignment, run.sandbox))
+        return Built(binary, build_submitted(run.workspace, run.submission, binary, run.assignment, run.sandbox))
     except (StudentFault, CouldNotGrade) as reason:
         return Built(binary, failure=reason)
 
@@ -91,7 +89,7 @@ def limits(run: Run) -> Limits:
 
 @pytest.mark.points("minimax.build")
 def test_build(built: Built, ruling: Ruling) -> None:
-    """Check that the engine compiles.
+    """Check that the engine compiles, if need be without sources that share no header with it.
 
     Accepts:
         several sources and headers, in subfolders, as .cpp and .cc (engine-in-parts, engine-always-swaps)
@@ -102,8 +100,13 @@ def test_build(built: Built, ruling: Ruling) -> None:
     """
     ruling.expected = "The sources of one engine compile together without an error."
     built.require()
-    compiled = ", ".join(built.sources)[:MESSAGE_CHARACTERS]
-    ruling.seen = f"Compiled: {compiled}. {built.warnings[:2000] or 'There are no warnings.'}"
+    compiled = built.compiled
+    assert compiled is not None
+    ruling.seen = f"Compiled: {', '.join(compiled.sources)[:MESSAGE_CHARACTERS]}. "
+    if compiled.left_out:
+        left_out = ", ".join(compiled.left_out)[:MESSAGE_CHARACTERS]
+        ruling.seen += f"Left out, because the engine compiles only without them: {left_out}. "
+    ruling.seen += compiled.warnings[:2000] or "There are no warnings."
 
 
 @pytest.mark.points("minimax.protocol")
@@ -178,7 +181,8 @@ def test_opening(engine: EngineSpec, limits: Limits, ruling: Ruling, rng: Random
 def _first_stone(engine: EngineSpec, limits: Limits) -> Action:
     """Return black's first stone, wherever it is in the engine's output; `minimax.protocol` checks the form."""
     for _ in range(REPEATS + 1):
-        with EngineProcess(engine, limits) as process:
+        # A thread pool with a thread for each core fits into the engine's memory, because the engine sees one core.
+        with one_core(), EngineProcess(engine, limits) as process:
             try:
                 process.start(0)
                 return process.ask(OPEN)

@@ -99,10 +99,11 @@ def explain_talk(talk: Talk) -> str:
     """Return a description of the first fault, or "" if there is no fault."""
     if talk.early.strip():
         return f"It wrote {_shown(talk.early)} before it was told its side. {NOTES}"
-    *before, name = talk.introduction.strip().splitlines() or [""]
+    *before, name = talk.introduction.rstrip().splitlines() or [""]
     if before:
-        return f"It wrote {_shown(before[0])} before its name {_shown(name)}; the first line is taken as the name. {NOTES}"
-    if not name:
+        first = _shown(before[0]) if before[0].strip() else "an empty line"
+        return f"It wrote {first} before its name {_shown(name)}; the first line is taken as the name. {NOTES}"
+    if not talk.introduction:
         return (
             f"It wrote its name only when its input ended: {_shown(talk.at_the_end)}. {FLUSH}"
             if talk.at_the_end.strip()
