@@ -155,7 +155,7 @@ def test_a_search_without_a_tree_or_with_chance_in_it_is_refused_with_a_sentence
     from AlphaZero.mcts_pure import MCTSPlayer
 
     made = MCTSPlayer(n_playout=9)
-    made.get_action = lambda board: (0, None)
+    made.get_action = lambda board, **_: (0, None)
     with pytest.raises(Exception, match="expected a search that keeps its tree"):
         searched_tree(made, empty_board(), 2, 1)
     with pytest.raises(Exception, match="cannot be shown one by one"):
