@@ -6,7 +6,7 @@ import pytest
 from class_downloads import at, packed, tree
 from packing import WORK
 
-from grader.instructor.collecting.attempts import canvas_order
+from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.gradescope import read_metadata
 from grader.pipeline.submission import read_submission
 
@@ -116,6 +116,42 @@ def test_a_report_beside_the_archive_is_kept_with_it_and_two_archives_are_unclea
 def test_canvas_numbers_resubmissions(names, order):
     found = canvas_order(names)
     assert [found[name][1] for name in names] == order and len({base for base, _ in found.values()}) == 1
+
+
+def test_numbers_of_canvas_that_contradict_the_names_leave_the_student_unclear(collect, download):
+    old, new = packed("old"), packed("new")
+    first = download({"adajralice_101_9001_gomoku-2.zip": old, "zhangwei_104_9002_gomoku-2.zip": old}, name="first")
+    second = download({"adajralice_101_9009_gomoku.zip": new, "zhangwei_104_9003_gomoku-3.zip": new}, name="second")
+    assert collect(first) == 0 and collect(second) == 1
+    note = collect.rows()["s1"]["note"]
+    assert note.startswith(
+        "unclear: attempt 1, gomoku-2.zip, has the highest number in its name, but Canvas received attempt 2"
+    )
+    assert "gomoku.zip, later (files 9001 and 9009): choose one with --counts" in note
+    assert collect.rows()["s4"]["counted"] == "2-gomoku-3.zip"
+    assert collect("--counts", "s1=2") == 0 and tree(collect.out)["submissions/s1.zip"] == new
+
+
+def test_texts_and_links_of_canvas_belong_to_their_student_who_handed_in_no_file(collect, download):
+    path = download(
+        {
+            "adajralice_LATE_101_text.html": b"<p>See my group.",
+            "zhangwei_104_link.html": b"<a>",
+            "núñezjosé_102_9002_gomoku.zip": packed("j"),
+            "núñezjosé_102_text.html": b"<p>Good luck!",
+        }
+    )
+    assert collect(path) == 1
+    rows = collect.rows()
+    assert [row["outcome"] for row in rows.values()].count("unknown") == 0
+    assert rows["s1"]["outcome"] == rows["s4"]["outcome"] == rows["s2"]["outcome"] == "collected"
+    assert "text.html is a text that was entered in Canvas, not a file that can be graded" in rows["s1"]["note"]
+    assert "link.html is a link that was entered in Canvas" in rows["s4"]["note"]
+    assert "Nothing of Minimax/ was found" in rows["s1"]["note"] and "Canvas marks it as late" in rows["s1"]["note"]
+    assert rows["s2"]["note"] == "text.html was handed in as well and is kept in the same .zip."
+    collect.out = collect.out.with_name("texts")
+    assert collect(download({"adajralice_101_text.html": b"<p>"}, "folder", "texts")) == 1
+    assert "(Canvas) with 1 hand-in" in collect.said and collect.rows()["s1"]["outcome"] == "collected"
 
 
 # ------------------------------------------------------------------------------------------------------------ Moodle
@@ -322,6 +358,25 @@ def test_gradescope_folders_become_the_same_zip_each_time(collect, download, ass
     before = tree(collect.out)
     os.utime(path)
     assert collect(path) == 1 and tree(collect.out) == before
+
+
+def test_somebody_of_the_same_name_on_gradescope_is_not_taken_for_the_student(collect, download):
+    def export(*submitters):
+        lines = [
+            f"submission_{i}:\n  :submitters:\n  - :name: Alice Ada Jr\n    :sid: {sid}\n    :email: {email}\n"
+            f"  :created_at: 2026-12-0{i} 08:00:00 Z\n"
+            for i, (sid, email) in enumerate(submitters, start=1)
+        ]
+        files = {f"submission_{i}/Minimax/engine.cpp": str(i).encode() for i in range(1, len(submitters) + 1)}
+        return download({"submission_metadata.yml": "".join(lines).encode(), **files})
+
+    assert collect(export(("s1", "alice@example.org"), ("a77", "auditor@example.org"))) == 1
+    row = collect.rows()["s1"]
+    assert (row["outcome"], row["counted"]) == ("unknown", "")
+    assert "attempts of a77 and s1 on Gradescope, found by a name: choose one with --counts" in row["note"]
+    collect.out = collect.out.with_name("two_ways")
+    assert collect(export(("s1", "alice@example.org"), ("", "alice@example.org"))) == 0
+    assert collect.rows()["s1"]["counted"].startswith("2-")
 
 
 def test_hostile_metadata_ends_in_one_sentence(collect, download):

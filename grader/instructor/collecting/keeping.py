@@ -14,7 +14,8 @@ from types import TracebackType
 from common.errors import UsageError
 from common.files import remove, replacing
 from common.harmless_text import file_name
-from grader.instructor.collecting.attempts import Attempt, Due, canvas_order, is_known_already
+from grader.instructor.collecting.attempts import Attempt, Due, is_known_already
+from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.claims import Claim
 from grader.instructor.collecting.downloads import Upload
 from grader.instructor.collecting.people import Roster
