@@ -69,6 +69,28 @@ def test_two_students_of_one_name_are_told_apart_by_number_or_not_at_all(collect
     assert not any(name.startswith("unknown/") for name in kept) and "belongs to s4 according to the roster" in collect.said
 
 
+def test_a_corrected_id_takes_along_what_was_collected_under_the_old_one(collect, download, tmp_path):
+    first = download({"adaalice_LATE_5_1_a.zip": packed("one"), "beebob_6_2_a.zip": packed("bob")})
+    second = download({"adaalice_LATE_5_3_a-1.zip": packed("two")}, name="second")
+    roster, table = tmp_path / "ids.csv", tmp_path / "times.csv"
+    roster.write_text("id,first_name,last_name\n123,Alice,Ada\n124,Bob,Bee\n125,Carol,Cee\n")
+    table.write_text("id,submitted_at\n123,2026-12-02T00:10+01:00\n")
+    due = ("--due", "2026-12-01T23:59+01:00", "--times", table)
+    assert collect(first, roster=roster) == collect(second, *due, roster=roster) == 0
+    assert collect("--counts", "123=2", roster=roster) == 0
+    roster.write_text("id,first_name,last_name\n0123,Alice,Ada\n125,Carol,Cee\n")
+    assert collect(roster=roster) == 1  # Bob has left the course
+    rows, kept = collect.rows(), tree(collect.out)
+    assert (rows["0123"]["attempts"], rows["0123"]["counted"]) == ("2", "2-a-1.zip") and "123" not in rows
+    assert rows["0123"]["late_minutes"] == "" and rows["124"]["outcome"] == "unknown" and rows["125"]["outcome"] == "missing"
+    assert "attempts/123/1-a.zip: belongs to 0123 according to the roster, and is now kept there." in collect.said
+    assert "123: the roster has another id for this student now, so give --counts again for that id." in collect.said
+    assert collect.said.count("so give --times again for that id") == 1
+    assert kept["submissions/0123.zip"] == kept["attempts/0123/2-a-1.zip"] == packed("two")
+    assert not any("/123" in name for name in kept)
+    assert collect(roster=roster) == 1 and tree(collect.out) == kept
+
+
 def test_two_users_with_the_name_of_one_student_are_not_guessed(collect, download):
     path = download({"núñezjosé_21_1_a.zip": packed("one"), "nunezjose_22_2_a.zip": packed("two")})
     assert collect(path) == 1
@@ -130,6 +152,35 @@ def test_numbers_of_canvas_that_contradict_the_names_leave_the_student_unclear(c
     assert "gomoku.zip, later (files 9001 and 9009): choose one with --counts" in note
     assert collect.rows()["s4"]["counted"] == "2-gomoku-3.zip"
     assert collect("--counts", "s1=2") == 0 and tree(collect.out)["submissions/s1.zip"] == new
+
+
+def test_plain_names_that_look_like_those_of_canvas_are_said_and_leave_nobody_missing(collect, download, tmp_path):
+    roster = tmp_path / "ids.csv"
+    roster.write_text("id,first_name,last_name\n2024001,Bob,Bee\n2024002,Alice,Ada\n2024003,Carol,Cee\n2024004,Dan,\n")
+    names = ("bob_2024001_2_gomoku.zip", "adaalice_2024002_1_gomoku.zip", "alice ada_2024004_1_gomoku.zip")
+    path = download([(at(name, (2026, 12, day, 8, 0, 0)), packed(name)) for day, name in enumerate(names, start=1)])
+    due = ("--due", "2026-12-01T09:00+00:00")
+    assert collect(path, *due, roster=roster) == 1
+    assert collect.said.count("taken for users of Canvas, so lateness comes only from the label LATE.") == 1
+    assert "collect into a new folder with --pattern '{name}_{id}_{file}'" in collect.said
+    rows = collect.rows()
+    outcomes = [rows[f"202400{i}"]["outcome"] for i in (1, 2, 3, 4)]
+    assert outcomes == ["unknown", "collected", "missing", "unknown"]
+    assert "unclear: unknown/canvas-2024001/1-gomoku.zip may belong to this student" in rows["2024001"]["note"]
+    assert "has the id of a student as its number, but another name" in rows["canvas-2024001"]["note"]
+    collect.out = tmp_path / "plain"
+    assert collect(path, *due, "--pattern", "{name}_{id}_{file}", roster=roster) == 0
+    assert collect.rows()["2024002"]["late_minutes"] == "1380" and "users of Canvas" not in collect.said
+
+
+def test_a_file_of_canvas_under_another_name_than_the_students_may_be_that_of_a_group(collect, download):
+    path = download({"teamred_101_9001_gomoku.zip": packed("a"), "zhangweimaria_104_9002_gomoku.zip": packed("w")})
+    assert collect(path) == 0
+    assert collect.rows()["s1"]["note"] == (
+        "Canvas calls who handed it in 'teamred'; if that is a group, its other members are listed as missing: collect a copy "
+        "for each."
+    )
+    assert collect.rows()["s4"]["note"] == ""
 
 
 def test_texts_and_links_of_canvas_belong_to_their_student_who_handed_in_no_file(collect, download):
