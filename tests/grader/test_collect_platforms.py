@@ -287,7 +287,11 @@ def test_a_time_that_contradicts_the_platform_or_fits_no_attempt_is_not_used(col
     ("line", "words"),
     [
         ("s9,2026-12-02T00:10+01:00", "line 2: expected an id of the roster; got 's9'"),
-        ("s1,yesterday", "line 2: expected a time such as 2026-12-01T23:59+01:00 for submitted_at; got 'yesterday'"),
+        (
+            "s1,yesterday",
+            "line 2: expected a date with a time, such as 2026-12-01T23:59+01:00 for submitted_at; got 'yesterday'",
+        ),
+        ("s1,2026-12-02", "for submitted_at; got '2026-12-02'"),
         ("s1,2026-12-02T00:10\ns1,2026-12-02T00:10", "line 3: the id s1 is listed twice"),
         ("s1", "line 2: expected 2 cells, as in the first line; got 1"),
     ],
