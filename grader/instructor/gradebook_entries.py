@@ -47,7 +47,7 @@ class CheckEntry:
 
 @dataclass(frozen=True)
 class GradebookEntry:
-    """What the gradebook gets from one results.json."""
+    """What the gradebook gets from one results.json; `digest` is that of the submission's collected files."""
 
     path: Path
     submission: str
@@ -55,6 +55,7 @@ class GradebookEntry:
     seed: int
     checks: tuple[CheckEntry, ...]
     reports: tuple[str, ...]
+    digest: str = ""
 
     @property
     def points(self) -> float:
@@ -114,6 +115,7 @@ def read_entry(path: Path, assignment: Assignment) -> GradebookEntry:
         seed=results.seed,
         checks=tuple(_check_entry(program[check.id]) for check in assignment.checks),
         reports=results.reports,
+        digest=results.digest,
     )
 
 
