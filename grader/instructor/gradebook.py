@@ -168,7 +168,7 @@ def main(options: GradebookOptions) -> int:
     ids = [student.id for student, _ in entries]
     if doubled := sorted({i for i in ids if ids.count(i) > 1}):
         raise UsageError(f"expected one result for each student; got several for {', '.join(doubled)}. Nothing was written")
-    handed = read_collected(options.collected, ids) if options.collected else {}
+    handed = read_collected(options.collected, ids).students if options.collected else {}
     if entries:
         enter_cells(url, assignment, cells)
         with open_gradebook(url) as gradebook:

@@ -47,7 +47,7 @@ class CheckEntry:
 
 @dataclass(frozen=True)
 class GradebookEntry:
-    """What the gradebook gets from one results.json."""
+    """What the gradebook gets from one results.json; `digest` is that of the submission's collected files."""
 
     path: Path
     submission: str
@@ -55,6 +55,7 @@ class GradebookEntry:
     seed: int
     checks: tuple[CheckEntry, ...]
     reports: tuple[str, ...]
+    digest: str = ""
 
     @property
     def points(self) -> float:
@@ -114,6 +115,7 @@ def read_entry(path: Path, assignment: Assignment) -> GradebookEntry:
         seed=results.seed,
         checks=tuple(_check_entry(program[check.id]) for check in assignment.checks),
         reports=results.reports,
+        digest=results.digest,
     )
 
 
@@ -145,23 +147,31 @@ def as_comment(text: str) -> str:
 
 def read_roster(path: Path) -> tuple[Student, ...]:
     """Read the roster: a CSV file with the column `id` and optionally `submission` (default: the id), `first_name`,
-    `last_name`, `email`, `canvas_id` and `moodle_id`.
+    `last_name`, `email`, `canvas_id` and `moodle_id`; other columns and empty lines are left out.
 
     Raises:
-        UsageError: the file cannot be read, lacks the column, lists a student, submission or number twice, or has an
-            unusable id or name.
+        UsageError: the file cannot be read, lacks the column, has a line with more cells than columns or an unbalanced
+            quote, lists a student, submission or number twice, or has an unusable id or name.
     """
     students: list[Student] = []
     listed: set[tuple[str, str]] = set()
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = csv.DictReader(file)
-            if "id" not in (rows.fieldnames or []):
-                raise UsageError(f"{path}: expected a column id in the first line; got {', '.join(rows.fieldnames or [])!r}")
-            for row in rows:
+            rows = csv.reader(file, strict=True, skipinitialspace=True)
+            header = [name.strip() for name in next(rows, [])]
+            if header.count("id") != 1:
+                raise UsageError(f"{path}: expected a column id in the first line; got {', '.join(header)!r}")
+            for cells in rows:
                 where = f"{path}, line {rows.line_num}"
-                fields = {key: (value or "").strip() for key, value in row.items() if isinstance(key, str)}
-                student = _student(fields, where)
+                values = [cell.strip() for cell in cells]
+                if not any(values):
+                    continue
+                if len(values) > len(header):
+                    raise UsageError(
+                        f"{where}: expected at most {len(header)} cells, as in the first line; got {len(values)}: put quotes "
+                        "around a name with a comma"
+                    )
+                student = _student(dict(zip(header, values, strict=False)), where)
                 for column in ("id", "submission", "canvas_id", "moodle_id"):
                     value = getattr(student, column)
                     if value and (column, value) in listed:

@@ -244,7 +244,7 @@ def test_a_lab_is_collected_and_remembered(collect, download):
     assert collect(path, "--lab", "chess") == 2 and "chess" in collect.complaint and not collect.out.exists()
 
 
-def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_path):
+def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_path, capsys):
     path = download({"s1.zip": packed("a"), "s2.zip": packed("b")})
     (tmp_path / "notes.txt").write_text("x")
     for arguments, words in (
@@ -261,6 +261,9 @@ def test_wrong_calls_are_one_sentence_and_exit_code_2(collect, download, tmp_pat
         with pytest.raises(SystemExit) as ended:
             collect(path, *wrong)
         assert ended.value.code == 2
+    with pytest.raises(SystemExit):
+        collect(path, "--due", "2026-12-01")
+    assert "expected a date with a time, such as 2026-12-01T23:59+01:00; got '2026-12-01'" in capsys.readouterr().err
     collect.out = tmp_path / "mine"
     collect.out.mkdir()
     (collect.out / "thesis.tex").write_text("x")

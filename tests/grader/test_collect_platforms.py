@@ -6,7 +6,7 @@ import pytest
 from class_downloads import at, packed, tree
 from packing import WORK
 
-from grader.instructor.collecting.attempts import canvas_order
+from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.gradescope import read_metadata
 from grader.pipeline.submission import read_submission
 
@@ -69,6 +69,28 @@ def test_two_students_of_one_name_are_told_apart_by_number_or_not_at_all(collect
     assert not any(name.startswith("unknown/") for name in kept) and "belongs to s4 according to the roster" in collect.said
 
 
+def test_a_corrected_id_takes_along_what_was_collected_under_the_old_one(collect, download, tmp_path):
+    first = download({"adaalice_LATE_5_1_a.zip": packed("one"), "beebob_6_2_a.zip": packed("bob")})
+    second = download({"adaalice_LATE_5_3_a-1.zip": packed("two")}, name="second")
+    roster, table = tmp_path / "ids.csv", tmp_path / "times.csv"
+    roster.write_text("id,first_name,last_name\n123,Alice,Ada\n124,Bob,Bee\n125,Carol,Cee\n")
+    table.write_text("id,submitted_at\n123,2026-12-02T00:10+01:00\n")
+    due = ("--due", "2026-12-01T23:59+01:00", "--times", table)
+    assert collect(first, roster=roster) == collect(second, *due, roster=roster) == 0
+    assert collect("--counts", "123=2", roster=roster) == 0
+    roster.write_text("id,first_name,last_name\n0123,Alice,Ada\n125,Carol,Cee\n")
+    assert collect(roster=roster) == 1  # Bob has left the course
+    rows, kept = collect.rows(), tree(collect.out)
+    assert (rows["0123"]["attempts"], rows["0123"]["counted"]) == ("2", "2-a-1.zip") and "123" not in rows
+    assert rows["0123"]["late_minutes"] == "" and rows["124"]["outcome"] == "unknown" and rows["125"]["outcome"] == "missing"
+    assert "attempts/123/1-a.zip: belongs to 0123 according to the roster, and is now kept there." in collect.said
+    assert "123: the roster has another id for this student now, so give --counts again for that id." in collect.said
+    assert collect.said.count("so give --times again for that id") == 1
+    assert kept["submissions/0123.zip"] == kept["attempts/0123/2-a-1.zip"] == packed("two")
+    assert not any("/123" in name for name in kept)
+    assert collect(roster=roster) == 1 and tree(collect.out) == kept
+
+
 def test_two_users_with_the_name_of_one_student_are_not_guessed(collect, download):
     path = download({"núñezjosé_21_1_a.zip": packed("one"), "nunezjose_22_2_a.zip": packed("two")})
     assert collect(path) == 1
@@ -116,6 +138,71 @@ def test_a_report_beside_the_archive_is_kept_with_it_and_two_archives_are_unclea
 def test_canvas_numbers_resubmissions(names, order):
     found = canvas_order(names)
     assert [found[name][1] for name in names] == order and len({base for base, _ in found.values()}) == 1
+
+
+def test_numbers_of_canvas_that_contradict_the_names_leave_the_student_unclear(collect, download):
+    old, new = packed("old"), packed("new")
+    first = download({"adajralice_101_9001_gomoku-2.zip": old, "zhangwei_104_9002_gomoku-2.zip": old}, name="first")
+    second = download({"adajralice_101_9009_gomoku.zip": new, "zhangwei_104_9003_gomoku-3.zip": new}, name="second")
+    assert collect(first) == 0 and collect(second) == 1
+    note = collect.rows()["s1"]["note"]
+    assert note.startswith(
+        "unclear: attempt 1, gomoku-2.zip, has the highest number in its name, but Canvas received attempt 2"
+    )
+    assert "gomoku.zip, later (files 9001 and 9009): choose one with --counts" in note
+    assert collect.rows()["s4"]["counted"] == "2-gomoku-3.zip"
+    assert collect("--counts", "s1=2") == 0 and tree(collect.out)["submissions/s1.zip"] == new
+
+
+def test_plain_names_that_look_like_those_of_canvas_are_said_and_leave_nobody_missing(collect, download, tmp_path):
+    roster = tmp_path / "ids.csv"
+    roster.write_text("id,first_name,last_name\n2024001,Bob,Bee\n2024002,Alice,Ada\n2024003,Carol,Cee\n2024004,Dan,\n")
+    names = ("bob_2024001_2_gomoku.zip", "adaalice_2024002_1_gomoku.zip", "alice ada_2024004_1_gomoku.zip")
+    path = download([(at(name, (2026, 12, day, 8, 0, 0)), packed(name)) for day, name in enumerate(names, start=1)])
+    due = ("--due", "2026-12-01T09:00+00:00")
+    assert collect(path, *due, roster=roster) == 1
+    assert collect.said.count("taken for users of Canvas, so lateness comes only from the label LATE.") == 1
+    assert "collect into a new folder with --pattern '{name}_{id}_{file}'" in collect.said
+    rows = collect.rows()
+    outcomes = [rows[f"202400{i}"]["outcome"] for i in (1, 2, 3, 4)]
+    assert outcomes == ["unknown", "collected", "missing", "unknown"]
+    assert "unclear: unknown/canvas-2024001/1-gomoku.zip may belong to this student" in rows["2024001"]["note"]
+    assert "has the id of a student as its number, but another name" in rows["canvas-2024001"]["note"]
+    collect.out = tmp_path / "plain"
+    assert collect(path, *due, "--pattern", "{name}_{id}_{file}", roster=roster) == 0
+    assert collect.rows()["2024002"]["late_minutes"] == "1380" and "users of Canvas" not in collect.said
+
+
+def test_a_file_of_canvas_under_another_name_than_the_students_may_be_that_of_a_group(collect, download):
+    path = download({"teamred_101_9001_gomoku.zip": packed("a"), "zhangweimaria_104_9002_gomoku.zip": packed("w")})
+    assert collect(path) == 0
+    assert collect.rows()["s1"]["note"] == (
+        "Canvas calls who handed it in 'teamred'; if that is a group, its other members are listed as missing: collect a copy "
+        "for each."
+    )
+    assert collect.rows()["s4"]["note"] == ""
+
+
+def test_texts_and_links_of_canvas_belong_to_their_student_who_handed_in_no_file(collect, download):
+    path = download(
+        {
+            "adajralice_LATE_101_text.html": b"<p>See my group.",
+            "zhangwei_104_link.html": b"<a>",
+            "núñezjosé_102_9002_gomoku.zip": packed("j"),
+            "núñezjosé_102_text.html": b"<p>Good luck!",
+        }
+    )
+    assert collect(path) == 1
+    rows = collect.rows()
+    assert [row["outcome"] for row in rows.values()].count("unknown") == 0
+    assert rows["s1"]["outcome"] == rows["s4"]["outcome"] == rows["s2"]["outcome"] == "collected"
+    assert "text.html is a text that was entered in Canvas, not a file that can be graded" in rows["s1"]["note"]
+    assert "link.html is a link that was entered in Canvas" in rows["s4"]["note"]
+    assert "Nothing of Minimax/ was found" in rows["s1"]["note"] and "Canvas marks it as late" in rows["s1"]["note"]
+    assert rows["s2"]["note"] == "text.html was handed in as well and is kept in the same .zip."
+    collect.out = collect.out.with_name("texts")
+    assert collect(download({"adajralice_101_text.html": b"<p>"}, "folder", "texts")) == 1
+    assert "(Canvas) with 1 hand-in" in collect.said and collect.rows()["s1"]["outcome"] == "collected"
 
 
 # ------------------------------------------------------------------------------------------------------------ Moodle
@@ -200,7 +287,11 @@ def test_a_time_that_contradicts_the_platform_or_fits_no_attempt_is_not_used(col
     ("line", "words"),
     [
         ("s9,2026-12-02T00:10+01:00", "line 2: expected an id of the roster; got 's9'"),
-        ("s1,yesterday", "line 2: expected a time such as 2026-12-01T23:59+01:00 for submitted_at; got 'yesterday'"),
+        (
+            "s1,yesterday",
+            "line 2: expected a date with a time, such as 2026-12-01T23:59+01:00 for submitted_at; got 'yesterday'",
+        ),
+        ("s1,2026-12-02", "for submitted_at; got '2026-12-02'"),
         ("s1,2026-12-02T00:10\ns1,2026-12-02T00:10", "line 3: the id s1 is listed twice"),
         ("s1", "line 2: expected 2 cells, as in the first line; got 1"),
     ],
@@ -322,6 +413,25 @@ def test_gradescope_folders_become_the_same_zip_each_time(collect, download, ass
     before = tree(collect.out)
     os.utime(path)
     assert collect(path) == 1 and tree(collect.out) == before
+
+
+def test_somebody_of_the_same_name_on_gradescope_is_not_taken_for_the_student(collect, download):
+    def export(*submitters):
+        lines = [
+            f"submission_{i}:\n  :submitters:\n  - :name: Alice Ada Jr\n    :sid: {sid}\n    :email: {email}\n"
+            f"  :created_at: 2026-12-0{i} 08:00:00 Z\n"
+            for i, (sid, email) in enumerate(submitters, start=1)
+        ]
+        files = {f"submission_{i}/Minimax/engine.cpp": str(i).encode() for i in range(1, len(submitters) + 1)}
+        return download({"submission_metadata.yml": "".join(lines).encode(), **files})
+
+    assert collect(export(("s1", "alice@example.org"), ("a77", "auditor@example.org"))) == 1
+    row = collect.rows()["s1"]
+    assert (row["outcome"], row["counted"]) == ("unknown", "")
+    assert "attempts of a77 and s1 on Gradescope, found by a name: choose one with --counts" in row["note"]
+    collect.out = collect.out.with_name("two_ways")
+    assert collect(export(("s1", "alice@example.org"), ("", "alice@example.org"))) == 0
+    assert collect.rows()["s1"]["counted"].startswith("2-")
 
 
 def test_hostile_metadata_ends_in_one_sentence(collect, download):

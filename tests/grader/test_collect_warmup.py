@@ -29,7 +29,11 @@ def warmup(collect, course):
 
 def test_two_loose_notebooks_of_canvas_are_one_attempt_and_a_resubmission_counts(warmup, download):
     first = download(
-        {"jr_101_1_boards.ipynb": BOARDS, "jr_101_2_network.ipynb": NETWORK, "zhangwei_104_3_boards.ipynb": BOARDS}
+        {
+            "adajralice_101_1_boards.ipynb": BOARDS,
+            "adajralice_101_2_network.ipynb": NETWORK,
+            "zhangwei_104_3_boards.ipynb": BOARDS,
+        }
     )
     assert warmup(first) == 0
     assert set(warmup.submitted()) == {"s1/warmup/boards.ipynb", "s1/warmup/network.ipynb", "s4/warmup/boards.ipynb"}

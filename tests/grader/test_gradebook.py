@@ -76,12 +76,19 @@ def test_a_roster_is_a_csv_file_with_ids_that_differ_and_can_name_a_folder(tmp_p
         ("id,submission\na,x\nb,x\n", "line 3: the submission x is listed twice"),
         ("id\n<svg onload=alert(1)>\n", "line 2: expected a student id that can name a folder and holds no HTML; got '<svg"),
         ("id,last_name\ns1,<script>\n", "line 2: expected names without < and >"),
+        ("id,first_name\ns1,Ada, Jr.\n", "line 2: expected at most 2 cells, as in the first line; got 3: put quotes around"),
+        ('id,first_name\ns1,"Ada\ns2,Bob\n', "expected a roster (CSV, UTF-8) at"),
     ):
         path.write_text(text)
         with pytest.raises(UsageError, match=re.escape(words)):
             read_roster(path)
     path.write_text('id,first_name,email\ns1,"Ada, Jr.",Ada <ada@example.org>\n')
     assert read_roster(path)[0].names == {"first_name": "Ada, Jr.", "email": "Ada <ada@example.org>"}
+    path.write_text('id , first_name, canvas_id\ns1, "Ada, Jr.", 17\n,,\ns2\n')
+    assert [(s.id, s.names, s.canvas_id) for s in read_roster(path)] == [
+        ("s1", {"first_name": "Ada, Jr."}, "17"),
+        ("s2", {}, ""),
+    ]
     path.write_bytes(b"id\n\xff\xfe\n")
     with pytest.raises(UsageError, match="UTF-8"):
         read_roster(path)

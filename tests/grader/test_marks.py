@@ -286,6 +286,22 @@ def test_an_override_of_a_part_or_a_mark_replaces_what_it_is_made_of(school, wri
     assert marks(school)["alice"]["total"] == "incomplete"
 
 
+def test_a_missing_student_keeps_the_items_that_a_person_gave_and_gets_0_for_the_others(school, write, capsys):
+    given = write("items.csv", BY_HAND, [("frank", "report.engine", 3, "Shown in the lab.")])
+    school("--collected", school.usual[1], "--by-hand", given)
+    frank = marks(school)["frank"]
+    assert (frank["report.engine"], frank["report.problems"], frank["written"], frank["total"]) == ("3", "0", "3", "3")
+    assert frank["note"] == (
+        "nothing was handed in; marks given by a person count; the items of report that nobody gave count as 0"
+    )
+    decided = [("frank", "report.engine", 4, "Oral examination", "X"), ("frank", "minimax.build", 1, "Seen to run", "X")]
+    school("--collected", school.usual[1], "--overrides", write("o.csv", OVERRIDES, decided))
+    assert (marks(school)["frank"]["written"], marks(school)["frank"]["total"]) == ("4", "5")
+    school("--collected", school.usual[1], "--by-hand", write("whole.csv", BY_HAND, [("frank", "report", 9, "")]))
+    assert (marks(school)["frank"]["report"], marks(school)["frank"]["total"]) == ("9", "9")
+    assert "incomplete: \n" not in capsys.readouterr().err
+
+
 def test_a_damaged_journal_is_refused_before_anything_is_written(school, capsys):
     school.folder.mkdir()
     (school.folder / "journal.jsonl").write_text('{"time": "2026-')
@@ -335,10 +351,17 @@ def test_moodle_gets_grades_with_feedback_and_nothing_for_what_is_incomplete(sch
     assert feedback["carol"] == ""
 
 
-def test_moodle_gets_no_column_of_addresses_that_would_give_a_grade_to_the_student_above(school, write):
-    write("roster.csv", "id,email", [("alice", "a@example.org"), ("bob", "")])
+@pytest.mark.parametrize("second", ["", "A@example.org"])
+def test_moodle_gets_no_column_of_addresses_that_would_give_a_grade_to_another_student(school, write, second):
+    write("roster.csv", "id,email", [("alice", "a@example.org"), ("bob", second)])
     school(*("--collected", school.usual[1]))
     assert raw(school.folder / "moodle.csv")[0] == ["ID number", "Grade", "Feedback comments"]
+
+
+def test_moodles_feedback_says_what_lies_above_the_cap(school):
+    school("--scheme", "capped", *school.project)
+    alice = table(school.folder / "moodle.csv")[0]["Feedback comments"]
+    assert "Above the maximum of 100: -7.25. Total: 100." in alice
 
 
 def test_pass_and_fail_are_full_points_and_0_on_a_platform(school):

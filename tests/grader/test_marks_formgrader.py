@@ -75,6 +75,15 @@ def test_where_the_gradebook_and_the_table_disagree_nothing_is_guessed(school, c
     assert (course / "gradebook.db").read_bytes() == before
 
 
+def test_extra_credit_for_an_item_is_not_lost_where_the_mark_is_given_as_a_whole(school, course, typed, write):
+    typed("alice", "report-engine", None, extra=2)
+    given = write("m.csv", BY_HAND, [("alice", "report", 18, ""), ("alice", "code_review", 9, "")])
+    school("--collected", school.usual[1], "--gradebook", course / "gradebook.db", "--by-hand", given)
+    alice = marks(school)["alice"]
+    assert alice["total"] == "incomplete"
+    assert alice["note"].startswith("report.engine has 2 extra credit in formgrader, but no points there, so it does not count")
+
+
 def test_a_score_that_cannot_be_right_and_a_stranger_in_the_gradebook_are_named(school, course, typed, write, capsys):
     typed("alice", "report-engine", 5)
     write("roster.csv", "id", [["bob"]])

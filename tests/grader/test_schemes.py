@@ -131,6 +131,14 @@ def test_a_fourth_scheme_is_one_edited_file(own):
     assert (total.parts["part_1"], total.parts["part_2"]) == (20, 30)
 
 
+def test_a_cap_may_be_the_sum_of_parts_that_have_no_exact_binary_form(own):
+    course = own("win_rate", "points = 35", "points = 35.1")
+    path = course / "schemes" / "own.toml"
+    text = path.read_text(encoding="utf-8").replace("cap = 100", "cap = 100.1").replace("step = 0.5", "step = 0.1")
+    path.write_text(text[: text.index("[[extra]]")], encoding="utf-8")
+    assert load_scheme("own", course, ASSIGNMENT).cap == Fraction("100.1")
+
+
 MISTAKES = {
     "not TOML": ("[[parts]]", "[[parts]", "not valid TOML"),
     "a missing key": (

@@ -6,18 +6,16 @@ is guessed: none of them counts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from math import ceil
 
-from grader.instructor.collecting.people import CANVAS, MOODLE, Person
+from grader.instructor.collecting.canvas import canvas_order, file_number
+from grader.instructor.collecting.people import CANVAS, GRADESCOPE, MOODLE, Person
 from grader.instructor.gradebook_entries import Student
-from grader.pipeline.archive_names import without_suffix
 
 COLLECTED, MISSING, UNKNOWN, UNCLEAR = "collected", "missing", "unknown", "unclear"
-RESUBMISSION = re.compile(r"(?P<base>.+)-(?P<number>\d+)")
 
 
 @dataclass(frozen=True)
@@ -132,18 +130,6 @@ def is_known_already(new: Attempt, attempts: Sequence[Attempt], due: Due) -> boo
     return any(are_same(old, new, between(old)) for old in attempts)
 
 
-def canvas_order(names: Sequence[str]) -> dict[str, tuple[str, int]]:
-    """Return name -> (name of the first attempt, number of the resubmission) for the files of one user of Canvas."""
-    stems = {name: without_suffix(name) if without_suffix(name) != name else name.rpartition(".")[0] or name for name in names}
-    found = {}
-    for name, stem in stems.items():
-        part = RESUBMISSION.fullmatch(stem)
-        begins_others = any(re.fullmatch(rf"{re.escape(stem)}-\d+", other) for other in stems.values())
-        is_next = part and (part["base"] in stems.values() or not begins_others)
-        found[name] = (part["base"], int(part["number"])) if part and is_next else (stem, 0)
-    return found
-
-
 def decide(student: Student, attempts: Sequence[Attempt], due: Due, chosen: int | None = None) -> Decision:
     """Return which of a student's attempts counts.
 
@@ -177,6 +163,9 @@ def _two_people(student: Student, attempts: Sequence[Attempt]) -> str:
                 f"attempts of two people on {platform}, {' and '.join(handles)}: add the column {platform.lower()}_id to the "
                 "roster, or choose one with --counts"
             )
+    handles = sorted({a.person.handle for a in attempts if a.person.platform == GRADESCOPE})
+    if len(handles) > 1 and any(a.by_name for a in attempts if a.person.platform == GRADESCOPE):
+        return f"attempts of {' and '.join(handles)} on {GRADESCOPE}, found by a name: choose one with --counts"
     return ""
 
 
@@ -206,4 +195,17 @@ def _last(attempts: Sequence[Attempt], due: Due) -> tuple[Attempt | None, str]:
     if len({attempt.digest for attempt in last}) > 1:
         numbers = " and ".join(str(attempt.number) for attempt in last)
         return None, f"attempts {numbers} differ and were handed in at the same time"
+    if reason := _newer_file(attempts, last[0]):
+        return None, reason
     return last[0], ""
+
+
+def _newer_file(attempts: Sequence[Attempt], last: Attempt) -> str:
+    """Say whether Canvas numbered another file later than that of the last resubmission; students may number files, too."""
+    newest = max(attempts, key=lambda attempt: file_number(attempt.given))
+    if newest.digest == last.digest or not file_number(last.given) < file_number(newest.given):
+        return ""
+    return (
+        f"attempt {last.number}, {last.key}, has the highest number in its name, but Canvas received attempt {newest.number}, "
+        f"{newest.key}, later (files {file_number(last.given)} and {file_number(newest.given)}): choose one with --counts"
+    )

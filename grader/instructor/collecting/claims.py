@@ -9,7 +9,8 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from common.harmless_text import file_name
-from grader.instructor.collecting.attempts import Due, canvas_order
+from grader.instructor.collecting.attempts import Due
+from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.downloads import Upload
 from grader.instructor.collecting.expected import Expected
 from grader.instructor.collecting.people import CANVAS, FILES, Match, Person, Roster

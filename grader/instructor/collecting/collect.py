@@ -119,6 +119,7 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
         for remark in remarks:
             announce(remark)
         times = read_times(order.times, roster, due, announce) if order.times else {}
+        former = list(record.counted)
         keeper = Keeper(order.out, record, due, announce)
         keeper.choose(order.counts)
         if not (order.out / RECORD).exists():
@@ -129,7 +130,6 @@ def collect(order: CollectOrder, announce: Announce) -> Collected:
             keeper.drop_old_choices()
         not_used = list(take_times(times, rows_of(record, roster, due), record, due))
         rows = rows_of(record, roster, due)
-        former = list(record.counted)
         keeper.put_submissions({row.id: row.counted for row in rows if row.counted})
         rows = [_looked_into(row, order.out / SUBMISSIONS, expected) for row in rows]
         if record.lab == WARMUP:
@@ -200,6 +200,11 @@ def _recognised(downloads: list[Download], roster: Roster) -> Iterator[str]:
         )
     for download in downloads:
         yield f"{download.name}: read as {download.kind}."
+        if any(roster.has_id_as_number(person) for upload in download.uploads for person in upload.people):
+            yield (
+                f"{download.name}: ids of the roster are taken for users of Canvas, so lateness comes only from the label "
+                "LATE. If the files are named NAME_ID_..., collect into a new folder with --pattern '{name}_{id}_{file}'."
+            )
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from grader.instructor.collecting.collect import TABLE, CollectOrder, collect
 from grader.instructor.collecting.keeping import SUBMISSIONS
 from grader.instructor.collecting.notebooks import WARMUP
 from grader.instructor.collecting.outcomes import lines
+from grader.instructor.collecting.times import A_MOMENT, moment
 from grader.instructor.course import course_of
 from grader.screen import Screen
 
@@ -62,9 +63,9 @@ def collect_command(options: argparse.Namespace) -> int:
 
 def _due_date(text: str) -> datetime:
     try:
-        return datetime.fromisoformat(text)
+        return moment(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a date such as 2026-12-01T23:59+01:00; got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected {A_MOMENT}; got {text!r}") from None
 
 
 def _minutes(text: str) -> int:
@@ -104,7 +105,9 @@ def add_commands(commands: Any, course: argparse.ArgumentParser) -> None:
         help="students of the course, with a column id, and optionally submission, first_name, last_name, email, canvas_id, "
         "moodle_id (default: every id that is found is a student)",
     )
-    collecting.add_argument("--due", type=_due_date, metavar="ISO", help="due date, such as 2026-12-01T23:59+01:00")
+    collecting.add_argument(
+        "--due", type=_due_date, metavar="ISO", help="due date with its time, such as 2026-12-01T23:59+01:00"
+    )
     collecting.add_argument(
         "--grace", type=_minutes, metavar="MIN", help="minutes after the due date that still count as in time"
     )

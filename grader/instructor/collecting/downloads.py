@@ -2,7 +2,7 @@
 
 | platform | what a class download holds |
 |---|---|
-| Canvas | files `lastnamefirstname_[LATE_]USER_FILE_name.zip`; a resubmission is called `name-1.zip`, `name-2.zip`, ... |
+| Canvas | files `lastnamefirstname_[LATE_]USER_FILE_name.zip`, texts and links (see `canvas`) |
 | Moodle | folders or files `First Last_NUMBER_assignsubmission_file_`, with the student's files inside or appended |
 | Gradescope | a folder `submission_NUMBER` for each submission, unpacked, and `submission_metadata.yml` |
 | any other | an archive or folder for each student, with the student's id in its name |
@@ -20,13 +20,13 @@ from pathlib import Path
 
 from common.errors import UsageError
 from grader.instructor.collecting import gradescope
+from grader.instructor.collecting.canvas import canvas_name
 from grader.instructor.collecting.expected import Expected
 from grader.instructor.collecting.people import CANVAS, FILES, GRADESCOPE, MOODLE, Pattern, Person, Roster
 from grader.pipeline.archive import FILE, Entries, Folder, Limits, Member, open_source, read_member, take_in
 from grader.pipeline.archive_names import is_archive, readable, without_suffix
 
 CLASS_LIMITS = Limits(entries=200_000, unpacked_bytes=64 << 30, directory_bytes=128 << 20)
-CANVAS_NAME = re.compile(r"(?P<name>[^A-Z]+?)(?P<late>_LATE)?_(?P<user>\d+)_\d+_(?P<file>.+)")
 MOODLE_NAME = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)")
 SUFFIX = re.compile(r"(?<=.)\.\w{1,5}$")
 GRADESCOPE_FOLDER = re.compile(r"submission_\d+")
@@ -112,7 +112,7 @@ class Reader:
             raise UsageError(f"expected a class download or a submission at {path}; nothing is there")
         person = self.person_of_file(name, folder=path.is_dir())
         known = self.roster.students is not None and self.roster.match(person).student is not None
-        if not path.is_dir() and (known or CANVAS_NAME.fullmatch(name) or MOODLE_NAME.fullmatch(name)):
+        if not path.is_dir() and (known or canvas_name(name) or MOODLE_NAME.fullmatch(name)):
             return self.single(path, name)
         if not path.is_dir() and not is_archive(name):
             raise UsageError(f"expected a folder or an archive; got {path}: give the folder or the download that it came from")
@@ -130,7 +130,7 @@ class Reader:
             return person
         if found := MOODLE_NAME.fullmatch(name):
             return Person(MOODLE, found["number"], found["name"])
-        if found := CANVAS_NAME.fullmatch(name):
+        if found := canvas_name(name):
             return Person(CANVAS, found["user"], found["name"])
         return Person(FILES, bare)
 
@@ -155,10 +155,14 @@ class Reader:
     def of_file(self, batch: str, name: str, member: Member) -> Upload:
         """Return the upload of a file that stands for itself."""
         person = self.person_of_file(name)
-        if person.platform == CANVAS and (found := CANVAS_NAME.fullmatch(name)):
+        if person.platform == CANVAS and (found := canvas_name(name)):
             # Canvas writes the time of the download into its archive.
             file, late = found["file"], bool(found["late"])
-            return Upload(batch, (person,), file, {file: member}, file, late=late, given=name)
+            upload = Upload(batch, (person,), file, {file: member}, file, late=late, given=name)
+            if kind := found.groupdict().get("kind"):
+                note = f"{file} is a {kind} that was entered in Canvas, not a file that can be graded; read it there."
+                return replace(upload, given="", notes=(note,))
+            return upload
         if person.platform == MOODLE and (found := MOODLE_NAME.fullmatch(name)):
             name = found["file"] or name
         return Upload(batch, (person,), name, {name: member}, when=member.modified)
@@ -176,7 +180,7 @@ class Reader:
             kind, uploads = GRADESCOPE, _of_gradescope(name, tops, entries, wrapper)
         elif any(MOODLE_NAME.fullmatch(top) for top in tops) and not self.pattern:
             kind, uploads = MOODLE, _of_moodle(name, tops, self)
-        elif any(CANVAS_NAME.fullmatch(top) for top in loose) and not self.pattern:
+        elif any(canvas_name(top) for top in loose) and not self.pattern:
             kind, uploads = CANVAS, self.of_tops(name, tops, entries, wrapper)
         elif self.is_class(tops, files):
             kind, uploads = "plain", self.of_tops(name, tops, entries, wrapper)

@@ -14,7 +14,8 @@ from types import TracebackType
 from common.errors import UsageError
 from common.files import remove, replacing
 from common.harmless_text import file_name
-from grader.instructor.collecting.attempts import Attempt, Due, canvas_order, is_known_already
+from grader.instructor.collecting.attempts import Attempt, Due, is_known_already
+from grader.instructor.collecting.canvas import canvas_order
 from grader.instructor.collecting.claims import Claim
 from grader.instructor.collecting.downloads import Upload
 from grader.instructor.collecting.people import Roster
@@ -63,18 +64,32 @@ class Keeper:
         remove(self.incoming)
 
     def find_owners(self, roster: Roster) -> None:
-        """Give to students what was kept for strangers, if the roster names them now."""
-        for attempt in [attempt for attempt in self.record.attempts if not attempt.known]:
+        """Give to students what was kept for strangers or under an id that the roster no longer has, if it names them now."""
+        ids = {attempt.owner for attempt in self.record.attempts if attempt.known and roster.students is None}
+        ids |= {student.id for student in roster.students or ()}
+        for attempt in [attempt for attempt in self.record.attempts if not attempt.known or attempt.owner not in ids]:
             match = roster.match(attempt.person)
             if match.student is None:
                 continue
             owner = match.student.id
             self.record.attempts.remove(attempt)
+            if attempt.known:
+                self._forget(attempt)
             mine = replace(attempt, owner=owner, known=True, by_name=match.by_name)
             self._add(mine, self.folder / attempt.path, attempt.file.partition("-")[2])
             if attempt.file:
                 self.obsolete.append(self.folder / attempt.path)
             self.announce(f"{attempt.path}: belongs to {owner} according to the roster, and is now kept there.")
+
+    def _forget(self, attempt: Attempt) -> None:
+        """Drop what the record says about the owner of an attempt, whose id has changed."""
+        owner = attempt.owner
+        if self.record.counted.get(owner) == attempt.number:
+            del self.record.counted[owner]
+            self.obsolete.append(self.folder / SUBMISSIONS / submission_file(attempt))
+        for kept, option in ((self.record.chosen, "--counts"), (self.record.times, "--times")):
+            if kept.pop(owner, None):
+                self.announce(f"{owner}: the roster has another id for this student now, so give {option} again for that id.")
 
     def take(self, claims: Sequence[Claim]) -> None:
         """Read the uploads and add those that are new, the first ones of each student first."""
@@ -156,10 +171,10 @@ class Keeper:
         return place, _digest(place), ""
 
     def remove_obsolete(self) -> None:
-        """Remove what was given to students from the folders of strangers; call it when the record is on disk."""
+        """Remove what was given to other owners from its old places; call it when the record is on disk."""
         for path in self.obsolete:
             path.unlink(missing_ok=True)
-            if not any(path.parent.iterdir()):
+            if path.parent.name != SUBMISSIONS and not any(path.parent.iterdir()):
                 path.parent.rmdir()
 
     def choose(self, counts: Mapping[str, int]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from common.harmless_text import csv_cell
 from grader.instructor.collecting.attempts import COLLECTED, MISSING, UNCLEAR, UNKNOWN, Attempt, Decision, Due, decide
-from grader.instructor.collecting.people import Roster
+from grader.instructor.collecting.people import CANVAS, Roster, letters
 from grader.instructor.collecting.record import Record
 from grader.instructor.gradebook_entries import Student
 
@@ -60,7 +60,7 @@ def rows_of(record: Record, roster: Roster, due: Due) -> list[Row]:
     for attempt in (attempt for attempt in record.attempts if not attempt.known):
         match = roster.match(attempt.person)
         for student in match.students:
-            if not (match.contradicted and record.of(student.id, True)):
+            if not (match.contradiction and record.of(student.id, True)):
                 perhaps.setdefault(student.id, []).append(attempt)
     ids = {student.id for student in students}
     return [
@@ -87,7 +87,7 @@ def _of_student(student: Student, record: Record, perhaps: Sequence[Attempt], du
         several = len(attempts) > 1 or chosen is not None
         by_choice = ", chosen by --counts" if chosen is not None else ""
         notes = [f"attempt {counted.number} of {len(attempts)} counts{by_choice}" if several else "", *counted.notes]
-        notes += _on_its_time(timed, counted, record, due)
+        notes += [_on_its_name(counted, student), *_on_its_time(timed, counted, record, due)]
         if due.in_time_first and chosen is None and not due.is_late(counted):
             passed_over = [str(attempt.number) for attempt in attempts if due.is_late(attempt)]
             notes.append(f"late and not counted: attempt {' and '.join(passed_over)}" if passed_over else "")
@@ -95,6 +95,20 @@ def _of_student(student: Student, record: Record, perhaps: Sequence[Attempt], du
     first, last = names.get("first_name", ""), names.get("last_name", "")
     said = tuple(note for note in notes if note)
     return Row(student.id, first, last, outcome, len(attempts), counted, when, late, said)
+
+
+def _on_its_name(counted: Attempt, student: Student) -> str:
+    """Say whether Canvas may mean a group, whose download has one file with the group's name and one member's number."""
+    person = counted.person
+    names = [letters(student.names[part], plain=True) for part in ("first_name", "last_name") if part in student.names]
+    if person.platform != CANVAS or not names or "@" in person.name:
+        return ""
+    if all(name in letters(person.name, plain=True) for name in names):
+        return ""
+    return (
+        f"Canvas calls who handed it in {person.name!r}; if that is a group, its other members are listed as {MISSING}: "
+        "collect a copy for each"
+    )
 
 
 def _on_its_time(timed: Attempt, counted: Attempt, record: Record, due: Due) -> Iterator[str]:
@@ -118,8 +132,8 @@ def _of_stranger(owner: str, record: Record, roster: Roster) -> Row:
     attempts = record.of(owner, False)
     person = attempts[0].person
     match = roster.match(person)
-    if match.contradicted and match.students:
-        note = f"{person.words} has the name of {match.students[0].id}, but the roster has a different number there"
+    if match.contradiction:
+        note = f"{person.words} {match.contradiction}"
     elif match.students:
         found = " and ".join(student.id for student in match.students)
         note = f"{person.words} fits several students, {found}: add a column to the roster that tells them apart"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from common.errors import UsageError
 from grader.instructor.gradebook_entries import Student, require_student_id
@@ -54,17 +54,17 @@ class Match:
     Attributes:
         students: one if the person is known; several if nothing tells which one; none for a stranger.
         by_name: whether only a name decided.
-        contradicted: whether the roster has another number for the student of this name.
+        contradiction: how the roster contradicts that it is this student; empty if it does not.
     """
 
     students: tuple[Student, ...]
     by_name: bool = False
-    contradicted: bool = False
+    contradiction: str = ""
 
     @property
     def student(self) -> Student | None:
         """The student, if it is clear who it is."""
-        return self.students[0] if len(self.students) == 1 and not self.contradicted else None
+        return self.students[0] if len(self.students) == 1 and not self.contradiction else None
 
 
 class Pattern:
@@ -121,6 +121,11 @@ class Roster:
             return self._by_name(person.name, self.students)
         return self._by_stem(person.handle)
 
+    def has_id_as_number(self, person: Person) -> bool:
+        """Return whether the number that Canvas seems to give a person is the id of a student without a canvas_id."""
+        open_students = [student for student in self.students or () if not student.canvas_id]
+        return person.platform == CANVAS and any(student.id == person.handle for student in open_students)
+
     def _by_number(self, person: Person, column: str) -> Match:
         students = self.students or ()
         if found := [student for student in students if getattr(student, column) == person.handle]:
@@ -129,11 +134,18 @@ class Roster:
         if "@" in person.name and (found := _with_email(open_students, person.name)):
             return Match(tuple(found))
         # A roster may have the platform's own numbers as ids; a name must not contradict them.
-        for student in open_students:
-            if student.id == person.handle and (not _full_names(student) or self._by_name(person.name, [student]).students):
-                return Match((student,))
+        by_id = [student for student in open_students if student.id == person.handle]
+        if by_id and (not _full_names(by_id[0]) or self._by_name(person.name, by_id).students):
+            return Match((by_id[0],))
         found_by_name = self._by_name(person.name, open_students)
-        return found_by_name if found_by_name.students else replace(self._by_name(person.name, students), contradicted=True)
+        if by_id and person.platform == CANVAS:  # or the names are not Canvas's, but NAME_ID_...
+            others = [student for student in found_by_name.students if student not in by_id]
+            return Match((*by_id, *others), contradiction="has the id of a student as its number, but another name")
+        if found_by_name.students:
+            return found_by_name
+        named = self._by_name(person.name, students).students
+        contradiction = f"has the name of {named[0].id}, but the roster has a different number there" if named else ""
+        return Match(named, by_name=True, contradiction=contradiction)
 
     def _by_id(self, person: Person) -> Match:
         students = self.students or ()

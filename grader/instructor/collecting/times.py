@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 
 from common.errors import UsageError
@@ -15,6 +15,16 @@ from grader.instructor.marking.tables import read_rows
 from grader.pipeline.listeners import Announce
 
 ID, TIME = "id", "submitted_at"
+A_MOMENT = "a date with a time, such as 2026-12-01T23:59+01:00"
+
+
+def moment(text: str) -> datetime:
+    """Read a date with a time; raise a ValueError for anything else, also for a date alone, which would mean its midnight."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return datetime.fromisoformat(text)
+    raise ValueError(f"{text} has no time")
 
 
 def read_times(path: Path, roster: Roster, due: Due, announce: Announce) -> dict[str, datetime]:
@@ -34,9 +44,9 @@ def read_times(path: Path, roster: Roster, due: Due, announce: Announce) -> dict
         if student in times:
             raise UsageError(f"{line.where}: the id {student} is listed twice")
         try:
-            time = datetime.fromisoformat(text)
+            time = moment(text)
         except ValueError:
-            raise UsageError(f"{line.where}: expected a time such as 2026-12-01T23:59+01:00 for {TIME}; got {text!r}") from None
+            raise UsageError(f"{line.where}: expected {A_MOMENT} for {TIME}; got {text!r}") from None
         without_zone += time.tzinfo is None
         times[student] = due.local(time)
     if without_zone:

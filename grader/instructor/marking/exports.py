@@ -2,7 +2,7 @@
 
 Canvas recognises a student by `ID`, then `SIS User ID`, and the assignment by the number after its title. Moodle asks which
 column holds the student: for a line whose cell is empty it would take the student of the line before, so a column of e-mail
-addresses is written only if each student has one.
+addresses is written only if each student has one, and no two share one.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def canvas_table(lines: Sequence[StudentMarks], items: Items, assignment: str) -
 
 def moodle_table(lines: Sequence[StudentMarks], items: Items) -> str:
     """Return the table that Moodle imports; a student whose total is incomplete has empty cells."""
-    with_email = all(line.student.names.get("email") for line in lines)
+    addresses = {line.student.names.get("email", "").casefold() for line in lines}
+    with_email = "" not in addresses and len(addresses) == len(lines)
     rows: list[Sequence[object]] = [("ID number", *(["Email address"] * with_email), "Grade", "Feedback comments")]
     for line in lines:
         feedback = "" if line.total.total is None else _feedback(line, items)
@@ -102,7 +103,7 @@ def moodle_table(lines: Sequence[StudentMarks], items: Items) -> str:
 
 def _item_columns(lines: Sequence[StudentMarks], items: Items) -> list[str]:
     """Return the items in the order of the scheme; a mark is there as a whole or by its items, as it was given."""
-    given = {item for line in lines if line.standing.handed_in for item in line.standing.points}
+    given = {i for line in lines for i, points in line.standing.points.items() if points or line.standing.handed_in}
     columns: list[str] = []
     for unit in items.scheme.units:
         details = [name for name in items.rubric.get(unit.id, ()) if name in given]
@@ -128,6 +129,8 @@ def _feedback(line: StudentMarks, items: Items) -> str:
         f"{titles[part]}: {_number(points)} of {_number(shown(items.parts[part]))}." for part, points in total.parts.items()
     ]
     parts += [f"{titles[item]}: {_number(points)}." for item, points in total.extra.items()]
+    if total.above_cap:
+        parts.append(f"Above the maximum of {_number(shown(items.scheme.cap))}: {_number(-total.above_cap)}.")
     if total.penalty:
         parts.append(f"{line.standing.late_minutes} minutes late: {_number(-total.penalty)}.")
     parts.append(f"Total: {_number(total.total)}{f', {total.grade}' if total.grade else ''}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -15,15 +15,17 @@ from grader.assignment import Assignment, load_named
 from grader.instructor.gradebook_entries import GradebookEntry, Student, find_results, read_entry, read_roster, refusal_of
 from grader.instructor.marking.exports import CANVAS, MARKS, MOODLE, StudentMarks, canvas_table, marks_table, moodle_table
 from grader.instructor.marking.formgrader import read_gradebook_marks
+from grader.instructor.marking.graded_attempt import is_of_another_attempt
 from grader.instructor.marking.items import Items
 from grader.instructor.marking.journal import APPLIED, CHANGED, JOURNAL, WITHDRAWN, read_journal, update_journal
 from grader.instructor.marking.schemes import load_scheme
 from grader.instructor.marking.standing import Policy, Sources, standing_of
-from grader.instructor.marking.tables import HandMark, Override, read_collected, read_hand_marks, read_overrides
+from grader.instructor.marking.tables import Collected, HandMark, Override, read_collected, read_hand_marks, read_overrides
 from grader.instructor.marking.totals import total_of
 from grader.instructor.notebook import load_rubric
 
 Given = TypeVar("Given", HandMark, Override)
+NOT_THE_GRADED_ONE = "the attempt that counts now is not the one that was graded: grade again"
 
 
 @dataclass(frozen=True)
@@ -71,18 +73,19 @@ def main(options: MarksOptions) -> int:
     if absent := [path for path in options.results if not path.exists()]:
         raise UsageError(f"expected results at {absent[0]}; there is no such file or folder")
     ids = {student.id: student for student in roster}
-    collected = read_collected(options.collected, ids) if options.collected else {}
+    collected = read_collected(options.collected, ids) if options.collected else Collected({}, ())
     by_hand = _by_student(read_hand_marks(options.by_hand, ids, items.most) if options.by_hand else {})
     overrides = _by_student(read_overrides(options.overrides, ids, items.most | items.parts) if options.overrides else {})
     typed = _by_student(read_gradebook_marks(options.gradebook, assignment, items) if options.gradebook else {})
     program = _read_program(options.results, roster, assignment)
+    outdated = _outdated(options, collected, program, assignment)
     lines = []
     for student in roster:
         i = student.id
         sources = Sources(
             entry=program.entries.get(i),
-            unreadable=program.unreadable.get(i, ""),
-            handed=collected.get(i),
+            unreadable=program.unreadable.get(i, "") or outdated.get(i, ""),
+            handed=collected.students.get(i),
             by_hand=by_hand.get(i, {}),
             formgrader=typed.get(i, {}),
             overrides=overrides.get(i, {}),
@@ -93,7 +96,7 @@ def main(options: MarksOptions) -> int:
         print(on_screen(scheme.choice))
     strangers = [f"the gradebook has marks of {name!r}, who is not on the roster" for name in typed if name not in ids]
     _write(options, lines, items, assignment)
-    for sentence in (*program.strangers, *strangers):
+    for sentence in (*program.strangers, *strangers, *_unknown(collected, lines)):
         print(on_screen(f"grader: {sentence}"), file=sys.stderr)
     return 1 if _report(lines, options.out) or program.strangers or strangers else 0
 
@@ -144,6 +147,27 @@ def _read_program(paths: Sequence[Path], roster: Sequence[Student], assignment: 
             if refusal:
                 unreadable[student.id] = f"the latest archive was refused, so the result is of an earlier one: {refusal}"
     return _Program(entries, unreadable, tuple(strangers))
+
+
+def _outdated(options: MarksOptions, collected: Collected, program: _Program, assignment: Assignment) -> dict[str, str]:
+    """Return student -> a sentence, for each result that is not of the attempt that counts now."""
+    if not options.collected:
+        return {}
+    folder = options.collected.parent
+    return {
+        student: NOT_THE_GRADED_ONE
+        for student, handed in collected.students.items()
+        if (entry := program.entries.get(student)) and is_of_another_attempt(entry, handed, folder, assignment, student)
+    }
+
+
+def _unknown(collected: Collected, lines: Sequence[StudentMarks]) -> Iterator[str]:
+    """Yield a sentence about submissions whose owner is not known, with the students to whom they may belong."""
+    if not collected.unknown:
+        return
+    nothing = [line.student.id for line in lines if not line.standing.handed_in]
+    whose = f"; look whether one of them belongs to {', '.join(nothing)}, marked as handing in nothing" if nothing else ""
+    yield f"the owner of these submissions in collected.csv is not known: {', '.join(collected.unknown)}{whose}"
 
 
 def _write(options: MarksOptions, lines: Sequence[StudentMarks], items: Items, assignment: Assignment) -> None:

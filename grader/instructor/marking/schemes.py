@@ -204,9 +204,10 @@ def _mistakes(scheme: Scheme, assignment: Assignment) -> Iterator[str]:
     yield from _wrong_ids(scheme, assignment)
     yield from _wrong_counts(scheme)
     items: tuple[Item, ...] = (*scheme.parts, *scheme.extra)
-    most = float(sum(item.points for item in items))
+    most = sum(item.points for item in items)
     if not 0 < scheme.cap <= most:
-        yield f"expected a cap above 0 and at most {most:g}, the points of all parts and extra; got {float(scheme.cap):g}"
+        limit, cap = float(most), float(scheme.cap)
+        yield f"expected a cap above 0 and at most {limit:g}, the points of all parts and extra; got {cap:g}"
     if (scheme.cap / scheme.rounding.step).denominator != 1:
         step = float(scheme.rounding.step)
         yield f"expected a cap that is a multiple of rounding.step ({step:g}); got {float(scheme.cap):g}"

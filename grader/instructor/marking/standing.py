@@ -93,11 +93,7 @@ def standing_of(sources: Sources, items: Items, policy: Policy) -> Standing:
     _take_program_points(standing, sources, items)
     _take_marks(standing, sources, items)
     if not standing.handed_in:
-        if any(standing.points.values()):
-            standing.remarks.append("marks given by a person count")
-        for unit in standing.lacking:
-            standing.points[unit] = Fraction(0)
-        standing.lacking.clear()
+        _count_the_rest_as_0(standing, sources, items)
     _take_late_minutes(standing, sources, items, policy)
     _apply_overrides(standing, sources, items)
     return standing
@@ -209,10 +205,31 @@ def _merged(standing: Standing, item: str, sources: Sources) -> bool:
         if mark.extra and item in standing.points:
             standing.points[item] += mark.extra
             standing.remarks.append(f"{item} includes {float(mark.extra):g} extra credit from formgrader")
+        elif mark.extra and not points:
+            standing.doubts.append(
+                f"{item} has {float(mark.extra):g} extra credit in formgrader, but no points there, so it does not count: type "
+                "the points of the item, or take the extra credit out"
+            )
         comment = f"{item}: {mark.comment}"
         if mark.comment and comment not in standing.comments:
             standing.comments.append(comment)
     return item in standing.points
+
+
+def _count_the_rest_as_0(standing: Standing, sources: Sources, items: Items) -> None:
+    """Give 0 for everything that nobody gave points for; a mark of which a person gave some items gets 0 for the others."""
+    if any(standing.points.values()):
+        standing.remarks.append("marks given by a person count")
+    for unit in standing.lacking:
+        details = items.rubric.get(unit, ())
+        given = [name for name in details if name in standing.points or name in sources.overrides]
+        if given and unit not in sources.overrides:
+            standing.points |= {name: Fraction(0) for name in details if name not in standing.points}
+            if len(given) < len(details):
+                standing.remarks.append(f"the items of {unit} that nobody gave count as 0")
+        else:
+            standing.points[unit] = Fraction(0)
+    standing.lacking.clear()
 
 
 def _take_late_minutes(standing: Standing, sources: Sources, items: Items, policy: Policy) -> None:
@@ -245,7 +262,7 @@ def _apply_overrides(standing: Standing, sources: Sources, items: Items) -> None
 def _is_given_twice(standing: Standing, item: str, sources: Sources, items: Items) -> bool:
     """Return whether an override is for an item of a mark that is given as a whole; a doubt says so."""
     mark = item.rpartition(".")[0]
-    if mark not in items.rubric or (mark not in standing.points and mark not in sources.overrides) or not standing.handed_in:
+    if mark not in items.rubric or (mark not in standing.points and mark not in sources.overrides):
         return False
     standing.doubts.append(f"{mark} is given as a whole, so {item} cannot be overridden: override {mark}")
     return True

@@ -16,7 +16,7 @@ from common.harmless_text import from_csv_cell
 from grader.instructor.marking.schemes import LATE_MINUTES
 
 NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-COLLECTED, MISSING = "collected", "missing"
+COLLECTED, MISSING, UNKNOWN = "collected", "missing", "unknown"
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,30 @@ class Override:
 
 @dataclass(frozen=True)
 class Handed:
-    """What collected.csv says about one student; `submitted` and `late_minutes` are None if they are not known."""
+    """What collected.csv says about one student; `submitted` and `late_minutes` are None if they are not known.
+
+    Attributes:
+        counted: the file name of the attempt that counts; empty if none does.
+    """
 
     outcome: str
     attempts: int
     submitted: datetime | None
     late_minutes: int | None
+    counted: str = ""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What collected.csv says.
+
+    Attributes:
+        students: the students of the roster.
+        unknown: the names of submissions whose owner is not known.
+    """
+
+    students: dict[str, Handed]
+    unknown: tuple[str, ...]
 
 
 def read_rows(path: Path, what: str, columns: Sequence[str], optional: Sequence[str] = ()) -> list[Row]:
@@ -130,17 +148,19 @@ def read_overrides(path: Path, students: Collection[str], most: dict[str, Fracti
     return overrides
 
 
-def read_collected(path: Path, students: Collection[str]) -> dict[str, Handed]:
-    """Read what `grader collect` says about the students of the roster; lines about anybody else are left out.
+def read_collected(path: Path, students: Collection[str]) -> Collected:
+    """Read what `grader collect` says about the students of the roster, and which submissions belong to nobody.
 
     Raises:
         UsageError: the table cannot be read, or a line repeats another or has a wrong value.
     """
     columns = ("id", "first_name", "last_name", "outcome", "attempts", "counted", "submitted_at", LATE_MINUTES, "note")
     found: dict[str, Handed] = {}
+    unknown = []
     for row in read_rows(path, "the table collected.csv", columns):
         student, outcome = row.cells["id"], row.cells["outcome"]
         if student not in students:
+            unknown += [student] if outcome == UNKNOWN else []
             continue
         if student in found:
             raise UsageError(f"{row.where}: the id {student} is listed twice")
@@ -149,8 +169,9 @@ def read_collected(path: Path, students: Collection[str]) -> dict[str, Handed]:
                 raise UsageError(f"{row.where}: expected a whole number or nothing for {column}; got {row.cells[column]!r}")
         late = row.cells[LATE_MINUTES]
         attempts = int(row.cells["attempts"] or 0)
-        found[student] = Handed(outcome, attempts, _time(row, "submitted_at"), int(late) if late else None)
-    return found
+        submitted = _time(row, "submitted_at")
+        found[student] = Handed(outcome, attempts, submitted, int(late) if late else None, row.cells["counted"])
+    return Collected(found, tuple(unknown))
 
 
 def _time(row: Row, column: str) -> datetime | None:

@@ -1,0 +1,77 @@
+"""`python -m grader marks --collected`: whether what was graded counts now, and submissions whose owner is not known."""
+
+from dataclasses import replace
+
+import pytest
+from class_downloads import packed
+from course_tools import make_results
+from marks_tools import COLUMNS, marks, table
+from packing import WORK, write_packed
+
+from grader.__main__ import main
+from grader.pipeline.submission import read_submission
+
+OUTDATED = "the attempt that counts now is not the one that was graded: grade again"
+
+
+@pytest.fixture
+def total(collect, course, assignment, tmp_path, write):
+    """`total.graded(path, name)` writes a result of what lies at a path; `total()` returns the line of s1 in marks.csv."""
+    roster = write("only.csv", "id", [["s1"]])
+    given = write("given.csv", "id,item,points", [("s1", "report", 20), ("s1", "code_review", 10)])
+
+    def run():
+        fixed = ["--course", course, "--students", roster, "--out", tmp_path / "marks", "--by-hand", given]
+        collected = ["--collected", collect.out / "collected.csv", "--unknown-as-on-time"]
+        main(["marks", str(tmp_path / "out"), *map(str, (*fixed, *collected))])
+        return next(row for row in table(tmp_path / "marks" / "marks.csv") if row["id"] == "s1")
+
+    def graded(path):
+        folder = tmp_path / "out" / "s1"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "run.json").write_text("{}")
+        digest = read_submission(path, assignment).digest
+        replace(make_results(assignment, "s1"), digest=digest).sealed(folder).write(folder)
+
+    run.graded = graded
+    return run
+
+
+def test_a_newer_attempt_that_was_not_graded_makes_the_total_incomplete(collect, download, total):
+    collect(download({"adajralice_101_1_gomoku.zip": packed("old")}))
+    total.graded(collect.out / "submissions" / "s1.zip")
+    assert (total()["total"], total()["final"]) == ("100", "yes") and OUTDATED not in total()["note"]
+    collect(download({"adajralice_LATE_101_2_gomoku-1.zip": packed("new")}, name="later"))
+    assert (total()["total"], total()["final"]) == ("incomplete", "no") and OUTDATED in total()["note"]
+    total.graded(collect.out / "submissions" / "s1.zip")
+    assert total()["total"] == "100" and OUTDATED not in total()["note"]
+    collect("--counts", "s1=1")  # what was graded is newer than what counts
+    assert OUTDATED in total()["note"]
+    collect(download({"adajralice_101_3_gomoku-2.zip": b"no archive"}, name="damaged"))
+    assert OUTDATED in total()["note"]
+
+
+def test_what_was_graded_as_a_folder_or_packed_in_another_way_is_the_same_work(collect, download, tmp_path, total):
+    collect(download({"adajralice_101_1_gomoku.zip": packed("old")}))
+    (tmp_path / "regraded").mkdir()
+    folder = write_packed(tmp_path / "regraded" / "s1", "folder", {f"wrap/{path}": text for path, text in WORK.items()})
+    total.graded(folder)
+    assert total()["total"] == "100"  # repaired by hand and not collected, so it is no attempt
+    collect(folder)
+    collect("--counts", "s1=2")
+    assert (total()["total"], collect.rows()["s1"]["counted"]) == ("100", "2-s1.zip")
+    collect("--counts", "s1=1")
+    assert OUTDATED in total()["note"]
+
+
+def test_submissions_of_unknown_people_are_named_with_the_students_who_get_0_for_nothing(school, write, capsys):
+    lines = [("frank", "", "", "missing", 0, "", "", "", ""), ("canvas-555", "", "", "unknown", 1, "", "", "", "x")]
+    known = [(name, "", "", "collected", 1, "a.zip", "", 0, "") for name in ("alice", "bob", "another-section")]
+    assert school("--collected", write("c.csv", COLUMNS, [*lines, *known])) == 1
+    assert marks(school)["frank"]["total"] == "0"
+    assert (
+        "grader: the owner of these submissions in collected.csv is not known: canvas-555; look whether one of them belongs to "
+        "frank, marked as handing in nothing\n"
+    ) in capsys.readouterr().err
+    school("--collected", write("c.csv", COLUMNS, known))
+    assert "is not known" not in capsys.readouterr().err.replace("it is not known", "")
