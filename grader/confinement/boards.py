@@ -2,9 +2,9 @@
 
 It is loaded beside `grader.confinement.worker` inside the sandbox. A position of the framework's Board is given as
 `{"width", "height", "n_in_row", "moves"}`; one of a submission's own board as `{"board": "NoGo.board.Board", "arguments",
-"moves"}`, with the arguments of its class. Moves are in order of play from the start. There, a move may also be a list
-`[method, argument, ...]`: the game goes on with the board that this method returns. A `GivenBoard` is given as
-`{"table", "moves"}`.
+"moves"}`, with the arguments of its class, and `"start_player": 1` if its second player begins. Moves are in order of play
+from the start. There, a move may also be a list `[method, argument, ...]`: the game goes on with the board that this method
+returns. A `GivenBoard` is given as `{"table", "moves"}`.
 """
 
 from __future__ import annotations
@@ -100,6 +100,8 @@ def board_at(position: dict[str, Any], load: LoadModule) -> Any:
     elif "board" in position:
         module, _, name = position["board"].rpartition(".")
         board = getattr(load(module), name)(**position["arguments"])
+        if start_player := position.get("start_player"):
+            board.init_board(start_player)
     else:
         from Board.game_board import Board
 
@@ -201,37 +203,37 @@ def play_on(load: LoadModule, position: dict[str, Any], plies: int, seed: int, w
 def copies(
     load: LoadModule, position: dict[str, Any], steps: Sequence[int], other: int, watch: Sequence[str]
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Play on with a copy, then with its original, and the other way round; return what each shows by stages.
+    """Play on with a copy, and with the original of another copy; then move with the two that were left behind.
 
     Args:
-        steps: the moves of whichever plays first.
-        other: the move of the one that was left behind; a board without a copy plays it, too.
+        steps: the moves of the first two.
+        other: the move of the two that were left behind; an original without a copy and a fresh copy play it, too.
+
+    Returns:
+        What each board shows by stages. "copy after 2" shows a copy after two steps, beside "original after 2".
     """
-    board, second, alone = (board_at(position, load=load) for _ in range(3))
-    twin, third = board.copy(), second.copy()
+    board, second, alone, fifth = (board_at(position, load=load) for _ in range(4))
+    twin, third, fresh = board.copy(), second.copy(), fifth.copy()
     found = {"original": watched(board, watch), "copy": watched(twin, watch)}
-    _played_on(twin, steps)
-    _played_on(second, steps)
+    for count, step in enumerate(steps, 1):
+        for name, each in (("original", second), ("copy", twin)):
+            _try_move(each, step)
+            found[f"{name} after {count}"] = watched(each, watch)
     found |= {"original later": watched(board, watch), "copy later": watched(third, watch)}
-    for each in (board, third, alone):
-        _played_on(each, [other])
-    return {
-        **found,
-        "original moved": watched(board, watch),
-        "copy moved": watched(third, watch),
-        "alone": watched(alone, watch),
-    }
+    for name, each in (("original moved", board), ("copy moved", third), ("alone", alone), ("fresh copy moved", fresh)):
+        _try_move(each, other)
+        found[name] = watched(each, watch)
+    return found
 
 
-def _played_on(board: Any, steps: Sequence[int]) -> None:
-    """Play moves until one is refused: what the boards show then tells more than the exception."""
-    for step in steps:
-        try:
-            board.do_move(step)
-        except NotImplementedError:
-            raise
-        except Exception:
-            break
+def _try_move(board: Any, move: int) -> None:
+    """Play a move unless it is refused: what the boards show then tells more than the exception."""
+    try:
+        board.do_move(move)
+    except NotImplementedError:
+        raise
+    except Exception:
+        return
 
 
 def refusals(load: LoadModule, position: dict[str, Any], steps: Sequence[int], watch: Sequence[str]) -> list[dict[str, Any]]:

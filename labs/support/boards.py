@@ -9,12 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from grader.confinement.worker_client import Worker
+from grader.confinement.worker_client import NOT_WRITTEN, Worker
 from grader.errors import StudentFault
 from labs.support.cases import Case
 
 SHOWN_MOVES = 12  # in a message
 LATE = "moves in second halves"  # what every check of games counts: a board may not leave them all early
+SECOND = "games that player 2 begins"
 MOST_LINES = 4  # lines that may be drawn for each one that a check wants, if the board leaves them early
 COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 Values = Mapping[str, np.ndarray]
@@ -29,17 +30,20 @@ class LabPosition:
         board_class: dotted name of the class, such as NoGo.board.Board.
         arguments: the keyword arguments of the class, among them width and height.
         moves: moves and calls in order of play; see `grader.confinement.boards`.
+        start_player: the index of the player who begins.
     """
 
     board_class: str
     arguments: Mapping[str, float]
     moves: tuple[Step, ...] = ()
+    start_player: int = 0
 
     @classmethod
     def of(cls, board_class: str, case: Case, **arguments: float) -> Self:
         """Return the position after the moves of a case; `arguments` are those of the class besides width and height."""
         width, height = map(int, case["size"])
-        return cls(board_class, {"width": width, "height": height, **arguments}, tuple(line_of(case)))
+        arguments = {"width": width, "height": height, **arguments}
+        return cls(board_class, arguments, tuple(line_of(case)), start_player_of(case))
 
     def before(self, plies: int) -> dict[str, Any]:
         """Return the position after only this many moves, as it is sent to a worker."""
@@ -47,7 +51,8 @@ class LabPosition:
 
     def to_json(self) -> dict[str, Any]:
         """Return the position as it is sent to a worker and recorded as evidence."""
-        return {"board": self.board_class, "arguments": dict(self.arguments), "moves": list(self.moves)}
+        start = {"board": self.board_class, "arguments": dict(self.arguments), "start_player": self.start_player}
+        return {**start, "moves": list(self.moves)}
 
     @property
     def size(self) -> str:
@@ -67,9 +72,10 @@ class LabPosition:
         """Return where in a line a message means, such as `on a 5x4 board after the moves [3, 7]`."""
         moves = [step for step in self.moves[:plies] if isinstance(step, int)]
         if not moves:
-            return f"On an empty {self.size} board"
+            return f"On an empty {self.size} board{' where player 2 begins' * self.start_player}"
         shown = ", ".join(map(str, moves[-SHOWN_MOVES:]))
-        return f"On a {self.size} board after the moves {'..., ' if len(moves) > SHOWN_MOVES else ''}{shown}"
+        board = f"{self.size} board{' where player 2 began,' * self.start_player}"
+        return f"On a {board} after the moves {'..., ' if len(moves) > SHOWN_MOVES else ''}{shown}"
 
 
 @dataclass(frozen=True)
@@ -160,12 +166,20 @@ def walks(
         watch: what the board is to show besides `availables`.
 
     Raises:
-        StudentFault: the tally still lacks something after all lines have been yielded.
+        StudentFault: the tally still lacks something after all lines have been yielded, or player 2 cannot begin and the tally
+            asks for such games.
     """
     for number in range(MOST_LINES * lines):
         if number >= lines and not tally.lacking:
             return
         position, case = draw()
+        if position.start_player:
+            if fault := _fault_at_the_start(worker, position):
+                if SECOND in tally.least:
+                    raise StudentFault(fault)
+                tally.cut(fault)
+                continue
+            tally.found[SECOND] += 1
         walk = walked(worker, position, *watch)
         tally.cut(walk.stop)
         tally.found[LATE] += max(0, walk.plies - len(position.moves) // 2)
@@ -178,14 +192,48 @@ def walks(
         )
 
 
+def _fault_at_the_start(worker: Worker, position: LabPosition) -> str:
+    """Return why a game cannot even begin on the student's board, as a sentence; empty if it can."""
+    try:
+        worker.call("follow", position=position.before(0), lines=[], watch=[], on_copies=True)
+    except StudentFault as fault:
+        if str(fault).startswith(NOT_WRITTEN):
+            raise
+        return f"{position.after(0)}, init_board({position.start_player}) fails: {fault}"
+    return ""
+
+
+def start_player_of(case: Case) -> int:
+    """Return the index of the player who begins the game of a case."""
+    return int(case.get("start_player", 0))
+
+
 def line_of(case: Case) -> list[int]:
     """Return the moves of a case as plain numbers."""
     return [int(move) for move in case["moves"]]
 
 
 def shaped(values: Values, name: str, shape: Sequence[int]) -> np.ndarray:
-    """Return a value of a student's board; raise StudentFault if it has another shape."""
+    """Return a value of a student's board; raise StudentFault if it has another shape or is not finite."""
     value = values[name]
     if value.shape != tuple(shape):
         raise StudentFault(f"{name} gives numbers of shape {value.shape}; expected {tuple(shape)}.")
+    if not np.isfinite(value).all():
+        raise StudentFault(f"{name} gives something that is not a finite number, such as None.")
     return value
+
+
+def expect_refusal(reply: Mapping[str, Any], place: str) -> None:
+    """Raise StudentFault unless do_move raised ValueError and left the board as it was.
+
+    Args:
+        reply: one of the replies of `grader.confinement.boards.refusals`.
+        place: where, and which move, as the beginning of a sentence.
+    """
+    if not reply["raised"]:
+        raise StudentFault(f"{place}; do_move plays it.")
+    if reply["raised"] != "ValueError":
+        raise StudentFault(f"{place}; do_move raised {reply['raised']} instead of ValueError.")
+    before, after = reply["before"], reply["after"]
+    if not all(np.array_equal(before[name], after[name], equal_nan=True) for name in before):
+        raise StudentFault(f"{place}; do_move refuses it, but has already changed the board.")

@@ -18,6 +18,7 @@ import numpy as np
 
 from grader.errors import CouldNotGrade
 
+FROM_PLAYER_2 = 1 / 3  # the share of games that player 2 begins, in checks that depend on who began
 Case = Mapping[str, np.ndarray]
 Families = Mapping[str, Callable[[Random], Case]]
 
@@ -63,6 +64,11 @@ class StoredCases:
         """See `Cases`."""
         cases = self._families[family]
         return cases[rng.randrange(len(cases))]
+
+
+def draw_game(cases: Cases, rng: Random) -> Case:
+    """Draw a case of the family `game`, or of `second`, whose games player 2 begins."""
+    return cases.draw("second" if rng.random() < FROM_PLAYER_2 else "game", rng)
 
 
 def bank_of(families: Families, seed: int, cases: int) -> bytes:

@@ -12,9 +12,10 @@ from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
 from labs.support.boards import Values, Walk
 
-SEPARATE = 6  # moves that one board plays before its copy, or the other way round
+SEPARATE = 8  # moves that one board plays before its copy, or the other way round
+SHARED = "Copy every list, dict and set, and what they hold."
+LACKING = "It lacks something that the original knows."
 PAIRS = (
-    ("original", "copy", "the copy differs from its original in"),
     ("original", "original later", "moves on the copy change the original's"),
     ("original", "copy later", "moves on the original change the copy's"),
     ("alone", "original moved", "earlier moves on the copy change what a move on the original does to"),
@@ -23,31 +24,53 @@ PAIRS = (
 
 
 def judge_copies(
-    worker: Worker, ruling: Ruling, rng: Random, lines: Iterable[tuple[Walk, Sequence[np.ndarray]]], watch: Sequence[str]
+    worker: Worker,
+    ruling: Ruling,
+    rng: Random,
+    lines: Iterable[tuple[Walk, np.ndarray, Sequence[int]]],
+    watch: Sequence[str],
 ) -> None:
-    """Raise StudentFault unless copies are independent, each in a random position of a line.
+    """Raise StudentFault unless copies are equal to their originals and independent, each in a position of a line.
 
     Args:
-        lines: a line, and for each of its plies which actions are legal, [actions] bool.
+        lines: a line, which actions are legal at each ply, [plies, actions] bool, and the plies to choose from.
         watch: what has to be equal and stay as it is; see `grader.confinement.boards.watched`.
     """
     judged = 0
-    for walk, legal in lines:
-        if not walk.plies:
+    for walk, legal, plies in lines:
+        if not plies:
             continue
-        ply = rng.randrange(walk.plies)
+        ply = rng.choice(plies)
         start = walk.position.before(ply)
         ruling.evidence["copy"] = start
         steps, listed = walk.next_moves(ply, SEPARATE), walk.listed(ply)
+        if not steps:
+            continue
         others = [move for move in np.flatnonzero(legal[ply]).tolist() if move in listed and move not in steps]
         shown = worker.call("copies", position=start, steps=steps, other=rng.choice(others or steps[:1]), watch=watch)
-        _expect_apart(walk.position.after(ply), shown)
+        place = walk.position.after(ply)
+        _expect_equal(place, shown, len(steps))
+        _expect_apart(place, shown)
         judged += 1
     ruling.seen = f"Independent copies in {judged} positions."
 
 
+def _expect_equal(place: str, shown: Mapping[str, Values], steps: int) -> None:
+    if name := _difference(shown["original"], shown["copy"]):
+        raise StudentFault(f"{place}, the copy differs from its original in {name}. {SHARED}")
+    pairs = [(f"original after {number}", f"copy after {number}", number) for number in range(1, steps + 1)]
+    for original, copy, number in [*pairs, ("alone", "fresh copy moved", 1)]:
+        if name := _difference(shown[original], shown[copy]):
+            moves = "the same move" if number == 1 else f"the same {number} moves"
+            raise StudentFault(f"{place}, the copy differs from its original in {name} after {moves}. {LACKING}")
+
+
 def _expect_apart(place: str, shown: Mapping[str, Values]) -> None:
     for first, second, words in PAIRS:
-        for name, value in shown[first].items():
-            if not np.array_equal(value, shown[second][name]):
-                raise StudentFault(f"{place}, {words} {name}. Copy every list, dict and set, and what they hold.")
+        if name := _difference(shown[first], shown[second]):
+            raise StudentFault(f"{place}, {words} {name}. {SHARED}")
+
+
+def _difference(first: Values, second: Values) -> str:
+    """Return the name of a value in which two boards differ; empty if there is none."""
+    return next((name for name in first if not np.array_equal(first[name], second[name], equal_nan=True)), "")

@@ -136,3 +136,22 @@ def test_wrong_stones_hide_no_wrong_move(tmp_path):
     failed = graded(tmp_path, lab="go", board=GO.replace(old, f"        self.states = after | {kept}\n"))
     assert {"rules.captures", "rules.legal"} <= set(failed), failed
     assert "depends on other rules" in failed["rules.legal"] and "kos" in failed["rules.legal"]
+
+
+def test_cases_hold_what_their_families_promise():
+    for number in range(4):
+        repetition, ko = (go_families.FAMILIES[name](Random(number)) for name in ("repetition", "ko"))
+        assert (repetition["why"] == go_families.SUPERKO).any()
+        begin = int(ko["begin"])
+        assert (ko["why"][begin] == go_families.KO).any() and ko["moves"][begin] == ko["moves"][begin + 1] == ko["size"].prod()
+        assert np.array_equal(ko["why"][begin], ko["why"][begin + 3]), "two passes are taken back, and the ko stands again"
+        for families in (go_families, nogo_families):
+            assert families.FAMILIES["second"](Random(number))["players"][0] == 2
+
+
+def test_a_missing_simulation_costs_the_checks_of_go_rules_nothing(tmp_path):
+    old = "        twin = self.copy()\n"
+    assert GO.count(old) == 1
+    failed = graded(tmp_path, lab="go", board=GO.replace(old, '        raise NotImplementedError("Go/board.py: for_search")\n'))
+    assert {check for check in failed if check.startswith("rules.")} == set(), failed
+    assert {"simulation.double_pass", "simulation.depth"} <= set(failed)

@@ -10,7 +10,7 @@ import numpy as np
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.support.boards import LabPosition, Tally, Values, Walk, shaped, walks
+from labs.support.boards import LabPosition, Step, Tally, Values, Walk, listed_in, shaped, start_player_of, walks
 from labs.support.cases import Case
 
 BOARD = "Go.board.Board"
@@ -90,7 +90,7 @@ def _right_stones(stones: np.ndarray) -> dict[int, int]:
 
 def expect_legal(position: LabPosition, ply: Ply, why: np.ndarray) -> None:
     """Raise StudentFault unless `availables` lists the legal actions in ascending order."""
-    listed = [int(action) for action in ply.values["availables"].reshape(-1)]
+    listed = listed_in(ply.values)
     legal, last = set(np.flatnonzero(why == LEGAL).tolist()), len(why) - 1
     if strange := sorted(action for action in listed if not 0 <= action <= last):
         raise StudentFault(f"{ply.place}, availables holds {position.name(strange[0])}; the pass is action {last}.")
@@ -127,15 +127,22 @@ def expect_end(ply: Ply, case: Case, *, scored: bool = True) -> None:
         raise StudentFault(f"{ply.place}, the game goes on; game_end says that it is over.")
     if over and not got_over:
         raise StudentFault(f"{ply.place}, the game is over; game_end says that it goes on.")
-    if got_winner != winner and not (over and scored and got_winner == _winner_by(float(shaped(ply.values, "score", ())))):
+    by_own_score = over and scored and got_winner == _winner_by(float(shaped(ply.values, "score", ())), case)
+    if got_winner != winner and not by_own_score:
         score = float(case["scores"][ply.number])
         result = "nobody has won" if winner == -1 else f"player {winner} has won"
         raise StudentFault(f"{ply.place}, {result} (score for black {score:+g}); game_end gives {got_winner}.")
 
 
-def _winner_by(score: float) -> int:
-    """Return the winner of a finished game with this score; player 1 is black in every case."""
-    return -1 if score == 0 else 1 if score > 0 else 2
+def _winner_by(score: float, case: Case) -> int:
+    """Return the winner of a finished game with this score; black is the player who began."""
+    black = 1 + start_player_of(case)
+    return -1 if score == 0 else black if score > 0 else 3 - black
+
+
+def says_over(ply: Ply) -> bool:
+    """Return whether `game_end` says that the game is over; rules.end judges the rest of what it says."""
+    return bool(np.resize(ply.values["game_end"], 2)[0] > 0)
 
 
 def expect_stones(position: LabPosition, ply: Ply, stones: np.ndarray) -> None:
@@ -150,6 +157,23 @@ def expect_stones(position: LabPosition, ply: Ply, stones: np.ndarray) -> None:
     raise StudentFault(f"{ply.place}, states gives a stone to the wrong player.")
 
 
-def is_pass(case: Case, action: int) -> bool:
+def expect_captures(ply: Ply, right: np.ndarray) -> None:
+    """Raise StudentFault unless `captures` holds how many stones player 1 and player 2 have captured, [2]."""
+    captures = ply.values["captures"]
+    if captures.size and (captures.shape[1:] != (2,) or not np.isfinite(captures).all()):
+        raise StudentFault("captures must be a dict from players to numbers of stones.")
+    got = {int(player): float(number) for player, number in captures.reshape(-1, 2)}
+    for player, number in enumerate(right.tolist(), 1):
+        if got.get(player, 0) != number:
+            stones = "1 stone" if number == 1 else f"{number} stones"
+            raise StudentFault(f"{ply.place}, player {player} has captured {stones}; captures gives {got.get(player, 0):g}.")
+
+
+def begin_of(case: Case) -> int:
+    """Return the first ply of a line's simulation; 0 if the line is a real game."""
+    return int(case["begin"]) + 1 if "begin" in case else 0
+
+
+def is_pass(case: Case, action: Step) -> bool:
     """Return whether an action is the pass."""
     return action == int(case["size"].prod())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import count
+from collections.abc import Iterator, Sequence
+from itertools import count, cycle
 from random import Random
 
 import numpy as np
@@ -19,6 +20,8 @@ from labs.go.checks.lines import (
     SUPERKO,
     TAKEN,
     Ply,
+    begin_of,
+    expect_captures,
     expect_end,
     expect_legal,
     expect_stones,
@@ -26,13 +29,18 @@ from labs.go.checks.lines import (
     has_right_stones,
     is_pass,
     plies,
+    says_over,
+    start_of,
     stones_in,
 )
-from labs.support.boards import LATE, Tally, line_of, shaped
-from labs.support.cases import Cases
+from labs.support.boards import LATE, SECOND, Tally, Walk, expect_refusal, line_of, shaped
+from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
 
-GAMES, COPIES, REFUSED = 32, 12, 16
+GAMES, COPIES, REFUSED = 32, 24, 16
+LISTED = ("game", "game", "game", "repetition")  # families of the games in which lists of legal actions are compared
+REAL_GAMES = ("game", "repetition", "second")
+COPIED = ("game", "shallow", "repetition", "second", "shallow", "deep")  # families of the lines on which boards are copied
 # What a check must see of the games, if the student's board does not follow them to their ends.
 LATE_MOVES, SCORES, ENDS, CAPTURES = 20, 80, 6, 10
 ILLEGAL = {SUICIDE: ("suicides", 10), KO: ("kos", 2), SUPERKO: ("repetitions", 1)}  # illegal points of each kind
@@ -46,12 +54,12 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     after wrong captures, which rules.captures judges. The rest of such a game is not judged.
     """
     ruling.expected = "availables lists exactly the legal points and the pass, at every ply of random games."
-    tally = Tally({LATE: LATE_MOVES, **dict(ILLEGAL.values())})
+    tally, families = Tally({LATE: LATE_MOVES, **dict(ILLEGAL.values())}), cycle(LISTED)
     watch = ("game_end", "states")
-    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, *watch):
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), GAMES, tally, *watch):
         for ply in plies(walk):
             why = case["why"][ply.number]
-            over = bool(shaped(ply.values, "game_end", (2,))[0])
+            over = says_over(ply)
             ended_by_pass = over and ply.number > 0 and is_pass(case, line_of(case)[ply.number - 1])
             if not has_right_stones(case, ply):
                 tally.cut(f"{ply.place}, states is wrong.")
@@ -68,19 +76,21 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
 
 @pytest.mark.points("rules.captures")
 def test_captures(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Compare the stones on the board at every ply.
+    """Compare the stones on the board and the numbers of captured stones at every ply.
 
     Accepts: games that a board follows only in part, because it does not list a legal action, which rules.legal judges.
     """
-    ruling.expected = "A stone takes the opposing chains without a liberty off the board, and no others."
+    ruling.expected = "A stone takes the opposing chains without a liberty off the board, and no others; captures counts them."
     tally = Tally({LATE: LATE_MOVES, "captures": CAPTURES})
-    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, "states"):
+    watch = ("states", "captures")
+    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, *watch):
         counts = np.count_nonzero(case["stones"], axis=1)
         for ply in plies(walk):
             expect_stones(walk.position, ply, case["stones"][ply.number])
+            expect_captures(ply, case["captures"][ply.number])
             stone = ply.number > 0 and not is_pass(case, line_of(case)[ply.number - 1])
             tally.found["captures"] += stone and bool(counts[ply.number] <= counts[ply.number - 1])
-    ruling.seen = f"The same stones at every ply of {GAMES} games."
+    ruling.seen = f"The same stones and captures at every ply of {GAMES} games."
 
 
 @pytest.mark.points("rules.end")
@@ -90,9 +100,9 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     Accepts: a winner by the board's own score, which rules.score judges. Also see `test_captures`.
     """
     ruling.expected = "Two passes in a row end the game, and the score decides it."
-    tally = Tally({LATE: LATE_MOVES, "ends": ENDS})
+    tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
     watch = ("game_end", "get_current_player", "score")
-    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, *watch):
+    for case, walk in followed_lines(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         for ply in plies(walk):
             expect_end(ply, case)
             tally.found["ends"] += int(case["ends"][ply.number][0])
@@ -107,7 +117,7 @@ def test_score(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     """
     ruling.expected = "score gives black's area minus white's area and the komi."
     tally = Tally({LATE: LATE_MOVES, "scores": SCORES})
-    for case, walk in followed_lines(worker, ruling, lambda: cases.draw("game", rng), GAMES, tally, "score", "states"):
+    for case, walk in followed_lines(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, "score", "states"):
         for ply in plies(walk):
             if not has_right_stones(case, ply):
                 tally.cut(f"{ply.place}, states is wrong.")
@@ -126,26 +136,51 @@ def _explain_score(ply: Ply, got: float, right: float, komi: float) -> None:
         reason = "The komi is on the wrong side: white receives it"
     elif empty and komi and got == right + komi:
         reason = "The komi is missing"
-    elif got == -right:
+    elif got in (-right, -right - 2 * komi):  # white's score, with or without the komi
         reason = "The sign is wrong: the score is black's, and black is the player who began"
     raise StudentFault(f"{ply.place} (komi {komi:g}), the score is {right:+g}; got {got:+g}. {reason}.")
 
 
 @pytest.mark.points("rules.copy")
 def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Play on a copy, and on the original of another copy; neither may show on the other board.
+    """Play on a copy, and on the original of another copy: both play alike, and neither shows on the other board.
 
-    Accepts: see `test_captures`.
+    Accepts: a board without `for_search`, whose simulations the next checks judge. Also see `test_captures`.
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
     watch = ["availables", "game_end", "get_current_player", "score", "states", "captures"]
-    lines = followed_lines(worker, ruling, lambda: cases.draw("game", rng), COPIES, Tally({LATE: LATE_MOVES}))
-    judge_copies(worker, ruling, rng, ((walk, case["why"] == LEGAL) for case, walk in lines), watch)
+    families = cycle(COPIED if _can_simulate(worker, cases.draw("deep", rng)) else REAL_GAMES)
+    lines = followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), COPIES, Tally({LATE: LATE_MOVES}))
+    judge_copies(worker, ruling, rng, _copied(lines), watch)
+
+
+def _can_simulate(worker: Worker, case: Case) -> bool:
+    """Return whether for_search is written."""
+    start = start_of(case).before(0)
+    try:
+        (reply,) = worker.call("follow", position=start, lines=[[["for_search", int(case["depth"])]]], watch=["availables"])
+    except StudentFault:
+        return False
+    return not reply["fault"]
+
+
+def _copied(lines: Iterator[tuple[Case, Walk]]) -> Iterator[tuple[Walk, np.ndarray, Sequence[int]]]:
+    """Yield the lines with the plies at which a board is copied.
+
+    They lie in the simulation if there is one. If superko forbids a stone, they lie one ply before; otherwise, in half of the
+    lines, between two passes. There a copy soon shows what it does not know.
+    """
+    for number, (case, walk) in enumerate(lines):
+        among = range(begin_of(case), walk.plies) or range(walk.plies)
+        steps, superko = walk.position.moves, (case["why"] == SUPERKO).any(axis=1)
+        repetitions = [ply for ply in among if superko[ply + 1]]
+        pairs = [ply for ply in among if ply and steps[ply - 1] == steps[ply] and is_pass(case, steps[ply])]
+        yield walk, case["why"] == LEGAL, repetitions or (pairs if number // len(COPIED) % 2 else []) or among
 
 
 @pytest.mark.points("rules.refuses")
 def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Play an illegal action of each kind in random positions, and one off the board.
+    """Play an illegal action of each kind in random positions, and two off the board, one of them negative.
 
     Accepts: illegal points that the board itself lists, which rules.legal judges. Also see `test_captures`.
     """
@@ -161,16 +196,13 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
             found = np.flatnonzero(why == kind).tolist()
             found = [action for action in found if (action in taken if kind == TAKEN else action not in listed)]
             wrong += [rng.choice(found)] if found else []
-        outside = next(action for action in count(len(why)) if action not in listed)
-        steps, start = [*wrong, outside], position.before(ply)
+        outside = [next(action for action in numbers if action not in listed) for numbers in (count(len(why)), count(-1, -1))]
+        steps, start = [*wrong, *outside], position.before(ply)
         ruling.evidence["refused"] = {**start, "illegal": steps}
         replies = worker.call("refusals", position=start, steps=steps, watch=watch)
         for action, reply in zip(steps, replies, strict=True):
-            reason = REASONS[int(why[action])] if action < len(why) else "it is off the board"
-            what = position.name(action) if action < len(why) else f"action {action}"
-            place = f"{position.after(ply)}, {what} is illegal ({reason})"
-            ruling.expect(reply["raised"] != "", f"{place}; do_move plays it.")
-            ruling.expect(reply["raised"] == "ValueError", f"{place}; do_move raised {reply['raised']} instead of ValueError.")
-            same = all(np.array_equal(reply["before"][name], reply["after"][name]) for name in watch)
-            ruling.expect(same, f"{place}; do_move refuses it, but has already changed the board.")
+            known = 0 <= action < len(why)
+            reason = REASONS[int(why[action])] if known else "it is off the board"
+            what = position.name(action) if known else f"action {action}"
+            expect_refusal(reply, f"{position.after(ply)}, {what} is illegal ({reason})")
     ruling.seen = f"Illegal actions refused in {REFUSED} positions."

@@ -15,6 +15,7 @@ from labs.support.tables import table_of
 
 SIZES = ((2, 3), (3, 3), (4, 3), (3, 5), (5, 5))
 SMALL = ((3, 3), (4, 3), (4, 4))
+REPEATING = ((2, 3), (3, 3), (4, 3))  # small enough that random games repeat arrangements of stones
 KOMI = (-1.5, 0.0, 0.5, 2.0, 7.0)
 LEGAL, TAKEN, SUICIDE, KO, SUPERKO, OVER = range(6)
 UNLIMITED = 10_000  # actions; the lab has no such limit
@@ -68,17 +69,19 @@ def _captures(position: GoPosition, point: int) -> bool:
 class _Story:
     """What our rules say about the positions of a line, in the arrays of a case."""
 
-    def __init__(self, size: tuple[int, int], komi: float, superko: bool) -> None:
-        self.size, self.komi, self.superko = size, komi, superko
+    def __init__(self, size: tuple[int, int], komi: float, superko: bool, start_player: int = 0) -> None:
+        self.size, self.komi, self.superko, self.start_player = size, komi, superko, start_player
         self.position = GoRules(*size, komi=komi, superko=superko, move_limit=UNLIMITED).position()
         self._plain = GoRules(*size, komi=komi, move_limit=UNLIMITED).position()
+        for position in (self.position, self._plain):
+            position.init_board(start_player)
         self.moves: list[int] = []
         self._seen: list[tuple[np.ndarray, ...]] = []
         self._note()
 
     def _note(self) -> None:
         each = self.position
-        values = (each.game_end(), each.current_player, each.score())
+        values = (each.game_end(), each.current_player, each.score(), [each.captures[player] for player in each.players])
         self._seen.append((why_illegal(each, self._plain), _stones(each), *map(np.array, values)))
 
     def play(self, move: int) -> None:
@@ -92,16 +95,28 @@ class _Story:
         self._note()
 
     def case(self) -> dict[str, np.ndarray]:
-        why, stones, ends, players, scores = (np.stack(column) for column in zip(*self._seen, strict=True))
-        start = {"size": np.array(self.size), "komi": np.array(self.komi), "superko": np.array(self.superko)}
-        told = {"why": why, "stones": stones, "ends": ends, "players": players, "scores": scores}
+        names = ("why", "stones", "ends", "players", "scores", "captures")
+        told = {name: np.stack(column) for name, column in zip(names, zip(*self._seen, strict=True), strict=True)}
+        rules = {"size": self.size, "komi": self.komi, "superko": self.superko, "start_player": self.start_player}
+        start = {name: np.array(value) for name, value in rules.items()}
         return {**start, "moves": np.array(self.moves, dtype=int), **told}
 
 
-def game(rng: Random) -> Case:
+def game(rng: Random, *, start_player: int = 0) -> Case:
     """A random game to its end, by passes at the latest after three times as many actions as there are points."""
-    size = rng.choice(SIZES)
-    story = _Story(size, rng.choice(KOMI), rng.random() < 0.5)
+    return _game(rng, rng.choice(SIZES), rng.random() < 0.5, start_player)
+
+
+def repetition(rng: Random) -> Case:
+    """A game as above in which superko forbids a stone."""
+    while True:
+        case = _game(rng, rng.choice(REPEATING), True, 0)
+        if (case["why"] == SUPERKO).any():
+            return case
+
+
+def _game(rng: Random, size: tuple[int, int], superko: bool, start_player: int) -> Case:
+    story = _Story(size, rng.choice(KOMI), superko, start_player)
     while len(story.moves) < LONGEST * size[0] * size[1] and not story.position.game_end()[0]:
         story.play(_chosen(rng, story.position, PASSES))
     while not story.position.game_end()[0]:
@@ -112,16 +127,36 @@ def game(rng: Random) -> Case:
 def simulation(rng: Random, *, shallow: bool) -> Case:
     """A game that goes on as a simulation with many passes; `begin` actions come before, `depth` is the depth limit."""
     size = rng.choice(SIZES)
-    story = _Story(size, rng.choice(KOMI), False)
+    story = _Story(size, rng.choice(KOMI), rng.random() < 0.5)
     wanted = rng.randrange(2 * size[0] * size[1])
     while len(story.moves) < wanted:
         action = _chosen(rng, story.position, PASSES)
         if story.position.last_move == story.position.pass_action == action:
             break  # the game would be over
         story.play(action)
-    begin, depth = len(story.moves), rng.randrange(*SHALLOW) if shallow else DEEP
+    return _simulated(rng, story, rng.randrange(*SHALLOW) if shallow else DEEP)
+
+
+def ko(rng: Random) -> Case:
+    """A simulation from where a ko may not be taken back: both players pass at once, and the passes are taken back."""
+    while True:
+        story = _Story(rng.choice(SIZES), rng.choice(KOMI), False)
+        wanted = rng.randrange(2 * story.size[0] * story.size[1])
+        while not story.position.game_end()[0]:
+            if len(story.moves) >= wanted and story.position.ko_point >= 0 and story.position.points_worth_playing():
+                return _simulated(rng, story, DEEP, passes=2)
+            story.play(_chosen(rng, story.position, PASSES))
+            if len(story.moves) > LONGEST * story.size[0] * story.size[1]:
+                break
+
+
+def _simulated(rng: Random, story: _Story, depth: int, passes: int = 0) -> Case:
+    """Return the case of a game that goes on as a simulation, at first with this many passes."""
+    begin, pass_action = len(story.moves), story.position.pass_action
     story.search(depth)
-    while len(story.moves) < begin + 2 * size[0] * size[1] and not story.position.game_end()[0]:
+    for _ in range(passes):
+        story.play(pass_action)
+    while len(story.moves) < begin + 2 * story.size[0] * story.size[1] and not story.position.game_end()[0]:
         story.play(_chosen(rng, story.position, MANY_PASSES))
     return {**story.case(), "begin": np.array(begin), "depth": np.array(depth)}
 
@@ -163,7 +198,10 @@ def middle(rng: Random) -> Case:
 
 FAMILIES: dict[str, Callable[[Random], Case]] = {
     "game": game,
+    "second": partial(game, start_player=1),
+    "repetition": repetition,
     "deep": partial(simulation, shallow=False),
+    "ko": ko,
     "shallow": partial(simulation, shallow=True),
     "win": partial(_last_word, ahead=True),
     "loss": partial(_last_word, ahead=False),

@@ -50,6 +50,7 @@ def test_dynamics(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
 
     Accepts:
         The one-hot vectors are written into zeros, or are rows of a unit matrix (reference, one-hot-rows)
+        The module holds buffers besides its weights (unit-as-buffer)
     """
     ruling.expected = "dynamics gives the next latent states and the rewards that the handout defines."
     for _ in range(MODELS):

@@ -16,6 +16,7 @@ from labs.support.cases import Case, Cases
 
 GAMES = 8
 KEPT = ("planes", "legal", "moves", "players")
+MEND_FIRST = "If search.visits or search.value fails, mend that first."
 
 
 def reanalysed(worker: Worker, case: Case, watch: tuple[str, ...]) -> Values:
@@ -45,11 +46,12 @@ def test_fresh(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
                 old = " These are the old ones." if close(policy, case["game policies"][t]) else ""
                 expected = shown(case["policies"][0, t])
                 raise StudentFault(
-                    f"Before move {t} the new search gives the visit shares {expected}; got {shown(policy)}.{old}"
+                    f"Before move {t} the new search gives the visit shares {expected}; got {shown(policy)}.{old} {MEND_FIRST}"
                 )
             if not any(close(new[t], case["values"][each, t]) for each in right):
                 raise StudentFault(
-                    f"Before move {t} the value of the new search is {case['values'][right[0], t]:.4f}; got {new[t]:.4f}."
+                    f"Before move {t} the value of the new search is {case['values'][right[0], t]:.4f}; got {new[t]:.4f}. "
+                    f"{MEND_FIRST}"
                 )
     ruling.seen = f"The new policies and values of {GAMES} games."
 
@@ -70,10 +72,12 @@ def test_keeps(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
         for name in KEPT:
             if not np.array_equal(values[name], game[name]):
                 raise StudentFault(f"Reanalysis must keep the {name} of a game as they happened; the new game has others.")
-        if int(values["winners"][0]) != winner:
-            raise StudentFault(f"Reanalysis must keep the winner, {winner}; got {int(values['winners'][0])}.")
+        new_winner, old_winner = values["winners"]
+        if new_winner != winner:
+            got = f"got {new_winner:g}" if np.isfinite(new_winner) else "the new game has none"
+            raise StudentFault(f"Reanalysis must keep the winner, {winner}; {got}.")
         changed = [name for name in (*KEPT, "policies") if not np.array_equal(values[f"old_{name}"], game[name])]
-        if changed or int(values["old_has_values"]) or int(values["winners"][1]) != winner:
+        if changed or int(values["old_has_values"]) or old_winner != winner:
             what = ", ".join(changed) or "values"
             raise StudentFault(f"The game that was handed to reanalyse has changed ({what}); return a new game.")
     ruling.seen = f"Everything else as it was in {GAMES} games."

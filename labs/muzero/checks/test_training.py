@@ -31,7 +31,7 @@ def test_learns(
     """Train once, then unroll the model along random games.
 
     Accepts:
-        Any right parts (reference, search-by-recursion, gradient-by-hook, targets-by-turns, one-hot-rows)
+        Any right parts (reference, search-by-recursion, gradient-by-hook, targets-by-turns, one-hot-rows, unit-as-buffer)
     """
     ruling.expected = "After a short training, the model knows without a board which moves are legal and which end the game."
     lines = draw_lines(rng)

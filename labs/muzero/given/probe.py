@@ -27,8 +27,10 @@ def model_with(sizes: list[int], weights: Arrays) -> Any:
 
 
 def loaded(model: Any, weights: Arrays) -> Any:
-    """Return the model with these weights."""
-    model.load_state_dict({name: torch.as_tensor(array) for name, array in weights.items()})
+    """Return the model with these weights; whatever it holds besides weights, such as buffers, stays."""
+    names = {name for name, _ in model.named_parameters()}
+    others = {name: tensor for name, tensor in model.state_dict().items() if name not in names}
+    model.load_state_dict({**others, **{name: torch.as_tensor(array) for name, array in weights.items()}})
     return model
 
 
@@ -152,7 +154,7 @@ class Trained(Unrolled):
 
         model = train(Settings(), seed)
         self._unroll(model, torch.as_tensor(planes), torch.as_tensor(actions))
-        self._weights = {name: plain(tensor) for name, tensor in model.state_dict().items()}
+        self._weights = {name: plain(tensor) for name, tensor in model.named_parameters()}
 
     @property
     def weights(self) -> np.ndarray:

@@ -12,9 +12,9 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.nogo.checks.games import BOARD, CAPTURE, LEGAL, SUICIDE, TAKEN, followed_games, legal_at
-from labs.support.boards import LabPosition, Values, line_of, listed_in, shaped
-from labs.support.cases import Case, Cases
+from labs.nogo.checks.games import BOARD, CAPTURE, LATE_MOVES, LEGAL, SUICIDE, TAKEN, followed_games, legal_at
+from labs.support.boards import LATE, SECOND, LabPosition, Tally, Values, expect_refusal, line_of, listed_in, shaped
+from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
 
 GAMES, COPIES, REFUSED = 24, 16, 12
@@ -46,7 +46,7 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
         case = cases.draw("game", rng)
         position, seen, fault = followed(worker, ruling, case, "availables")
         for ply, values in enumerate(seen):
-            _expect_legal(position, ply, values["availables"].reshape(-1), case["why"][ply])
+            _expect_legal(position, ply, listed_in(values), case["why"][ply])
         if fault:
             ply = len(seen) - 1
             move = position.name(line_of(case)[ply])
@@ -55,8 +55,8 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     ruling.seen = f"The same moves at all {plies} plies of {GAMES} games."
 
 
-def _expect_legal(position: LabPosition, ply: int, listed: np.ndarray, why: np.ndarray) -> None:
-    moves, legal, place = [int(move) for move in listed], set(np.flatnonzero(why == LEGAL).tolist()), position.after(ply)
+def _expect_legal(position: LabPosition, ply: int, moves: list[int], why: np.ndarray) -> None:
+    legal, place = set(np.flatnonzero(why == LEGAL).tolist()), position.after(ply)
     if strange := sorted(move for move in moves if not 0 <= move < len(why)):
         raise StudentFault(f"{place}, availables holds {position.name(strange[0])}; NoGo has no other move, and no pass.")
     if wrong := sorted(set(moves) - legal):
@@ -82,7 +82,8 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """
     ruling.expected = "The game is over when the side to move has no legal move, and that player has lost."
     watch = ("game_end", "has_a_winner", "get_current_player")
-    for case, walk, tally in followed_games(worker, ruling, cases, rng, GAMES, *watch, ends=ENDS):
+    tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
+    for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         position, shown = walk.position, list(walk.seen)
         if shown[-1]["availables"].size:
             start, most = position.to_json(), int(case["size"].prod())
@@ -91,7 +92,7 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
             )
             position, shown = replace(position, moves=(*position.moves, *further["moves"])), [*shown, *further["seen"]]
         for ply, values in enumerate(shown):
-            place, player = position.after(ply), 1 + ply % 2
+            place, player = position.after(ply), 1 + (position.start_player + ply) % 2
             got_player = int(shaped(values, "get_current_player", ()))
             ruling.expect(got_player == player, f"{place}, player {player} is to move; got {got_player}.")
             told = [(name, shaped(values, name, (2,))) for name in watch[:2]]
@@ -136,7 +137,8 @@ def test_planes(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
     Accepts: games that a board follows only in part, because it does not list a legal move, which rules.legal judges.
     """
     ruling.expected = "current_state gives the four planes of section 2.3 at every ply."
-    for case, walk, _ in followed_games(worker, ruling, cases, rng, GAMES, "current_state"):
+    tally = Tally({LATE: LATE_MOVES})
+    for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, "current_state"):
         for ply, values in enumerate(walk.seen):
             right = case["planes"][ply].astype(float)
             _expect_planes(walk.position.after(ply), shaped(values, "current_state", right.shape), right)
@@ -147,7 +149,7 @@ def _expect_planes(place: str, got: np.ndarray, right: np.ndarray) -> None:
     wrong = [number for number in range(len(right)) if not np.array_equal(got[number], right[number])]
     if not wrong:
         return
-    if np.array_equal(got[[1, 0]], right[:2]):
+    if 0 in wrong and np.array_equal(got[[1, 0]], right[:2]):
         raise StudentFault(f"{place}, planes 0 and 1 are swapped: plane 0 is for {PLANES[0]}.")
     if np.array_equal(got[:, ::-1], right):
         raise StudentFault(f"{place}, the planes are upside down: row 0 of a plane is the top row of the board.")
@@ -166,19 +168,21 @@ def test_copy(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None
     """
     ruling.expected = "A copy is equal to its original, and independent of it."
     watch = ["availables", "game_end", "get_current_player", "current_state", "states"]
-    lines = followed_games(worker, ruling, cases, rng, COPIES)
-    judge_copies(worker, ruling, rng, ((walk, case["why"] == LEGAL) for case, walk, _ in lines), watch)
+    lines = followed_games(worker, ruling, lambda: draw_game(cases, rng), COPIES, Tally({LATE: LATE_MOVES}))
+    judge_copies(worker, ruling, rng, ((walk, case["why"] == LEGAL, range(walk.plies)) for case, walk in lines), watch)
 
 
 @pytest.mark.points("rules.refuses")
 def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
-    """Play an illegal move of each kind in random positions, on a taken point, and off the board.
+    """Play an illegal move of each kind in random positions, on a taken point, and off the board on both sides.
+
+    On an empty board, a negative index from the end of a list of all points is that of a legal move.
 
     Accepts: captures and suicides that the board itself lists, which rules.legal judges. Also see `test_planes`.
     """
     ruling.expected = "do_move raises ValueError for an illegal move and leaves the board as it was."
     watch = ["availables", "get_current_player", "states"]
-    for case, walk, _ in followed_games(worker, ruling, cases, rng, REFUSED):
+    for case, walk in followed_games(worker, ruling, lambda: cases.draw("game", rng), REFUSED, Tally({LATE: LATE_MOVES})):
         plies = rng.randrange(walk.plies // 2, walk.plies + 1)
         why, listed, position = case["why"][plies], walk.listed(plies), walk.position
         wrong = []
@@ -186,17 +190,19 @@ def test_refuses(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
             found = [move for move in np.flatnonzero(why == kind).tolist() if kind == TAKEN or move not in listed]
             wrong += [rng.choice(found)] if found else []
         outside = next(move for move in count(len(why)) if move not in listed)
-        steps, start = [*wrong, outside], position.before(plies)
-        ruling.evidence["refused"] = {**start, "illegal": steps}
-        replies = worker.call("refusals", position=start, steps=steps, watch=watch)
-        for move, reply in zip(steps, replies, strict=True):
-            what = position.name(move) if move < len(why) else "a pass" if move == len(why) else f"move {move}"
-            reason = (
-                REASONS[int(why[move])] if move < len(why) else "NoGo has none" if move == len(why) else "it is off the board"
-            )
-            place = f"{position.after(plies)}, {what} is illegal ({reason})"
-            ruling.expect(reply["raised"] != "", f"{place}; do_move plays it.")
-            ruling.expect(reply["raised"] == "ValueError", f"{place}; do_move raised {reply['raised']} instead of ValueError.")
-            same = all(np.array_equal(reply["before"][name], reply["after"][name]) for name in watch)
-            ruling.expect(same, f"{place}; do_move refuses it, but has already changed the board.")
+        for ply, steps in ((plies, [*wrong, outside]), (0, [move for move in (-1,) if move not in walk.listed(0)])):
+            start = position.before(ply)
+            ruling.evidence["refused"] = {**start, "illegal": steps}
+            replies = worker.call("refusals", position=start, steps=steps, watch=watch)
+            for move, reply in zip(steps, replies, strict=True):
+                what, reason = _illegal(position, move, why)
+                place = f"{position.after(ply)}, {what} is illegal ({reason})"
+                expect_refusal(reply, place)
     ruling.seen = f"Illegal moves refused in {REFUSED} positions."
+
+
+def _illegal(position: LabPosition, move: int, why: np.ndarray) -> tuple[str, str]:
+    """Return an illegal move in words, and why it is illegal."""
+    if 0 <= move < len(why):
+        return position.name(move), REASONS[int(why[move])]
+    return ("a pass", "NoGo has none") if move == len(why) else (f"move {move}", "it is off the board")

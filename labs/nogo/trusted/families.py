@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -55,8 +56,9 @@ def _beside(position: NoGoPosition, point: int) -> list[int]:
     return list(position.grid.moves(position.grid.beside(1 << point)))
 
 
-def _positions(moves: list[int], size: tuple[int, int]) -> Iterator[NoGoPosition]:
+def _positions(moves: list[int], size: tuple[int, int], start_player: int) -> Iterator[NoGoPosition]:
     position = NoGoRules(*size).position()
+    position.init_board(start_player)
     yield position
     for move in moves:
         position.do_move(move)
@@ -72,16 +74,18 @@ def random_game(rng: Random, size: tuple[int, int]) -> list[int]:
     return moves
 
 
-def game(rng: Random) -> Case:
+def game(rng: Random, *, start_player: int = 0) -> Case:
     """A whole random game, and what holds before each move and at the end."""
     size = rng.choice(SIZES)
     moves = random_game(rng, size)
     seen: list[Any] = [
-        (why_illegal(each), each.game_end(), each.current_player, each.current_state()) for each in _positions(moves, size)
+        (why_illegal(each), each.game_end(), each.current_player, each.current_state())
+        for each in _positions(moves, size, start_player)
     ]
     why, ends, players, planes = zip(*seen, strict=True)
     return {
         "size": np.array(size),
+        "start_player": np.array(start_player),
         "moves": np.array(moves),
         "why": np.stack(why),
         "ends": np.array(ends, dtype=np.int8),
@@ -172,7 +176,13 @@ def loss(rng: Random) -> Case:
     return _ending(rng, _saving)
 
 
-FAMILIES: dict[str, Callable[[Random], Case]] = {"game": game, "middle": middle, "win": win, "loss": loss}
+FAMILIES: dict[str, Callable[[Random], Case]] = {
+    "game": game,
+    "second": partial(game, start_player=1),
+    "middle": middle,
+    "win": win,
+    "loss": loss,
+}
 
 
 def make_bank(seed: int, cases: int, jobs: int) -> bytes:

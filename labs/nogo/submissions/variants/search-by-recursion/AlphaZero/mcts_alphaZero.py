@@ -1,6 +1,7 @@
 """AlphaZero search by recursion; Q is kept for the player to move at a node."""
 
 import numpy as np
+from Board.game_board import Board
 
 
 class Node:
@@ -16,7 +17,7 @@ class MCTS:
         self.fn, self.handles = fn, (action_fc, evaluation_fc)
         self._is_selfplay, self._c_puct, self._n_playout = is_selfplay, c_puct, n_playout
 
-    def visit(self, node, board):
+    def visit(self, node, board: Board):
         """Return the value of the node for the player to move there."""
         if node._children:
             bonus = self._c_puct * node._n_visits**0.5
