@@ -37,7 +37,7 @@ class Random:
     def get_action(self, board, is_selfplay=False, print_probs_value=0):
         return random.choice(board.availables), None
 
-def rollout(board, action_fc, evaluation_fc):  # in place of a network: the result of one random game
+def rollout(board, *_, **__):  # in place of a network: the result of one random game
     priors = [(move, 1 / len(board.availables)) for move in board.availables]
     end, side = board.copy(), board.get_current_player()
     while not end.game_end()[0]:

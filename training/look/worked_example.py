@@ -25,7 +25,7 @@ ANSWERS: dict[tuple[int, ...], tuple[dict[int, float], float]] = {
 PATHS = ((), (4,), (0,), (4, 8))
 
 
-def fixed_answers(board: Board, *handles: Any) -> tuple[Iterable[tuple[int, float]], float]:
+def fixed_answers(board: Board, *handles: Any, **named: Any) -> tuple[Iterable[tuple[int, float]], float]:
     """Return the example's priors and value, as a search calls its policy_value_fn."""
     priors, value = ANSWERS[tuple(board.states)]
     return list(priors.items()), value
