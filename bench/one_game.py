@@ -1,10 +1,15 @@
 """Measure how fast a search of one game is: `python bench/one_game.py`, or `--boards 11x11 --playouts 400 --moves 4`.
 
-For each of the handed-out networks, the reference's search chooses moves of one game on one core: with the network as a
-student's loop evaluates it, and with `training.single_game.FoldedPolicy`, once in the network's own type and once in the
-fastest. They take turns in the same game. The table shows playouts per second, the ratio of the last to the first, and in how
-many moves a fast search counts every move as often as the student's loop. Run this on a machine that does nothing else, or with
-`--cpu-time`.
+For each of the handed-out networks, searches choose moves of one game on one core and take turns in it:
+
+  all blocks       the reference's search, with the whole network, as a student's loop evaluates it
+  student's loop   the same without the blocks that change nothing, as our programs load a network
+  float32          with `training.single_game.FoldedPolicy` in float32
+  fastest          the same in the fastest type and library
+  leaves           `training.search.puct` with several leaves of the tree in each batch (--leaves)
+
+The table shows playouts per second, the ratio of the last to the first, and in how many moves a search with FoldedPolicy counts
+every move as often as the student's loop. Run this on a machine that does nothing else, or with `--cpu-time`.
 """
 
 from __future__ import annotations
@@ -27,11 +32,15 @@ from arena.match.records import machine
 from Board.game_board import Board
 from common.program_ends import Parser
 from common.student_network import load_network
+from common.weights import read_sizes, read_weights
+from games.gomoku.batch import GomokuBatch
 from grader.assignment import ROOT
+from training.inference.evaluators import Evaluator, InferenceNetwork, PositionCache
+from training.search.puct import PuctSearch, PuctSettings
 from training.single_game import FoldedPolicy
 
 BOARDS = {"11x11": 11, "15x15": 15}
-STUDENT, EXACT, FASTEST = "student's loop", "float32", "fastest"
+ALL, STUDENT, EXACT, FASTEST, LEAVES = "all blocks", "student's loop", "float32", "fastest", "leaves"
 
 
 def counts_of(
@@ -47,18 +56,33 @@ def counts_of(
     return clock() - started, {move: child._n_visits for move, child in search._root._children.items()}
 
 
-def measure(name: str, playouts: int, moves: int, clock: Callable[[], float]) -> Record:
+def seconds_in_batches(evaluate: Evaluator, board: Board, playouts: int, leaves: int, clock: Callable[[], float]) -> float:
+    """Return the seconds that a search takes which evaluates several leaves of its tree in a batch."""
+    boards = GomokuBatch(1, board.width, board.height, board.n_in_row)
+    for move in board.states:
+        boards.play([move])
+    settings = PuctSettings(playouts, 5.0, leaves=leaves)
+    search = PuctSearch(1, board.width * board.height, evaluate, settings, np.random.default_rng(1))
+    started = clock()
+    search.run(boards, is_selfplay=False)
+    return clock() - started
+
+
+def measure(name: str, playouts: int, moves: int, leaves: int, clock: Callable[[], float]) -> Record:
     """Measure one board; print and return its row."""
     from AlphaZero.policy_value_net_torch import PolicyValueNet
 
     size = BOARDS[name]
-    net = load_network(PolicyValueNet, str(ROOT / "model" / f"{size}_{size}_5.pt"), size, size)
+    path = str(ROOT / "model" / f"{size}_{size}_5.pt")
+    net = load_network(PolicyValueNet, path, size, size)
+    whole = PolicyValueNet(size, size, read_sizes(read_weights(path), size, size)[2], init_model=path)
     board = Board(width=size, height=size, n_in_row=5)
     board.init_board()
     how = ""
-    took, same = dict.fromkeys((STUDENT, EXACT, FASTEST), 0.0), dict.fromkeys((EXACT, FASTEST), 0)
+    took, same = dict.fromkeys((ALL, STUDENT, EXACT, FASTEST, LEAVES), 0.0), dict.fromkeys((EXACT, FASTEST), 0)
     for _ in range(moves):
         policies: dict[str, Callable[..., Any]] = {
+            ALL: whole.policy_value_fn,
             STUDENT: net.policy_value_fn,
             EXACT: FoldedPolicy(net, size, size, exact=True),
         }
@@ -67,18 +91,19 @@ def measure(name: str, playouts: int, moves: int, clock: Callable[[], float]) ->
         for each, policy in policies.items():
             seconds, found[each] = counts_of(net, policy, board, playouts, clock)
             took[each] += seconds
+        network = InferenceNetwork(net.model, size, size, dtype=None, batch_size=leaves)
+        took[LEAVES] += seconds_in_batches(PositionCache(network), board, playouts, leaves, clock)
         for each in same:
             same[each] += found[each] == found[STUDENT]
         board.do_move(max(found[STUDENT], key=lambda move: found[STUDENT][move]))
     rates = {each: moves * playouts / seconds for each, seconds in took.items()}
-    print(
-        f"{name:>5} {rates[STUDENT]:14.0f} {rates[EXACT]:9.0f} {rates[FASTEST]:9.0f} {rates[FASTEST] / rates[STUDENT]:6.1f}"
-        f" {same[EXACT]:5} of {moves} {same[FASTEST]:5} of {moves}  {how}",
-        flush=True,
-    )
+    speeds = "".join(f" {rate:{max(9, len(each))}.0f}" for each, rate in rates.items())
+    ratio = rates[LEAVES] / rates[ALL]
+    print(f"{name:>5}{speeds} {ratio:6.1f} {same[EXACT]:5} of {moves} {same[FASTEST]:5} of {moves}  {how}", flush=True)
     return {
         "board": name,
         "how": how,
+        "leaves": leaves,
         "moves": moves,
         "playouts_per_s": {k: round(v, 1) for k, v in rates.items()},
         "same": same,
@@ -91,6 +116,7 @@ def main() -> None:
     parser.add_argument("--boards", nargs="+", choices=BOARDS, default=list(BOARDS))
     parser.add_argument("--playouts", type=int, default=400, help="playouts for each move (default 400)")
     parser.add_argument("--moves", type=int, default=6, help="moves of the game (default 6)")
+    parser.add_argument("--leaves", type=int, default=8, help="leaves in a batch (default 8)")
     parser.add_argument(
         "--cpu-time", action="store_true", help="measure CPU seconds instead of wall-clock time, for a busy machine"
     )
@@ -99,12 +125,12 @@ def main() -> None:
     torch.set_num_threads(1)
     with reference_package():
         np.random.seed(1)
-        print("board student's loop   float32   fastest  ratio  same in float32, fastest")
+        print("board all blocks student's loop   float32   fastest    leaves  ratio  same in float32, fastest")
         clock = time.process_time if options.cpu_time else time.perf_counter
-        rows = [measure(name, options.playouts, options.moves, clock) for name in options.boards]
+        rows = [measure(name, options.playouts, options.moves, options.leaves, clock) for name in options.boards]
     if options.record is not None:
         command = f"python bench/one_game.py --boards {' '.join(options.boards)}"
-        command += f" --playouts {options.playouts} --moves {options.moves}"
+        command += f" --playouts {options.playouts} --moves {options.moves} --leaves {options.leaves}"
         command += " --cpu-time" if options.cpu_time else ""
         write_record(
             options.record,

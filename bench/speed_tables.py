@@ -7,15 +7,14 @@ from table_text import markdown, rounded
 
 
 def one_game(record: Record) -> str:
-    """Return the playouts per second of one game, as a student's loop evaluates the network and in the fast ways."""
+    """Return the playouts per second of one game, as a student's loop evaluates the network and in the faster ways."""
     rows = []
     for row in record["rows"]:
-        student, exact, fastest = (row["playouts_per_s"][way] for way in ("student's loop", "float32", "fastest"))
+        rates = row["playouts_per_s"]
         same = f"{row['same']['float32']} and {row['same']['fastest']} of {row['moves']}"
-        speeds = [rounded(student), rounded(exact), rounded(fastest), rounded(fastest / student, 1)]
-        rows.append([row["board"], *speeds, row["how"], same])
-    header = ["board", "student's loop", "float32", "fastest", "ratio", "the fastest is", "same visits in float32, fastest"]
-    return markdown(header, rows, "lrrrrlr")
+        rows.append([row["board"], *map(rounded, rates.values()), rounded(rates["leaves"] / rates["all blocks"], 1), same])
+    header = ["board", "student's loop", "idle blocks left out", "float32", "fastest", f"{row['leaves']} leaves", "ratio"]
+    return markdown([*header, "same visits in float32, fastest"], rows, "lrrrrrrr")
 
 
 def inference(record: Record) -> str:
