@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -93,6 +93,7 @@ def grade_class(paths: Sequence[Path], class_order: ClassOrder, announce: Announ
             rows: list[Future[SummaryRow]] = []
             try:
                 rows.extend(pool.submit(grading.grade, path) for path in paths)
+                wait(rows)  # a fault of the grader's own with one submission is raised after the others have been graded
                 return [row.result() for row in rows]
             except KeyboardInterrupt:
                 announce("Stopping; every verdict so far is kept.")
@@ -130,6 +131,9 @@ class _ClassGrading:
             self.complain(str(error) if str(path) in str(error) else f"{path}: {error}")
             row = SummaryRow(name, REFUSED, reasons=(str(error),))
             _keep_refusal(refusal, str(error))
+        except Exception as error:
+            self.complain(f"{path}: the grader itself failed ({error!r}); the other submissions are graded first.")
+            raise
         self.progress.end(name, graded=graded)
         return row
 

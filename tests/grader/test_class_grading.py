@@ -10,7 +10,7 @@ from packing import ENGINE, WORK
 
 from grader.__main__ import main
 from grader.assignment import ROOT
-from grader.pipeline import grading
+from grader.pipeline import class_grading, grading
 from grader.pipeline.class_grading import ClassOrder
 from grader.pipeline.class_progress import ClassProgress, in_words
 from grader.pipeline.kept_reports import kept_names, read_reports
@@ -172,6 +172,24 @@ def test_the_table_tells_graded_unsure_and_refused_apart_with_the_reasons(pack, 
     assert grade(*class_[1:2])[0] == 1 and grade(*class_[:1])[0] == 0
     pack(".zip", WORK, "cem")
     assert grade(damaged)[0] == 0 and not (tmp_path / "out/cem/refused.txt").exists()
+
+
+def test_a_fault_of_the_grader_with_one_submission_does_not_keep_the_others_from_being_graded(
+    pack, runs, grade, results, monkeypatch, capsys
+):
+    class_ = [pack(".zip", WORK, name) for name in ("ada", "bob", "cem")]
+
+    def read(path, assignment, real=class_grading.read_submission):
+        if path.name.startswith("ada"):
+            raise RuntimeError("never thought of")
+        return real(path, assignment)
+
+    monkeypatch.setattr(class_grading, "read_submission", read)
+    with pytest.raises(RuntimeError, match="never thought of"):
+        grade(*class_, "--jobs", "1")
+    assert runs == ["bob", "cem"] and results("bob")["points"] == results("cem")["points"] == 70
+    err = capsys.readouterr().err
+    assert f"{class_[0]}: the grader itself failed (RuntimeError('never thought of')); the other submissions" in err
 
 
 def test_a_file_that_is_missing_in_a_part_is_told_in_the_table(pack, runs, grade):
