@@ -3,11 +3,13 @@
 import gzip
 import io
 import json
+import lzma
 import os
 import random
 import stat
 import tarfile
 import zipfile
+import zlib
 
 import pytest
 from packing import ARCHIVES, ENGINE, KINDS, WORK, tar_entry
@@ -168,6 +170,18 @@ def test_the_folder_that_a_tar_was_made_in_is_nothing_to_list(pack, read):
 
 def test_a_tar_is_known_by_its_content_where_its_suffix_names_another_compression(pack, read):
     assert read(pack(".tar", WORK).rename(pack("folder", {}, "other") / "work.tar.gz")).files == WORK
+
+
+def test_an_xz_that_needs_too_much_memory_is_refused_and_one_of_the_best_compression_is_read(pack, read, refusal, tmp_path):
+    unpacked = lzma.decompress(pack("tar.xz", WORK).read_bytes())
+    best, greedy = tmp_path / "best.tar.xz", tmp_path / "greedy.tar.xz"
+    best.write_bytes(lzma.compress(unpacked[:512], preset=9) + bytes(4) + lzma.compress(unpacked[512:], preset=9))
+    assert read(best).files == WORK
+    content = bytearray(lzma.compress(unpacked))
+    content[16] = 40  # the size of the dictionary in the header of the first block: 4 GiB
+    content[20:24] = zlib.crc32(content[12:20]).to_bytes(4, "little")
+    greedy.write_bytes(content)
+    assert "Memory usage limit exceeded" in refusal(greedy)
 
 
 def test_a_tar_cut_between_two_members_is_refused(pack, refusal):
