@@ -56,7 +56,8 @@ REFUSED: Calls = (
 # that other programs keep busy, a program that lets them all go first can wait as long as it likes, and it would count as
 # starved (`arena.engine.withheld`): a lost game would be undecided, and played again.
 PRETENDED: Calls = (
-    {"setpriority": (141, 140), "ioprio_set": (251, 30), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119)}
+    {"setpriority": (141, 140), "ioprio_set": (251, 30)}
+    | {"sched_setparam": (142, 118), "sched_setscheduler": (144, 119)}
     | {"sched_setaffinity": (203, 122), "sched_setattr": (314, 274)}
 )
 # These are refused as well where there are no namespaces.
@@ -73,10 +74,13 @@ PRETENDED_BARE: Calls = (
     | {"setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469)}
 )
 # For these calls the first argument must be the program's own process, or 0, which means the same.
-OWN_PROCESS_BARE: Calls = (
-    {"kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240)}
-    | {"prlimit64": (302, 261)}
-)
+OWN_PROCESS_BARE: Calls = {
+    "kill": (62, 129),
+    "tgkill": (234, 131),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "prlimit64": (302, 261),
+}
 
 # Landlock: system calls (the same on all processors), and rights by the version (ABI) that introduced them.
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
