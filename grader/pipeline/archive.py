@@ -59,6 +59,7 @@ UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
+    MemoryError,
 )
 FILE, FOLDER, OTHER = "file", "folder", "link or special file"
 
