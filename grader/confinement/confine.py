@@ -6,10 +6,10 @@ The interpreter runs this file as a script, inside whatever namespaces `grader.c
 
 Unless --children is given, a program is a single process with threads, so its address space is all the memory it can have,
 and nothing outlives it. A filter of system calls (seccomp) blocks new processes, namespaces, tracing, and memory that is not
-charged to any process. With --reads or --writes, if the kernel has Landlock, a Landlock domain blocks all other files, TCP,
-and signals to outside processes. With --bare there are no namespaces; the filter then also blocks sockets, calls that reach
-into other processes, and changes of a file's owner, mode or times (which Landlock does not cover; these calls seem to
-succeed).
+charged to any process. Calls that would change on which core or with which priority the program runs change nothing, but seem
+to succeed. With --reads or --writes, if the kernel has Landlock, a Landlock domain blocks all other files, TCP, and signals to
+outside processes. With --bare there are no namespaces; the filter then also blocks sockets, calls that reach into other
+processes, and changes of a file's owner, mode or times (which Landlock does not cover; these calls seem to succeed).
 
 This module uses only the standard library and imports nothing from the grader, since it runs where the grader is not visible.
 """
@@ -52,11 +52,19 @@ REFUSED: Calls = (
     | {"bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425)}
     | {"add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219)}
 )
+# A program may change neither when nor on which core it runs; these calls seem to succeed, since libraries make them. On a core
+# that other programs keep busy, a program that lets them all go first can wait as long as it likes, and it would count as
+# starved (`arena.engine.withheld`): a lost game would be undecided, and played again.
+PRETENDED: Calls = (
+    {"setpriority": (141, 140), "ioprio_set": (251, 30)}
+    | {"sched_setparam": (142, 118), "sched_setscheduler": (144, 119)}
+    | {"sched_setaffinity": (203, 122), "sched_setattr": (314, 274)}
+)
 # These are refused as well where there are no namespaces.
 REFUSED_BARE: Calls = (
     {"socket": (41, 198), "socketpair": (53, 199), "tkill": (200, 130), "pidfd_send_signal": (424, 424)}
-    | {"pidfd_open": (434, 434), "setpriority": (141, 140), "ioprio_set": (251, 30), "migrate_pages": (256, 238)}
-    | {"move_pages": (279, 239), "process_madvise": (440, 440), "process_mrelease": (448, 448)}
+    | {"pidfd_open": (434, 434), "migrate_pages": (256, 238), "move_pages": (279, 239), "process_madvise": (440, 440)}
+    | {"process_mrelease": (448, 448)}
 )
 PRETENDED_BARE: Calls = (
     {"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, None)}
@@ -66,11 +74,13 @@ PRETENDED_BARE: Calls = (
     | {"setxattrat": (463, 463), "removexattrat": (466, 466), "file_setattr": (469, 469)}
 )
 # For these calls the first argument must be the program's own process, or 0, which means the same.
-OWN_PROCESS_BARE: Calls = (
-    {"kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240)}
-    | {"prlimit64": (302, 261), "sched_setparam": (142, 118), "sched_setscheduler": (144, 119)}
-    | {"sched_setaffinity": (203, 122), "sched_setattr": (314, 274)}
-)
+OWN_PROCESS_BARE: Calls = {
+    "kill": (62, 129),
+    "tgkill": (234, 131),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "prlimit64": (302, 261),
+}
 
 # Landlock: system calls (the same on all processors), and rights by the version (ABI) that introduced them.
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
@@ -106,7 +116,7 @@ def call_filter(machine: str, children: bool, bare: bool = False) -> bytes:
     program += [step(equal, CLONE3, 0, 1), step(give, REFUSE | errno.ENOSYS)]
     for number in numbers(REFUSED) + ([] if children else numbers(STARTING)) + (numbers(REFUSED_BARE) if bare else []):
         program += [step(equal, number, 0, 1), refuse]
-    for number in numbers(PRETENDED_BARE) if bare else []:
+    for number in numbers(PRETENDED) + (numbers(PRETENDED_BARE) if bare else []):
         program += [step(equal, number, 0, 1), step(give, REFUSE)]
     for number in numbers(OWN_PROCESS_BARE) if bare else []:
         program += [

@@ -30,6 +30,7 @@ from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, OVERRUN, Run
 RUN = pytest.StashKey[Run]()
 RESEMBLANCES = pytest.StashKey[list[Resemblance]]()
 BEGAN = pytest.StashKey[float]()
+MOST_CHARACTERS = 8000
 # Only a kit runs these checks: they replace trusted/test_training.py, which no kit contains.
 collect_ignore = [] if is_kit() else ["checks/test_own_training.py"]
 
@@ -104,13 +105,19 @@ def _decide(check: Check, ruling: Ruling, call: pytest.CallInfo[None], seconds: 
     return Verdict.of(
         check,
         status,
-        message or "As expected.",
+        _shortened(message) or "As expected.",
         round(points, 2),
-        expected=ruling.expected,
-        seen=ruling.seen,
+        expected=_shortened(ruling.expected),
+        seen=_shortened(ruling.seen),
         seconds=round(seconds, 2),
         evidence=evidence,
     )
+
+
+def _shortened(text: str) -> str:
+    """Return a text for reports and tables; it may quote a name or a list from a submission, of any length."""
+    more = len(text) - MOST_CHARACTERS
+    return text if more <= 0 else f"{text[:MOST_CHARACTERS]} ... and {more} more characters."
 
 
 def _boards(fault: BaseException | None) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from typing import IO, Any
 
 from common.errors import UsageError
 from grader.pipeline.archive_names import ARCHIVE_SUFFIXES, decoded, is_archive, plain_path
+from grader.pipeline.xz import open_xz
 
 MAX_ENTRIES = 50_000
 MAX_UNPACKED_BYTES = 1 << 30  # limit for a whole tar
@@ -44,7 +45,7 @@ MAX_TIME_S = 1 << 33  # of a tar's entry, which may claim any number
 AES = 99  # the compression method of an entry encrypted with AES
 # The first bytes of archives of other kinds.
 FOREIGN = {b"Rar!\x1a\x07": "a RAR archive", b"7z\xbc\xaf\x27\x1c": "a 7z archive"}
-TAR_READERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+TAR_READERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": open_xz}
 
 # What the standard library raises for files that cannot be read or are damaged.
 UNREADABLE = (
@@ -58,6 +59,7 @@ UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
+    MemoryError,
 )
 FILE, FOLDER, OTHER = "file", "folder", "link or special file"
 

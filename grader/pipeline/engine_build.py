@@ -277,6 +277,9 @@ def build_engine(workspace: Path, sources: list[str], binary: Path, assignment: 
             standard = "" if not _has_error(diagnostics) else _standard_that_is_too_old(command, compiled)
             reason = f" as {standard}, the standard of this course, but does with a later one" if standard else ""
             raise StudentFault(f"The engine does not compile{reason}: {_first_error(diagnostics)}")
+        mib, most_mib = built.stat().st_size >> 20, assignment.limits.engine_memory_mib
+        if mib > most_mib:
+            raise StudentFault(f"The engine is a program of {mib} MiB, more than the {most_mib} MiB of memory that it may use.")
         binary.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(built, binary, follow_symlinks=False)
         binary.chmod(0o755)

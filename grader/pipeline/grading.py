@@ -31,7 +31,7 @@ from grader.pipeline.listeners import Listener
 from grader.pipeline.order import Order
 from grader.pipeline.report import write_report
 from grader.pipeline.results import AWAITING_MARKS, COULD_NOT_GRADE, REPORT, Results, Verdict
-from grader.pipeline.run import FOLDER_VARIABLE, GRADER_VARIABLE, LOG, OVERRUN, PROGRESS, SCRATCH, USED, WORKSPACE, Run
+from grader.pipeline.run import ENGINE, FOLDER_VARIABLE, GRADER_VARIABLE, LOG, OVERRUN, PROGRESS, SCRATCH, USED, WORKSPACE, Run
 from grader.pipeline.run_folder import TakenOver, held, prepare_folder
 from grader.pipeline.submission import Submission, absent_parts, read_submission
 
@@ -134,7 +134,7 @@ def grade_submission(
         verdicts = _add_up(run, basis, ended)
         results = _results(run, submission, verdicts, ended.environment, time.monotonic() - started)
         write_report(results, folder / REPORT)
-        for name in (WORKSPACE, SCRATCH, USED):
+        for name in (WORKSPACE, ENGINE, SCRATCH, USED):
             remove(folder / name)
         results.write(folder)  # last, because a run with results.json counts as finished
     return results

@@ -5,6 +5,7 @@ The run's folder holds
 - `submission.zip`: the collected files, which are graded;
 - `reports/`: the files for a person to read;
 - `workspace/`: the tree in which the student's code runs;
+- `engine/`: the student's engine, compiled;
 - `verdicts.jsonl`: one line per check, appended as soon as it is decided, so that a killed run can continue;
 - `games.jsonl`: the games of the match, each recorded as soon as it ends;
 - `checks.log`: what pytest wrote;
@@ -31,7 +32,7 @@ from grader.pipeline.submission import Submission, read_submission
 
 FOLDER_VARIABLE = "GRADER_RUN"
 GRADER_VARIABLE = "GRADER_PROCESS"  # the process that started the checks, with which they die
-WORKSPACE, SCRATCH, LOG = "workspace", "scratch", "checks.log"
+WORKSPACE, ENGINE, SCRATCH, LOG = "workspace", "engine", "scratch", "checks.log"
 CURRENT = f"{SCRATCH}/current.txt"
 PROGRESS, USED = "progress.txt", "used.txt"
 PROCESS_CPU_S = 3600  # for one process of a submission

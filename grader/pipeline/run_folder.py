@@ -23,7 +23,7 @@ from grader.pipeline.kept_reports import REPORTS, are_kept, write_reports
 from grader.pipeline.listeners import Announce
 from grader.pipeline.order import Identity, Order
 from grader.pipeline.results import GAMES, REPORT, RESULTS, RUN, SUBMISSION, VERDICTS, Results, Verdict, read_results
-from grader.pipeline.run import LOG, PROGRESS, SCRATCH, USED, WORKSPACE, RunRecord, decided_so_far
+from grader.pipeline.run import ENGINE, LOG, PROGRESS, SCRATCH, USED, WORKSPACE, RunRecord, decided_so_far
 from grader.pipeline.submission import Submission
 from grader.pipeline.workspace import build_workspace
 
@@ -31,7 +31,7 @@ REFUSAL_FILE, LOCK = "refused.txt", ".lock"
 EARLIER, MOVING = "earlier", ".moving"
 # The files of a run, results first: while they are moved one by one, those left must never look like a finished run.
 RECORDS = (RESULTS, RUN, VERDICTS, GAMES, REPORT, LOG, SUBMISSION, REPORTS)
-PASSING = (PROGRESS, WORKSPACE, SCRATCH)
+PASSING = (PROGRESS, WORKSPACE, ENGINE, SCRATCH)
 # Key of a run's identity -> the word for it in messages.
 WORDS = {
     "submission": "name",

@@ -3,11 +3,13 @@
 import gzip
 import io
 import json
+import lzma
 import os
 import random
 import stat
 import tarfile
 import zipfile
+import zlib
 
 import pytest
 from packing import ARCHIVES, ENGINE, KINDS, WORK, tar_entry
@@ -170,6 +172,18 @@ def test_a_tar_is_known_by_its_content_where_its_suffix_names_another_compressio
     assert read(pack(".tar", WORK).rename(pack("folder", {}, "other") / "work.tar.gz")).files == WORK
 
 
+def test_an_xz_that_needs_too_much_memory_is_refused_and_one_of_the_best_compression_is_read(pack, read, refusal, tmp_path):
+    unpacked = lzma.decompress(pack(".tar.xz", WORK).read_bytes())
+    best, greedy = tmp_path / "best.tar.xz", tmp_path / "greedy.tar.xz"
+    best.write_bytes(lzma.compress(unpacked[:512], preset=9) + bytes(4) + lzma.compress(unpacked[512:], preset=9))
+    assert read(best).files == WORK
+    content = bytearray(lzma.compress(unpacked))
+    content[16] = 40  # the size of the dictionary in the header of the first block: 4 GiB
+    content[20:24] = zlib.crc32(content[12:20]).to_bytes(4, "little")
+    greedy.write_bytes(content)
+    assert "Memory usage limit exceeded" in refusal(greedy)
+
+
 def test_a_tar_cut_between_two_members_is_refused(pack, refusal):
     path = pack(".tar", WORK)
     path.write_bytes(path.read_bytes()[:2048])
@@ -253,6 +267,16 @@ def test_a_file_that_cannot_be_opened_is_one_sentence(pack, refusal, monkeypatch
     sentence = refusal(folder)
     monkeypatch.undo()
     assert "Permission denied" in sentence
+
+
+def test_an_archive_for_which_memory_does_not_suffice_is_one_sentence(pack, refusal, monkeypatch):
+    archive_file = pack(".tar.gz", WORK)
+
+    def exhausted(*_):
+        raise MemoryError
+
+    monkeypatch.setitem(archive.TAR_READERS, b"\x1f\x8b", exhausted)
+    assert "MemoryError" in refusal(archive_file)
 
 
 def test_other_packers_files_and_pipes_are_refused_with_what_to_do(tmp_path, refusal):

@@ -142,6 +142,15 @@ def test_a_table_of_millions_of_entries_with_initial_values_compiles(build):
     assert os.access(binary, os.X_OK)
 
 
+def test_a_program_larger_than_the_memory_of_an_engine_is_refused_and_not_kept(build, assignment, tmp_path):
+    """A few lines of assembly are enough for a program of gigabytes, which would stay on the grader's disk."""
+    filled = 'asm(".data\\n.fill 100000000, 1, 1");\n' + WHOLE
+    limits = dataclasses.replace(assignment.limits, engine_memory_mib=64)
+    with pytest.raises(StudentFault, match="The engine is a program of 95 MiB, more than the 64 MiB"):
+        build({"Minimax/a.cpp": filled}, limits=limits)
+    assert not (tmp_path / "made").exists()
+
+
 @pytest.mark.machine
 @pytest.mark.parametrize("level", LEVELS)
 def test_an_engine_of_several_sources_compiles_below_a_folder_that_is_closed_to_others(build, tmp_path, monkeypatch, level):

@@ -252,3 +252,12 @@ def test_a_passing_folder_goes_with_its_process(sent, tmp_path):
     while Path(name).exists() and time.monotonic() < until:
         time.sleep(0.01)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_changes_neither_its_core_nor_its_priority(level):
+    """Otherwise it could wait behind other programs at will, and its time would seem to be withheld by them."""
+    tries = "os.sched_setaffinity(0, {min(before)}), os.nice(7), os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))"
+    after = "(os.sched_getaffinity(0), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))"
+    code = f"import os\nbefore = os.sched_getaffinity(0)\nwas = {after}\n{tries}\nprint(was == {after})"
+    done = run(level, [*PYTHON, code])
+    assert (done.stdout, done.stderr) == ("True\n", "")

@@ -28,7 +28,7 @@ from grader.judge.support.engine_talk import first_stone, listen
 from grader.judge.support.protocol_games import Side
 from grader.judge.support.ruling import Ruling
 from grader.pipeline.engine_build import MESSAGE_CHARACTERS, CompiledEngine, build_opponent, build_submitted
-from grader.pipeline.run import Run
+from grader.pipeline.run import ENGINE, Run
 
 # An engine that plays outside the centre once in n games is caught with probability 1 - (1 - 1 / n)^12.
 FRESH_STARTS = 12
@@ -62,7 +62,7 @@ class Built:
 @pytest.fixture(scope="module")
 def built(run: Run) -> Built:
     """Compile the student's engine once for all checks."""
-    binary = run.folder / "engine" / "student"
+    binary = run.folder / ENGINE / "student"
     try:
         return Built(binary, build_submitted(run.workspace, run.submission, binary, run.assignment, run.sandbox))
     except (StudentFault, CouldNotGrade) as reason:

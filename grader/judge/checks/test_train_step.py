@@ -30,6 +30,7 @@ from grader.judge.support.ruling import Ruling
 
 ENOUGH = 0.25  # the largest share of the avoidable loss that may remain
 STEPS, BEGINNINGS = 60, 5
+SAME_OUTPUTS = 1e-6
 
 
 @pytest.fixture
@@ -47,21 +48,34 @@ def ask_for_batch(rng: Random, oracle: Oracle) -> Batch:
 def train(worker: Worker, batch: Batch, lr: float) -> tuple[tuple[float, float], dict[str, np.ndarray]]:
     """Take one step from the batch's weights; return ((loss, entropy), weights afterwards)."""
     worker.call("net_create", width=WIDTH, height=HEIGHT, block=BLOCK, weights=batch.weights)
-    before, outputs = worker.call("net_weights"), worker.call("net_policy_value", states=batch.states)
+    before = worker.call("net_weights")
+    # A first call may find the network in train mode.
+    _, outputs, repeated = (worker.call("net_policy_value", states=batch.states) for _ in range(3))
+    if not _are_same(outputs, repeated):
+        raise StudentFault("policy_value returns other outputs when it is called again: no step could show in them.")
     losses = np.asarray(batch.step(worker, lr), dtype=float)
     if losses.shape != (1, 2) or not np.all(np.isfinite(losses)):
         raise StudentFault("train_step should return two finite numbers, the loss and the entropy.")
     after = worker.call("net_weights")
     changed = before.keys() != after.keys() or any(not np.array_equal(before[key], after[key]) for key in before)
     again = worker.call("net_policy_value", states=batch.states)
-    if lr > 0 and changed and all(np.array_equal(first, second) for first, second in zip(outputs, again, strict=True)):
+    if lr > 0 and changed and _are_same(outputs, again):
         raise StudentFault("train_step changes the state_dict but not the outputs: those are not the network's weights.")
     return (float(losses[0, 0]), float(losses[0, 1])), after
 
 
+def _are_same(first: Heads, second: Heads) -> bool:
+    """Return whether outputs differ by no more than what rounding could explain; NaN is the same as NaN."""
+    return all(
+        one.shape == other.shape
+        and np.allclose(one.astype(float), other.astype(float), rtol=0, atol=SAME_OUTPUTS, equal_nan=True)
+        for one, other in zip(first, second, strict=True)
+    )
+
+
 def change(before: dict[str, np.ndarray], after: dict[str, np.ndarray], key: str) -> np.ndarray:
-    if key not in after or after[key].shape != before[key].shape:
-        raise StudentFault(f"{key} is missing from the model's state_dict after a training step.")
+    if key not in before or key not in after or after[key].shape != before[key].shape:
+        raise StudentFault(f"{key} is missing from the model's state_dict after a training step, or has another shape.")
     return after[key].astype(float) - before[key].astype(float)
 
 
