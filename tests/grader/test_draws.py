@@ -5,12 +5,13 @@ from math import log
 import numpy as np
 import pytest
 
-from grader.judge.checks.test_self_play import LEAST_LOG_CHANCE, NOISE_DRAWS, UNEVENNESS
+from grader.judge.checks.test_self_play import LEAST_LOG_CHANCE, LEAST_NOISE_SHARE, NOISE_DRAWS, UNEVENNESS
 from grader.judge.support.draws import (
     expected_unevenness,
     fitting_alpha,
     log_improbability,
     log_improbability_of_count,
+    noise_share,
     unevenness,
 )
 
@@ -70,3 +71,20 @@ def test_alpha_is_found_again_from_its_unevenness():
     for alpha in (0.03, 0.3, 3.0):
         assert fitting_alpha(expected_unevenness(alpha, 21), 21) == pytest.approx(alpha)
     assert fitting_alpha(unevenness(np.full(21, 1 / 21)), 21) > 1e6
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.25])
+@pytest.mark.parametrize("alpha", [0.03, 0.3, 1.0])
+def test_the_share_of_the_noise_is_found_from_its_smallest_entries(alpha, share):
+    numbers = np.random.default_rng(1)
+    priors = numbers.dirichlet(np.full(21, 5.0))
+    for _ in range(100):
+        mixtures = (1 - share) * priors + share * numbers.dirichlet(np.full(21, alpha), NOISE_DRAWS)
+        found = noise_share(mixtures, priors)
+        assert found == pytest.approx(share, abs=2e-3)
+        assert (found < LEAST_NOISE_SHARE) == (share < 0.25)
+
+
+def test_flat_noise_makes_its_share_look_smaller():
+    priors = np.full(21, 1 / 21)
+    assert noise_share([0.75 * priors + 0.25 * priors], priors) == pytest.approx(0)

@@ -25,6 +25,7 @@ from grader.judge.support.draws import (
     fitting_alpha,
     log_improbability,
     log_improbability_of_count,
+    noise_share,
     unevenness,
 )
 from grader.judge.support.ruling import Ruling
@@ -39,6 +40,9 @@ NOISE_DRAWS = 64
 # in 10^7 runs (Chernoff's bound, with the moments of 2 * 10^6 simulated draws). With an alpha below 0.15 or above 0.5, at
 # least 97 % of the runs lie outside; with 0.03 and 3, all of them do.
 UNEVENNESS = (0.142, 0.232)
+# Of the 1344 entries of 64 draws from Dirichlet(0.3), some are so close to 0 that the share found is 0.2499 or more.
+LEAST_NOISE_SHARE = 0.24
+LATE_POSITION = (6, 6, 5, 13)  # more stones than the moves that are drawn at temperature 1
 
 FIRST_N_MOVES = 4
 GAMES = 40
@@ -50,7 +54,7 @@ SAME_SHARES = 0.02
 
 @pytest.mark.points("mcts_alphazero.noise")
 def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
-    """Check the priors of new roots in many searches, and of kept roots in two games.
+    """Check the priors of new roots in many searches and late in a game, and of kept roots in two games.
 
     Accepts:
         Each root gets noise before its search goes on, whether it is new or kept (reference, search-follows-the-game)
@@ -94,8 +98,16 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
     spread = max(float(np.abs(a - b).max()) for a, b in pairwise(draws))
     with drawn_at(position, "Seen: the noise of one search", _by_move(board, draws[0])):
         ruling.expect(spread > 1e-3, "The noise is the same in each search; it should be drawn afresh each time.")
+    share = noise_share(seen, clean)
+    if share < LEAST_NOISE_SHARE and _unevenness((np.array(seen) - (1 - share) * clean) / share) >= UNEVENNESS[0]:
+        raise StudentFault(
+            f"The root's priors in self-play are a mixture of {1 - share:.2f} p and {share:.2f} times the noise, not of 0.75 p "
+            "and 0.25 times the noise.",
+            compared(seen[0]),
+        )
     _expect_concentration(ruling, draws)
     _expect_noise_on_kept_roots(worker, ruling, position, seed)
+    _expect_noise_late(worker, rng)
 
 
 def _clean_priors(board: Board, seed: int) -> np.ndarray:
@@ -119,9 +131,13 @@ def _are_same(priors: np.ndarray, clean: np.ndarray) -> bool:
     return bool(np.abs(priors - clean).max() < SAME_PRIORS)
 
 
+def _unevenness(draws: Sequence[np.ndarray] | np.ndarray) -> float:
+    return float(np.mean([unevenness(noise) for noise in draws]))
+
+
 def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
     """Deduct for another alpha: over twenty moves, 0.3 favours a few moves, a smaller alpha one move, a larger alpha none."""
-    mean, entries = float(np.mean([unevenness(noise) for noise in draws])), len(draws[0])
+    mean, entries = _unevenness(draws), len(draws[0])
     alpha = fitting_alpha(mean, entries)
     ruling.seen = f"The noise is as concentrated as Dirichlet({alpha:.2g}) over {entries} moves."
     if not UNEVENNESS[0] <= mean <= UNEVENNESS[1]:
@@ -157,6 +173,20 @@ def _expect_noise_on_kept_roots(worker: Worker, ruling: Ruling, position: BoardP
                     "not to one that was kept from the move before.",
                 )
                 return
+
+
+def _expect_noise_late(worker: Worker, rng: Random) -> None:
+    """Raise StudentFault if a new root has no noise after the moves that are drawn at temperature 1."""
+    position, seed = random_position(rng, *LATE_POSITION), rng.randrange(2**31)
+    board = board_at(position)
+    reply = call(worker, "search", position=position, n_playout=30, is_selfplay=1, first_n_moves=1, **player_under(seed))
+    priors, clean = _root_priors(Tree.from_reply(reply["tree"]), board), _clean_priors(board, seed)
+    if _are_same(priors, clean):
+        raise StudentFault(
+            f"After {len(position.moves)} moves of self-play there is no noise in the root's priors. Only the temperature "
+            "depends on first_n_moves; noise belongs in every move of self-play.",
+            position.compared("the root's priors", _by_move(board, clean), _by_move(board, priors)),
+        )
 
 
 def _expect_noise_elsewhere(

@@ -134,10 +134,21 @@ def test_loss(worker: Worker, ruling: Ruling, batch: Batch) -> None:
     if reading is not None and reading.slip == BIASES:
         ruling.deduct("biases_in_l2", f"The loss is {loss:.4f}; expected {data + l2:.4f}. It looks as if {BIASES}.")
     elif reading is None or reading.slip:
+        if _is_random_in_train_mode(worker, batch):
+            raise StudentFault(
+                "In train mode the network returns different outputs each time for the same batch, so its loss is not that of "
+                "the handout's network: it has a random layer, such as dropout, which the network of 5.2 does not have."
+            )
         raise StudentFault(f"The loss is {loss:.4f}; expected {data + l2:.4f}{_reason(reading, outputs, batch, l2)}")
     entropies = [entropy_of(each) for each in (*possible.train_mode, *possible.eval_mode)]
     if not any(abs(entropy - value) <= LOSS_TOLERANCE * max(1.0, value) for value in entropies):
         ruling.deduct("entropy", f"The entropy returned is {entropy:.4f}; the policy's entropy is {entropies[0]:.4f}.")
+
+
+def _is_random_in_train_mode(worker: Worker, batch: Batch) -> bool:
+    """Return whether the network's outputs in train mode differ from call to call; those of the handout's network do not."""
+    first, second = (worker.call("net_forward", states=batch.states, train_mode=True) for _ in range(2))
+    return any(a.shape == b.shape and not np.allclose(a, b, atol=1e-4) for a, b in zip(first, second, strict=True))
 
 
 def _reason(reading: LossDiagnosis | None, outputs: Outputs, batch: Batch, l2: float) -> str:

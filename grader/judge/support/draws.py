@@ -58,3 +58,12 @@ def fitting_alpha(mean_unevenness: float, entries: int) -> float:
     """Return the alpha whose draws have this mean `unevenness`; infinity if all entries are equal."""
     spare = entries * mean_unevenness - 1
     return (1 - mean_unevenness) / spare if spare > 0 else inf
+
+
+def noise_share(mixtures: Sequence[np.ndarray], priors: np.ndarray) -> float:
+    """Return the largest share e for which every mixture is (1 - e) p + e eta, with the priors p and a distribution eta.
+
+    If some entries of eta are nearly 0, as in draws from Dirichlet(0.3), this is the share that was used; flat noise makes it
+    look smaller.
+    """
+    return 1.0 - float(np.min(np.asarray(mixtures) / priors))
