@@ -21,7 +21,6 @@ import numpy as np
 
 NO_MOVE = -1
 NOBODY = -1
-PLAYERS = (1, 2)
 
 
 class Position(Protocol):

@@ -115,12 +115,6 @@ def _given(assignment: Assignment, stubs: Fingerprints) -> Mapping[str, Fingerpr
     }
 
 
-def common_to_all(assignment: Assignment, root: Path = ROOT) -> Fingerprints:
-    """Return the fingerprints of everything that every student has: the stubs and all other sources of the kit."""
-    paths = kit_sources(root, assignment)
-    return Fingerprints.union(fingerprints((root / assignment.place(path)).read_bytes(), path) for path in paths)
-
-
 def stub_fingerprints(stubs: Mapping[str, bytes]) -> Fingerprints:
     """Return the fingerprints of all stubs, which are given as path -> content."""
     return Fingerprints.union(fingerprints(content, path) for path, content in stubs.items())

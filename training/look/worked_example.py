@@ -5,11 +5,8 @@ The points are only names: a is the centre, c a corner, b a second corner. The e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
-from Board.game_board import Board
 from common.search_tree import SeenNode
 from training.look.recorded_search import EMPTY, Playout, nodes_on
 
@@ -23,12 +20,6 @@ ANSWERS: dict[tuple[int, ...], tuple[dict[int, float], float]] = {
 }
 """Moves so far -> (move -> prior, value for the side to move)."""
 PATHS = ((), (4,), (0,), (4, 8))
-
-
-def fixed_answers(board: Board, *handles: Any, **named: Any) -> tuple[Iterable[tuple[int, float]], float]:
-    """Return the example's priors and value, as a search calls its policy_value_fn."""
-    priors, value = ANSWERS[tuple(board.states)]
-    return list(priors.items()), value
 
 
 def example_playouts() -> list[Playout]:
