@@ -1,4 +1,4 @@
-"""Find handed-out sources that a submission includes or nearly repeats, and those that a student has changed in vain.
+"""Find handed-out sources that a submission includes or nearly repeats, and those that a student has changed without effect.
 
 A submission's files are compared with two kinds of sources in the same language: the sources of the kit, and those that no
 kit may hold because they answer a part (`[release].answers` of assignment.toml; an earlier kit may have held them). Code that

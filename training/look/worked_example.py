@@ -23,7 +23,7 @@ PATHS = ((), (4,), (0,), (4, 8))
 
 
 def example_playouts() -> list[Playout]:
-    """Return the four playouts as the handout tells them."""
+    """Return the four playouts that the handout describes."""
     found, before = [], EMPTY
     for number, path in enumerate(PATHS, 1):
         priors, value = ANSWERS[path]
@@ -34,7 +34,7 @@ def example_playouts() -> list[Playout]:
 
 
 def _added(root: SeenNode, path: tuple[int, ...], share: float, priors: dict[int, float]) -> SeenNode:
-    """Return the tree with one visit more along a path; `share` is what the mean of this node takes in."""
+    """Return the tree with one visit more along a path; `share` is the value that enters the mean of this node."""
     visits = root.visits + 1
     mean = (root.mean_value * root.visits + share) / visits
     children = root.children

@@ -1,4 +1,4 @@
-"""Draw a sample and an archive for each student of a made-up class, and say which points are known beforehand."""
+"""Draw a sample and an archive for each student of a made-up class, and say which points are known in advance."""
 
 from __future__ import annotations
 
