@@ -59,8 +59,8 @@ play: $(VENV)/run.stamp
 	$(LAY_OUT)
 	cd build/reference && ../../$(RUN) human_play.py $(ARGS)
 
-# Supervised training over games of build/teacher, weights with a manifest out of it, matches between networks, AlphaGo's
-# stages (docs/training.md), runs of self-play below. The current folder is this one, the network is the reference's.
+# Supervised training on games of build/teacher, export of weights with a manifest, matches between networks and AlphaGo's
+# stages (docs/training.md); self-play is below. The programs run in this folder, with the reference's network.
 supervised export export_run matches alphago: $(VENV)/run.stamp
 	$(LAY_OUT)
 	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.$@ $(ARGS)
@@ -120,7 +120,7 @@ build/teacher/counts: instructor/teacher/counts.cpp $(TAUGHT_BY) $(wildcard inst
 fit: $(VENV)/run.stamp build/teacher/counts
 	$(RUN) instructor/teacher/fit_patterns.py build/teacher/counts $(ARGS)
 
-# A stamp is older than the requirements it was made from, or the environment is as they say.
+# If a stamp is newer than its requirements, the environment matches them.
 $(VENV)/run.stamp: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or later is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1): install a later one (Debian, Ubuntu: apt-get install python3) or name it, make PYTHON=python3.12." >&2; exit 2; }
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "A virtual environment could not be made: install venv for this Python (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 2; }

@@ -71,7 +71,7 @@ class Result:
 
     @property
     def verb(self) -> str:
-        """Whether the engine beats the rung or loses to it, or the games cannot tell."""
+        """Whether the engine beats the rung, loses to it, or the games do not decide."""
         return "beats" if self.low > 0.5 else "loses to" if self.high < 0.5 else "undecided"
 
 

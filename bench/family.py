@@ -52,7 +52,7 @@ from training.selfplay import long_run
 from training.selfplay.presets import RUN_PRESETS
 
 COMMAND = "python bench/family.py train, curves, lines or matches, with the seeds, numbers of playouts and games of the rows"
-# What tells two rows of a kind apart.
+# The keys that identify a row of each kind.
 KEYS = {
     "network": ("board", "name"),
     "curve": ("method", "seed", "games"),
@@ -104,7 +104,7 @@ class FamilyRecord:
 
 
 def key_of(row: Record) -> tuple[str, ...]:
-    """Return what tells a row apart from all others."""
+    """Return what identifies a row."""
     return row["kind"], *(str(row[name]) for name in KEYS[row["kind"]])
 
 

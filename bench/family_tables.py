@@ -43,7 +43,7 @@ def family_networks(record: Record) -> str:
 
 
 def _seconds(cpu_s: float | None) -> str:
-    return "not noted" if cpu_s is None else rounded(cpu_s)
+    return "not recorded" if cpu_s is None else rounded(cpu_s)
 
 
 def _alternatives(values: Sequence[object]) -> str:

@@ -128,7 +128,7 @@ def muzero_record(runs: Sequence[Path], command: str, earlier: Record | None = N
                 losing = {str(number): int(row[f"losing_lines_{number}"]) for number in PLAYOUTS}
                 rows.append({"seed": config.seed, **counts, **times, "losing_lines": losing})
         games = random_games(config, RANDOM_GAMES, np.random.default_rng(0))
-        for step in model_accuracy(model, config, games):
+        for step in model_accuracy(model, games):
             accuracy.append({"seed": config.seed, "games": int(metrics[-1]["games"]), **asdict(step)})
     new = {"command": command, "machine": _here(), "configuration": settings, "rows": rows}
     recorded = {row["seed"] for row in accuracy}

@@ -1,6 +1,6 @@
 """The recorded results of the benches, bench/records/NAME.json, from which bench/tables.py makes the tables of the documents.
 
-A record has `command` (how it was measured), `machine` (null where nobody noted it) and the raw results: counts, seconds and
+A record has `command` (how it was measured), `machine` (null if not recorded) and the raw results: counts, seconds and
 settings. Whatever can be computed from them is left to the tables. Most records have a list `rows`. A row that was measured
 on another machine than the record's names that machine itself.
 """

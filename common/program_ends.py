@@ -1,4 +1,4 @@
-"""How our programs end: by Ctrl-C, by a wrong call, or because nobody reads their output any more."""
+"""How our programs end: by Ctrl-C, by a wrong call, or because the reader of their output has gone."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Grid:
         self.neighbours = tuple(self.beside(1 << move) for move in self._moves)
 
     def beside(self, mask: int) -> int:
-        """Return the points that lie beside a point of the mask."""
+        """Return the neighbours of the points of the mask."""
         sideways = (mask & self._not_last) << 1 | (mask & self._not_first) >> 1
         return (sideways | mask << self.width | mask >> self.width) & self.all
 

@@ -10,7 +10,7 @@ from games.grid import Grid, grid
 
 
 class Stones(Protocol):
-    """A position as far as it is drawn: move -> player, and the last move."""
+    """The parts of a position that are drawn: move -> player, and the last move."""
 
     @property
     def states(self) -> dict[int, int]: ...

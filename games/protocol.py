@@ -7,8 +7,8 @@ A game at one size is a `GameRules`. It makes positions in two forms that follow
 
 Two players, 1 and 2, move alternately. An action is a number from 0 to `actions` - 1. On most boards it is a point,
 `h * width + w` (row h from the bottom, column w from the left), but a pass or a column is an action as well, so nothing here
-takes an action for a point. Whose result is whose is the game's to say: `winner` names a player, and nobody concludes from
-the side to move who has lost. Results are 1 for a win, 0 for a draw and -1 for a loss.
+treats an action as a point. Only the game decides who has won: `winner` names a player, and no caller infers the loser from the
+side to move. Results are 1 for a win, 0 for a draw and -1 for a loss.
 
 Feature planes are from the point of view of the side to move, and their row 0 is the top row.
 """
@@ -21,7 +21,6 @@ import numpy as np
 
 NO_MOVE = -1
 NOBODY = -1
-PLAYERS = (1, 2)
 
 
 class Position(Protocol):

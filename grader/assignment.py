@@ -42,7 +42,7 @@ class Check:
     purpose: str = ""
 
     def is_of(self, name: str) -> bool:
-        """Return whether a name stands for this check: its id, or the beginning of its id up to a dot."""
+        """Return whether a name refers to this check: its id, or the beginning of its id up to a dot."""
         return f"{self.id}.".startswith(f"{name}.")
 
 
@@ -196,7 +196,7 @@ class Assignment:
         return tuple(part for part, needs in self.parts.items() if any(pattern.endswith(".py") for pattern in needs))
 
     def place(self, relative: str) -> str:
-        """Return where a file lies in this tree, given where it lies in the kit; both are relative to the root."""
+        """Return the place of a file in this tree, given its place in the kit; both are relative to the root."""
         return f"{self.home}/{relative}" if self.home and relative in self.own_files else relative
 
     @property
@@ -212,7 +212,7 @@ class Assignment:
         raise KeyError(check_id)
 
     def named(self, name: str) -> list[Check]:
-        """Return the checks that a name stands for (see `Check.is_of`).
+        """Return the checks that a name refers to (see `Check.is_of`).
 
         Raises:
             UsageError: there is no such check.

@@ -90,7 +90,7 @@ class GameForPeople(Protocol):
         ...
 
     def ending(self, position: Position) -> Sentence | None:
-        """Return what there is to say about the end of a game, apart from who has won."""
+        """Return the remarks about the end of a game, apart from who won."""
         ...
 
     def territory(self, position: Position) -> dict[int, int]:

@@ -37,14 +37,12 @@ class Terminal:
     Args:
         session: the games that are played.
         language: "en" or "zh".
-        folder: where games are saved.
     """
 
-    def __init__(self, session: Session, language: str = "en", folder: Path | None = None) -> None:
+    def __init__(self, session: Session, language: str) -> None:
         from rich.console import Console
 
         self.session, self.language = session, language
-        self.folder = folder or SAVED_GAMES
         self._console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
         self._is_typed = sys.stdin.isatty()
         self._shown: list[Action] | None = None
@@ -183,7 +181,7 @@ class Terminal:
             "s": lambda: session.play(Board.SWAP),
             "pass": session.pass_turn,
             "i": self._hint,
-            "w": lambda: self._tell("saved", path=save_game(session.to_file(), self.folder)),
+            "w": lambda: self._tell("saved", path=save_game(session.to_file(), SAVED_GAMES)),
             "?": lambda: self._tell(f"terminal_help_{session.game.name}"),
             "q": self._leave,
         }
@@ -219,9 +217,9 @@ class Terminal:
 
     def _open(self, file: str) -> None:
         """Replace the game by a saved one, the latest if no file is named, and play on from its end."""
-        path = Path(file) if file else next(iter(saved_games(self.folder, 1)), None)
+        path = Path(file) if file else next(iter(saved_games(SAVED_GAMES, 1)), None)
         if path is None:
-            self._tell("open_none", folder=self.folder)
+            self._tell("open_none", folder=SAVED_GAMES)
             return
         self.session.load(read_game(path, self.session.game))
         self._tell("opened", path=path)

@@ -33,7 +33,7 @@ SEARCH = "search"  # the name of the threads in which players think
 
 
 class Cancelled(BaseException):
-    """Raised inside a search that nobody waits for any more; not an Exception, so that no player handles it by mistake."""
+    """Raised inside a search whose result is no longer wanted; not an Exception, so that no player handles it by mistake."""
 
 
 class Cancellable:

@@ -11,7 +11,7 @@ from Board.window.fonts import Pen
 from Board.window.layout import Layout
 from Board.window.scene import Mark, Scene
 
-TABLE = (233, 228, 219)  # what the board lies on
+TABLE = (233, 228, 219)  # under the board
 GRID, PAPER, PENCIL, DARK_PENCIL = (92, 62, 28), (252, 249, 242), (196, 188, 174), (122, 112, 98)
 CROSS, RING = (52, 84, 136), (188, 84, 52)
 RED, GREEN, BLUE, HINT = (204, 52, 40), (44, 138, 76), (38, 100, 178), (30, 132, 84)

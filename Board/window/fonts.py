@@ -55,7 +55,7 @@ def bold_of(path: str | None) -> str | None:
 def _opens(path: str) -> bool:
     try:
         with open(path, "rb") as file:
-            if file.read(4) not in SIGNATURES:  # pygame may take its own font in place of a file that is none
+            if file.read(4) not in SIGNATURES:  # pygame may use its own font if the file is not a font
                 return False
         pygame.font.Font(path, 12)
     except (pygame.error, OSError, RuntimeError):

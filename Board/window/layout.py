@@ -1,4 +1,4 @@
-"""Where everything lies in a window of a given size, and which point or button is under a pixel."""
+"""Where everything is in a window of a given size, and which point or button is under a pixel."""
 
 from __future__ import annotations
 

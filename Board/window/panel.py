@@ -1,4 +1,4 @@
-"""Draws what stands beside the board: names and score, the search, values over the game, buttons, lists."""
+"""Draws the panel beside the board: names and score, the search, values over the game, buttons, lists."""
 
 from __future__ import annotations
 

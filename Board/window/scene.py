@@ -31,9 +31,6 @@ def button_rows(in_place_of_a_stone: str | None = "swap") -> tuple[tuple[str, ..
     )
 
 
-BUTTONS = tuple(name for row in button_rows() for name in row)  # of Gomoku
-
-
 class Overlay(StrEnum):
     """What is drawn over the empty points."""
 

@@ -70,7 +70,7 @@ def rounded_line(width: int, height: int, radius: float, thickness: float, colou
 
 
 def _outside(width: int, height: int, radius: float, blur: float = 0.0) -> np.ndarray:
-    """Return how far each pixel lies outside a rectangle with round corners; negative inside."""
+    """Return the distance of each pixel from a rectangle with rounded corners; negative inside."""
     x, y = _grid(width, height)
     across = np.abs(x) - (width / 2 - radius - blur)
     down = np.abs(y) - (height / 2 - radius - blur)

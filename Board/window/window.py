@@ -202,7 +202,7 @@ class Window:
             self._try(lambda: self.session.play(point[0] * self.layout.columns + point[1]))
 
     def do(self, action: str) -> None:
-        """Do what a button or key stands for; why it cannot be done is shown in the window."""
+        """Run the command of a button or key; if it cannot be run, the window shows why."""
         session = self.session
         actions: dict[str, Callable[[], object]] = {
             "new": session.new_game,

@@ -1,4 +1,4 @@
-// The two constants that tell one rung of the ladder from another; the rest is mcts.cpp, compiled once for all twelve.
+// The two constants in which the rungs of the ladder differ; the rest is mcts.cpp, compiled once for all twelve.
 
 #ifndef SIMULATIONS
 #error "Say how many simulations each move gets: -DSIMULATIONS=50000"

@@ -26,7 +26,7 @@ LEAST_S = 0.1  # what remains for a command after another one has used up the li
 
 @dataclass(frozen=True)
 class BoardOffer:
-    """What an engine hears about a game before the first move.
+    """What an engine is told about a game before the first move.
 
     Attributes:
         size: rows and columns of the board.

@@ -1,8 +1,8 @@
 """A GTP engine as a player on positions of games/, such as `python human_play.py --game go` seats at the board.
 
-The engine hears the opponent's moves one by one. If the position does not continue the engine's game, because moves were taken
-back or a game was opened, the engine is started again and hears all moves. Whether its answers are legal is for the caller to
-check.
+The engine receives the opponent's moves one by one. If the position does not continue the engine's game, because moves were
+taken back or a game was opened, the engine is restarted and receives all moves. The caller must check whether its answers are
+legal.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class GtpPlayer:
         self._names, self._offer = names, offer
         self._stopping = threading.Event()
         self._engine: GtpEngine | None = None
-        self._known: list[int] = []  # all moves of the game that the engine has in mind
+        self._known: list[int] = []  # all moves that the engine has received or made
 
     def set_player_ind(self, p: int) -> None:
         self.player = p
@@ -63,7 +63,7 @@ class GtpPlayer:
             engine.close()
 
     def get_action(self, board: Any, is_selfplay: bool = False, print_probs_value: bool = False) -> tuple[Any, None]:
-        """Tell the engine what it has not heard yet and return its answer.
+        """Send the engine the moves that it does not know yet and return its answer.
 
         Args:
             board: a position that knows its `moves`, with black to move first.

@@ -77,7 +77,7 @@ class BoardGame:
             return None
 
     def move(self, action: int) -> Action:
-        """Return the point (x, y) or PASS that a number of `rules()` stands for."""
+        """Return the point (x, y) or PASS that an action of `rules()` denotes."""
         return parse_vertex(self.rules().action_name(action), self.size)
 
 

@@ -29,7 +29,7 @@ MOST_QUESTIONS = 24
 GAME_S = 20.0
 SEED = 1
 Judge = Callable[[list[Action], list[Action]], Opinion | None]
-"""The stones of the side to move and of its opponent -> an opinion, or None if there is none."""
+"""The stones of the side to move and of its opponent -> an opinion, or None."""
 REPORT = re.compile(r"^depth \d+ nodes \d+ nps \d+ score (-?\d+) pv", re.MULTILINE)
 
 
@@ -93,7 +93,7 @@ def find_losses(
 
 
 def find_loss(game: ShownGame, engine: EngineSpec | None, most_s: float = GAME_S) -> Loss | None:
-    """Return where the loser of a finished game lost it, or None if nobody can say.
+    """Return where the loser of a finished game lost it, or None if that is unclear.
 
     The positions are looked at from the last one backwards; an engine has a second for each.
 

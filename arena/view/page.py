@@ -71,7 +71,7 @@ def choose_game(games: Sequence[ShownGame], number: int | None, path: Path) -> i
 
 
 def script() -> str:
-    """Return the viewer's script as it stands in a page."""
+    """Return the viewer's script as it is embedded in a page."""
     return template_environment(TEMPLATES).get_template("viewer.js.j2").render()
 
 

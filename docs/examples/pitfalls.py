@@ -28,25 +28,25 @@ class Pitfall:
     look_zh: str
 
 
-def load_pitfalls(path: Path = FILE) -> list[Pitfall]:
+def load_pitfalls() -> list[Pitfall]:
     """Read the entries.
 
     Raises:
         UsageError: an entry lacks a key or has one too many, or it occurs twice.
     """
-    entries = tomllib.loads(path.read_text(encoding="utf-8"))["pitfall"]
+    entries = tomllib.loads(FILE.read_text(encoding="utf-8"))["pitfall"]
     keys = {field.name for field in fields(Pitfall)}
     for entry in entries:
         if set(entry) != keys:
             name = entry.get("mutant", "?")
             raise UsageError(
-                f"{path.name}, {name}: expected the keys {', '.join(sorted(keys))}; got {', '.join(sorted(entry))}"
+                f"{FILE.name}, {name}: expected the keys {', '.join(sorted(keys))}; got {', '.join(sorted(entry))}"
             )
     found = [Pitfall(**entry) for entry in entries]
     names = [pitfall.mutant for pitfall in found]
     if len(set(names)) < len(names):
         raise UsageError(
-            f"{path.name}: expected each mutant once; got {', '.join(sorted(n for n in names if names.count(n) > 1))}"
+            f"{FILE.name}: expected each mutant once; got {', '.join(sorted(n for n in names if names.count(n) > 1))}"
         )
     return found
 

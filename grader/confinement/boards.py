@@ -227,7 +227,7 @@ def copies(
 
 
 def _try_move(board: Any, move: int) -> None:
-    """Play a move unless it is refused: what the boards show then tells more than the exception."""
+    """Play a move unless it is refused: the boards then show more than the exception does."""
     try:
         board.do_move(move)
     except NotImplementedError:

@@ -1,1 +1,1 @@
-"""The commands of whoever runs or writes the course. Never in a kit."""
+"""The commands for those who run or write the course. Never in a kit."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from common.errors import UsageError, reason_of
 from common.harmless_text import on_screen
 from grader.assignment import Assignment
-from grader.pipeline.results import COULD_NOT_GRADE, PASSED, RESULTS, RUN, Verdict, read_results
+from grader.pipeline.results import COULD_NOT_GRADE, PASSED, RESULTS, RUN, Results, Verdict, read_results
 from grader.pipeline.run_folder import REFUSAL_FILE
 
 COMMENT_LIMIT, COMMENT_WIDTH = 2000, 100
@@ -67,7 +67,7 @@ class GradebookEntry:
 
 
 def find_results(paths: Sequence[Path]) -> list[Path]:
-    """Return the results.json files that the paths stand for.
+    """Return the results.json files that the paths refer to.
 
     Unfinished runs and refused archives are listed too: reading one raises an error that says so.
 
@@ -99,11 +99,7 @@ def read_entry(path: Path, assignment: Assignment) -> GradebookEntry:
     """
     if not path.exists() and (refusal := refusal_of(path.parent)):
         raise UsageError(f"{path.parent} holds no result, because the archive was refused: {refusal}")
-    if not path.exists() and (path.parent / RUN).exists():
-        raise UsageError(f"{path.parent} holds an unfinished run; give the same grade command again to finish it")
-    results = read_results(path)
-    if results.assignment != assignment.id:
-        raise UsageError(f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}")
+    results = read_finished(path, assignment)
     program = {verdict.id: verdict for verdict in results.program}
     points = {check.id: check.points for check in assignment.checks}
     if {verdict.id: verdict.max_points for verdict in results.program} != points:
@@ -117,6 +113,20 @@ def read_entry(path: Path, assignment: Assignment) -> GradebookEntry:
         reports=results.reports,
         digest=results.digest,
     )
+
+
+def read_finished(path: Path, assignment: Assignment) -> Results:
+    """Read one results.json of this assignment.
+
+    Raises:
+        UsageError: the file is missing, damaged or altered, the run is unfinished, or the result belongs to another assignment.
+    """
+    if not path.exists() and (path.parent / RUN).exists():
+        raise UsageError(f"{path.parent} holds an unfinished run; give the same grade command again to finish it")
+    results = read_results(path)
+    if results.assignment != assignment.id:
+        raise UsageError(f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}")
+    return results
 
 
 def refusal_of(folder: Path) -> str:

@@ -79,12 +79,12 @@ class Cell:
 
 
 def table_cell(text: str) -> str:
-    """Return a text that may stand in a cell of a Markdown table."""
+    """Return the text, escaped for a cell of a Markdown table."""
     return text.replace("|", r"\|")
 
 
 def check_cell(check_id: str) -> str:
-    """Return the id of the cell that stands for a check: the check's id with a hyphen for the dot."""
+    """Return the id of the cell of a check: the check's id with a hyphen for the dot."""
     return check_id.replace(".", "-")
 
 

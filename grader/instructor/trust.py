@@ -1,6 +1,6 @@
 """`python -m grader trust`: test the grader itself on submissions with a known outcome.
 
-The samples lie in `instructor/submissions/`:
+The samples are in `instructor/submissions/`:
 - A mutant is the reference with one typical bug. It must fail exactly the checks that `mutants/*.toml` lists, and the message
   must name the misconception.
 - A variant is a correct solution that differs from the reference (`variants/NAME/` laid over it); the reference itself also

@@ -1,4 +1,4 @@
-"""Grade the submissions of a class, several at once: each has its own cores, and what is finished is left as it is."""
+"""Grade the submissions of a class, several at once: each has its own cores, and finished results are left unchanged."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class _ClassGrading:
         return Lines(self.progress.announce) if self.progress.total == 1 else ClassListener(self.progress, name)
 
     def _finished(self, results: Results, submission: Submission, remarks: Sequence[str]) -> SummaryRow:
-        """Leave a finished result as it is, and say so."""
+        """Leave a finished result unchanged, and say so."""
         order, say = self.order, self.progress.say
         name, seed = submission.name, results.seed
         say(f"{name}: already graded ({results.environment['date']}); use --again to grade it again.")

@@ -73,7 +73,7 @@ class ClassProgress:
             self._show()
 
     def left_s(self) -> float | None:
-        """Return the estimated seconds until the end of the class, or None if nobody can tell.
+        """Return the estimated seconds until the end of the class, or None if it cannot be estimated yet.
 
         That is so before the first submission is graded, and when all that are left take longer than the mean.
         """

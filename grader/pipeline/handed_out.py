@@ -1,4 +1,4 @@
-"""Find handed-out sources that a submission includes or nearly repeats, and those that a student has changed in vain.
+"""Find handed-out sources that a submission includes or nearly repeats, and those that a student has changed without effect.
 
 A submission's files are compared with two kinds of sources in the same language: the sources of the kit, and those that no
 kit may hold because they answer a part (`[release].answers` of assignment.toml; an earlier kit may have held them). Code that
@@ -113,12 +113,6 @@ def _given(assignment: Assignment, stubs: Fingerprints) -> Mapping[str, Fingerpr
         # In a kit, what would be collected is the student's own.
         if not assignment.is_collected(path) and posixpath.basename(path) != assignment.engine_header
     }
-
-
-def common_to_all(assignment: Assignment, root: Path = ROOT) -> Fingerprints:
-    """Return the fingerprints of everything that every student has: the stubs and all other sources of the kit."""
-    paths = kit_sources(root, assignment)
-    return Fingerprints.union(fingerprints((root / assignment.place(path)).read_bytes(), path) for path in paths)
 
 
 def stub_fingerprints(stubs: Mapping[str, bytes]) -> Fingerprints:

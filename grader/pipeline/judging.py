@@ -197,7 +197,7 @@ class _Sources:
         return self._read[path]
 
     def _paths(self, names: Iterable[str]) -> set[str]:
-        """Return the files of this tree that the dotted names stand for, with the packages around them."""
+        """Return the files of this tree that the dotted names refer to, with the packages around them."""
         found = set()
         for name in names:
             parts = name.split(".")

@@ -16,7 +16,7 @@ from common.errors import UsageError
 from grader.assignment import Assignment, matches
 
 SHOWN_FOLDERS = 5
-MAX_NESTED = 3  # nested folders that are all named like a part; nobody nests more, and each costs time
+MAX_NESTED = 3  # nested folders that are all named like a part; more never occur in practice, and each costs time
 WHAT_TO_DO = "grade only the folder that counts, or ask for an archive that holds only one of them"
 Contents = Callable[[Iterable[str]], Mapping[str, bytes]]
 Found = dict[str, str]
@@ -54,7 +54,7 @@ class Places:
 
 
 def find_places(paths: Iterable[str], contents: Contents, assignment: Assignment, *, at_the_top: bool = False) -> Places:
-    """Find each part of the assignment, and the files that lie beside a part.
+    """Find each part of the assignment, and the files beside a part.
 
     Args:
         paths: the paths of all files.

@@ -243,11 +243,11 @@ class RayChecks:
                 return Ended(data["code"], data["log"], {**data["environment"], **about})
 
 
-def lay_out_tree(place: Path, assignment: Assignment, root: Path = ROOT) -> None:
+def lay_out_tree(place: Path, assignment: Assignment) -> None:
     """Copy what a node needs to run the checks."""
-    for name in grading_files(assignment, root):
+    for name in grading_files(assignment):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / name, place / name)
+        shutil.copyfile(ROOT / name, place / name)
 
 
 def _content(folder: Path, names: Sequence[str]) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ HEADING = re.compile(r"^#{2,4} (\d+(?:\.\d+)*) (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the handout; `link` is empty if nobody knows its address."""
+    """A section of the handout; `link` is empty if its address is unknown."""
 
     number: str
     title: str = ""

@@ -1,7 +1,7 @@
 """`python -m grader check`: run the checks that take seconds, and say what to do first. Students run it after each change.
 
-It grades the folder in which it lies as if it were a submission, with the profile `check`. Checks that take minutes run only
-on request. It writes only below `build/`.
+It grades the tree that it belongs to as if it were a submission, with the profile `check`. Checks that take minutes run only on
+request. It writes only below `build/`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands for students: check the folder in which they lie, warm up, draft the report, and hand it all in."""
+"""The commands for students: check the tree that they belong to, warm up, draft the report, and hand it all in."""
 
 from __future__ import annotations
 

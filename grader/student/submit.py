@@ -1,4 +1,4 @@
-"""`python -m grader submit`: pack exactly the collected files and the reports of the folder in which it lies.
+"""`python -m grader submit`: pack exactly the collected files and the reports of the tree that it belongs to.
 
 The archive gets its name only after it has been read back and found to hold the same files with the same digest.
 """

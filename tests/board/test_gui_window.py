@@ -32,7 +32,7 @@ from Board.window.board_picture import (  # noqa: E402
 from Board.window.fonts import Pen, find_font  # noqa: E402
 from Board.window.layout import lay_out  # noqa: E402
 from Board.window.panel import second_column  # noqa: E402
-from Board.window.scene import BUTTONS, Overlay  # noqa: E402
+from Board.window.scene import Overlay, button_rows  # noqa: E402
 from Board.window.window import KEYS, Window  # noqa: E402
 from common.errors import UsageError  # noqa: E402
 
@@ -118,11 +118,11 @@ def test_every_point_and_button_lies_in_the_window_and_is_found_under_its_pixel(
             x, y = layout.centre_of(h, w)
             assert frame.collidepoint(x, y) and layout.button_at((x, y)) is None
             assert layout.point_at((x + layout.unit // 5, y - layout.unit // 5)) == (h, w)
-    boxes = list(layout.buttons.values())
-    assert set(layout.buttons) == set(BUTTONS)
+    boxes, names = list(layout.buttons.values()), [name for row in button_rows() for name in row]
+    assert set(layout.buttons) == set(names)
     for number, box in enumerate(boxes):
         assert frame.contains(box) and box.collidelist(boxes[:number]) == -1 and not box.colliderect(layout.players)
-        assert layout.button_at(box.center) == BUTTONS[number]
+        assert layout.button_at(box.center) == names[number]
     assert layout.point_at((layout.board.left - 2, layout.board.top - 2)) is None
     assert layout.centre_of(1, 0)[1] < layout.centre_of(0, 0)[1], "h counts from the bottom"
 

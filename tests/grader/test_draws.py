@@ -7,7 +7,6 @@ import pytest
 
 from grader.judge.checks.test_self_play import LEAST_LOG_CHANCE, LEAST_NOISE_SHARE, NOISE_DRAWS, UNEVENNESS
 from grader.judge.support.draws import (
-    expected_unevenness,
     fitting_alpha,
     log_improbability,
     log_improbability_of_count,
@@ -69,7 +68,7 @@ def test_the_concentration_of_dirichlet_noise_tells_its_alpha(alpha):
 
 def test_alpha_is_found_again_from_its_unevenness():
     for alpha in (0.03, 0.3, 3.0):
-        assert fitting_alpha(expected_unevenness(alpha, 21), 21) == pytest.approx(alpha)
+        assert fitting_alpha((1 + alpha) / (1 + alpha * 21), 21) == pytest.approx(alpha)
     assert fitting_alpha(unevenness(np.full(21, 1 / 21)), 21) > 1e6
 
 

@@ -18,7 +18,7 @@ from training.look.__main__ import main, read_board
 from training.look.recorded_search import first_playouts, is_for_the_player_to_move, nodes_on, searched_tree
 from training.look.search_page import Subject, make_frame, number_boards, render_search
 from training.look.tree_drawing import draw_tree
-from training.look.worked_example import ANSWERS, C_PUCT, LABELS, PATHS, example_playouts, fixed_answers
+from training.look.worked_example import ANSWERS, C_PUCT, LABELS, PATHS, example_playouts
 
 ROOT = Path(__file__).resolve().parents[2]
 VARIANTS = ROOT / "instructor" / "submissions" / "variants"
@@ -91,8 +91,8 @@ def test_the_example_has_the_numbers_of_the_handout():
 
 def answers_in_an_array(board, *handles):
     """The example's evaluator, with the value as a network returns it."""
-    priors, value = fixed_answers(board)
-    return priors, np.array([[value]])
+    priors, value = ANSWERS[tuple(board.states)]
+    return list(priors.items()), np.array([[value]])
 
 
 @pytest.mark.parametrize("name", SOLUTIONS)

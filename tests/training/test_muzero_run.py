@@ -91,13 +91,13 @@ class KnowingModel:
 def test_the_accuracy_of_a_model_that_knows_the_rules_is_perfect_and_that_of_its_opposite_is_not():
     config = MUZERO_PRESETS["tictactoe"]
     games = random_games(config, 50, np.random.default_rng(2))
-    rows = model_accuracy(KnowingModel(games), config, games)
+    rows = model_accuracy(KnowingModel(games), games)
     for row in rows:
         assert row.positions == int(np.maximum(0, games.length - row.steps).sum())
         assert row.ends + row.draws == int((games.length >= row.steps).sum())
         assert row.illegal_mass < 1e-6
         assert (row.likeliest_legal, row.rewards_right, row.ends_seen, row.draws_seen) == (1, 1, 1, 1)
-    wrong = model_accuracy(KnowingModel(games, mistake=True), config, games)
+    wrong = model_accuracy(KnowingModel(games, mistake=True), games)
     assert [row.ends_seen for row in wrong] == [0] * 5 and all(row.illegal_mass > 0.99 for row in wrong)
 
 

@@ -1,6 +1,6 @@
 """Self-play: every game is one by the rules, recorded as it was played, replaced at once and repeated by its seed."""
 
-from itertools import islice
+from itertools import chain, islice, repeat
 
 import numpy as np
 import pytest
@@ -21,8 +21,12 @@ def settings(search=PUCT, **more):
     return SelfPlaySettings(GomokuRules(4, 3, 3), games=6, search=search, **more)
 
 
+def finished_games(selfplay, count):
+    return list(islice(chain.from_iterable(selfplay.step() for _ in repeat(None)), count))
+
+
 def play(evaluate, count=20, seed=1, **more):
-    return list(islice(SelfPlay(settings(**more), evaluate, np.random.default_rng(seed)).finished_games(), count))
+    return finished_games(SelfPlay(settings(**more), evaluate, np.random.default_rng(seed)), count)
 
 
 @pytest.mark.parametrize("search", [PUCT, GUMBEL])
@@ -100,7 +104,7 @@ def test_only_moves_searched_with_all_playouts_are_learnt(fixed_evaluator, searc
         return decide(boards, is_selfplay, fast_playouts)
 
     monkeypatch.setattr(selfplay._search, "decide", noted)
-    games = list(islice(selfplay.finished_games(), 30))
+    games = finished_games(selfplay, 30)
     assert {few for _, few in searches} == {None, 3}
     assert 0.2 < np.mean([few is None for _, few in searches]) < 0.6
     learnt = sum(len(game.plies) for game in games)

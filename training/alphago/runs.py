@@ -94,7 +94,7 @@ class ProgressLine:
         self._unit, self._total, self._first = unit, total, done
         self._start = self._reported = time.monotonic()
 
-    def show(self, done: int, more: str = "") -> None:
+    def show(self, done: int) -> None:
         """Print a line if the last one was long enough ago."""
         now = time.monotonic()
         if now - self._reported < REPORT_EVERY_S or done == self._first:
@@ -102,4 +102,4 @@ class ProgressLine:
         self._reported = now
         rate = (done - self._first) / (now - self._start)
         left = (self._total - done) / rate / 60
-        print(f"{done} of {self._total} {self._unit}, {rate:.2f} a second{more}, {left:.0f} min left", flush=True)
+        print(f"{done} of {self._total} {self._unit}, {rate:.2f} a second, {left:.0f} min left", flush=True)

@@ -155,7 +155,7 @@ def number_boards(tree: SeenNode, subject: Subject) -> list[DrawnBoard]:
 
 
 def search_script() -> str:
-    """Return the page's script as it stands in the page."""
+    """Return the page's script as it is embedded in the page."""
     return template_environment(TEMPLATES).get_template("search.js.j2").render()
 
 

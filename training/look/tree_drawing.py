@@ -1,4 +1,4 @@
-"""Where the nodes of a search tree lie in a picture, and what is written on them."""
+"""Where the nodes of a search tree are placed in a picture, and how they are labelled."""
 
 from __future__ import annotations
 

@@ -5,11 +5,8 @@ The points are only names: a is the centre, c a corner, b a second corner. The e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
-from Board.game_board import Board
 from common.search_tree import SeenNode
 from training.look.recorded_search import EMPTY, Playout, nodes_on
 
@@ -25,14 +22,8 @@ ANSWERS: dict[tuple[int, ...], tuple[dict[int, float], float]] = {
 PATHS = ((), (4,), (0,), (4, 8))
 
 
-def fixed_answers(board: Board, *handles: Any, **named: Any) -> tuple[Iterable[tuple[int, float]], float]:
-    """Return the example's priors and value, as a search calls its policy_value_fn."""
-    priors, value = ANSWERS[tuple(board.states)]
-    return list(priors.items()), value
-
-
 def example_playouts() -> list[Playout]:
-    """Return the four playouts as the handout tells them."""
+    """Return the four playouts that the handout describes."""
     found, before = [], EMPTY
     for number, path in enumerate(PATHS, 1):
         priors, value = ANSWERS[path]
@@ -43,7 +34,7 @@ def example_playouts() -> list[Playout]:
 
 
 def _added(root: SeenNode, path: tuple[int, ...], share: float, priors: dict[int, float]) -> SeenNode:
-    """Return the tree with one visit more along a path; `share` is what the mean of this node takes in."""
+    """Return the tree with one visit more along a path; `share` is the value that enters the mean of this node."""
     visits = root.visits + 1
     mean = (root.mean_value * root.visits + share) / visits
     children = root.children

@@ -1,6 +1,6 @@
 """Which file the best network of a run is written to, so that no run overwrites a better network of another one.
 
-Beside each network lies a small text that says how good it is and which run it belongs to: best_policy.toml for
+Beside each network is a small text file that says how good it is and which run it belongs to: best_policy.toml for
 best_policy.model. A network of which nothing is known counts as better than any other.
 """
 

@@ -127,7 +127,7 @@ def _judge(options: argparse.Namespace) -> int:
                 print(f"           for example {line}")
     print(f"\nThe model after k moves of {COMPARED_GAMES} random games:")
     print("k   illegal probability   likeliest legal   reward right   win seen   draw seen")
-    for row in model_accuracy(model, config, random_games(config, COMPARED_GAMES, np.random.default_rng(0))):
+    for row in model_accuracy(model, random_games(config, COMPARED_GAMES, np.random.default_rng(0))):
         print(
             f"{row.steps}   {row.illegal_mass:19.2%}   {row.likeliest_legal:15.2%}   {row.rewards_right:12.2%}   "
             f"{row.ends_seen:8.2%}   {row.draws_seen:9.2%}"

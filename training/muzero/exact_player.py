@@ -18,6 +18,7 @@ from training.search.latent import LatentSearchModel
 from training.searched_lines import play_searched_lines
 
 VALUE_TOLERANCE = 0.5  # a value this near to 1, 0 or -1 counts as that result
+COMPARED_STEPS = 5  # moves after a position
 
 
 def play_all_lines(model: MuZeroModel, config: MuZeroConfig, playouts: int) -> ExactResult:
@@ -80,13 +81,13 @@ def random_games(config: MuZeroConfig, count: int, rng: np.random.Generator) -> 
     return WholeGames(rules, [WholeGame(*game) for game in games])
 
 
-def model_accuracy(model: MuZeroModel, config: MuZeroConfig, games: WholeGames, steps: int = 5) -> list[StepAccuracy]:
-    """Compare the model with the rules, 1 to `steps` moves after every position of these games."""
+def model_accuracy(model: MuZeroModel, games: WholeGames) -> list[StepAccuracy]:
+    """Compare the model with the rules, 1 to COMPARED_STEPS moves after every position of these games."""
     rules, count = games.rules, len(games)
     still = SampledStarts(
         positions=np.arange(count),
         symmetries=np.zeros(count, dtype=np.int64),
-        moves_after_end=np.zeros((count, steps), dtype=np.int64),
+        moves_after_end=np.zeros((count, COMPARED_STEPS), dtype=np.int64),
         reanalysed=np.zeros(count, dtype=bool),
     )
     batch = make_batch(games, still, fresh=None, with_later_states=False)
@@ -98,7 +99,7 @@ def model_accuracy(model: MuZeroModel, config: MuZeroConfig, games: WholeGames, 
     rows = []
     with torch.inference_mode():
         latents = model.represent(torch.from_numpy(batch.states))
-        for k in range(1, steps + 1):
+        for k in range(1, COMPARED_STEPS + 1):
             latents = model.step(latents, torch.from_numpy(batch.moves[:, k - 1]))
             logits, values = (tensor.numpy() for tensor in model.predict(latents))
             probs, rewards = torch.softmax(torch.from_numpy(logits), dim=1).numpy(), model.reward(latents).numpy()

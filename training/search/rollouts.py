@@ -77,7 +77,7 @@ class PlayedOut:
     """Plays one random game of any kind from each position, move by move.
 
     It is a game by the rules of real games even where the search plays by others: a game of Go that plays on after two passes
-    would end at the depth limit nearly always, and tell nothing.
+    would nearly always end at the depth limit, and show nothing.
 
     Args:
         rng: draws the moves.

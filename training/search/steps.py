@@ -1,4 +1,4 @@
-"""What lies behind the edges of a search tree. This is all that the searches know of a game or of a model of one.
+"""What the edges of a search tree lead to. This is all that the searches know of a game or of a model of one.
 
 The tree (`tree.py`) asks for the roots once and then for the nodes behind new edges. There are two answers:
 

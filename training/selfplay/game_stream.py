@@ -12,7 +12,6 @@ of wins among the first few games means little.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -164,8 +163,3 @@ class SelfPlay:
             would_resign=int(self._would_resign[game]),
             opening=int(self._opening[game]),
         )
-
-    def finished_games(self) -> Iterator[FinishedGame]:
-        """Play endlessly, and yield each game when it ends."""
-        while True:
-            yield from self.step()

@@ -20,7 +20,7 @@ COLLECTED, MISSING, UNKNOWN, UNCLEAR = "collected", "missing", "unknown", "uncle
 
 @dataclass(frozen=True)
 class Attempt:
-    """Something that was handed in, as it is kept.
+    """Something that was handed in, in the form in which it is kept.
 
     Attributes:
         owner: the student's id, or the name of a folder of `unknown/`.
@@ -72,7 +72,7 @@ class Due:
     in_time_first: bool = False
 
     def local(self, when: datetime) -> datetime:
-        """Return a time with a time zone; None stands for that of this machine."""
+        """Return a time with a time zone; None means that of this machine."""
         if when.tzinfo is None:
             return when.replace(tzinfo=self.zone) if self.zone else when.astimezone()
         return when
@@ -119,7 +119,7 @@ def are_same(old: Attempt, new: Attempt, between: bool) -> bool:
 
 
 def is_known_already(new: Attempt, attempts: Sequence[Attempt], due: Due) -> bool:
-    """Return whether an owner has this attempt already; the same content once more directly after itself is the same."""
+    """Return whether an owner has this attempt already; the same content twice in a row is one attempt."""
 
     def between(old: Attempt) -> bool:
         if old.when is None or new.when is None:

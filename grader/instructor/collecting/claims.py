@@ -86,7 +86,7 @@ def with_true_times(uploads: Sequence[Upload], due: Due) -> tuple[list[Upload], 
 
 
 def joined(claims: Sequence[Claim], expected: Expected, due: Due) -> list[Claim]:
-    """Put the single files of an owner into the attempt that they belong to, and say where nobody can tell what counts."""
+    """Put the single files of an owner into the attempt that they belong to, and report where it is unclear what counts."""
     groups: dict[tuple[str, bool, str, str], list[Claim]] = {}
     for claim in claims:
         person = claim.person

@@ -1,4 +1,4 @@
-"""Recognise what lies in an archive or folder of the command line: a class download of some platform, or one submission.
+"""Recognise what is in an archive or folder of the command line: a class download of some platform, or one submission.
 
 | platform | what a class download holds |
 |---|---|
@@ -102,7 +102,7 @@ class Reader:
     pattern: Pattern | None = None
 
     def read(self, path: Path) -> Download:
-        """Recognise what lies at a path.
+        """Recognise what is at a path.
 
         Raises:
             UsageError: nothing is there, or a class download cannot be read.
@@ -153,7 +153,7 @@ class Reader:
         return Download(name, f"one submission, of {person.words}", [upload])
 
     def of_file(self, batch: str, name: str, member: Member) -> Upload:
-        """Return the upload of a file that stands for itself."""
+        """Return the upload that consists of this file."""
         person = self.person_of_file(name)
         if person.platform == CANVAS and (found := canvas_name(name)):
             # Canvas writes the time of the download into its archive.

@@ -146,7 +146,7 @@ def _of_stranger(owner: str, record: Record, roster: Roster) -> Row:
 def table(rows: Sequence[Row]) -> bytes:
     """Return `collected.csv`: UTF-8 with a byte order mark, safe for spreadsheets.
 
-    A student of whom nobody can tell what counts has the outcome `unknown`, never `missing`, which would mean 0 points.
+    A student for whom it is unclear what counts has the outcome `unknown`, never `missing`, which would mean 0 points.
     """
     file = io.StringIO(newline="")
     writer = csv.writer(file)

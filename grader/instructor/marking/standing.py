@@ -217,7 +217,7 @@ def _merged(standing: Standing, item: str, sources: Sources) -> bool:
 
 
 def _count_the_rest_as_0(standing: Standing, sources: Sources, items: Items) -> None:
-    """Give 0 for everything that nobody gave points for; a mark of which a person gave some items gets 0 for the others."""
+    """Give 0 for everything without points; if only some items of a mark have points, the others get 0."""
     if any(standing.points.values()):
         standing.remarks.append("marks given by a person count")
     for unit in standing.lacking:

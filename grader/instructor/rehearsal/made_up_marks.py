@@ -48,7 +48,7 @@ def by_hand_rows(pupils: Sequence[Pupil], assignment: Assignment, rubric: Sequen
 def override_rows(pupils: Sequence[Pupil], assignment: Assignment, rubric: Sequence[RubricItem]) -> Rows:
     """Yield a decision of each kind, for a student whom it can concern.
 
-    One student gets points by a person for every check that is not certain, so that this total is known beforehand.
+    One student gets points by a person for every check that is not certain, so that this total is known in advance.
     """
     yield OVERRIDE_COLUMNS
     graded = list(enumerate(_graded(pupils)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Given name, family name. None of them is meant to be a real person.
+# Given name, family name. Any likeness to real people is accidental.
 NAMES = (
     ("Ada", "Example"),
     ("雷", "李"),

@@ -1,14 +1,13 @@
-"""Draw a sample and an archive for each student of a made-up class, and say which points are known beforehand."""
+"""Draw a sample and an archive for each student of a made-up class, and say which points are known in advance."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from pathlib import Path
 from random import Random
 
-from grader.assignment import ROOT, Assignment, Check
+from grader.assignment import Assignment, Check
 from grader.instructor import trust
 from grader.instructor.rehearsal.packing import PACKINGS, Packing
 from grader.instructor.rehearsal.people import Person, person, stranger
@@ -107,6 +106,6 @@ def uncertain_checks(sample: Sample, assignment: Assignment) -> list[Check]:
     return [check for check in assignment.checks if check.id not in certain or sample.expected.get(check.id, 1.0) is None]
 
 
-def samples_of_a_class(root: Path = ROOT) -> list[Sample]:
+def samples_of_a_class() -> list[Sample]:
     """Return the reference, the variants and the mutants."""
-    return trust.load_samples(("variants", "mutants"), root=root)
+    return trust.load_samples(("variants", "mutants"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from common.harmless_text import on_screen
 from grader.assignment import ROOT, Assignment
@@ -34,9 +33,9 @@ class Anonymiser:
         private: ids and names of students, and names of submissions.
     """
 
-    def __init__(self, assignment: Assignment, private: Iterable[str], root: Path = ROOT) -> None:
-        sources = [name for name in (*judging_files(assignment, root), assignment.handout) if name.endswith(READABLE)]
-        texts = ((root / name).read_text(encoding="utf-8") for name in sources if (root / name).is_file())
+    def __init__(self, assignment: Assignment, private: Iterable[str]) -> None:
+        sources = [name for name in (*judging_files(assignment), assignment.handout) if name.endswith(READABLE)]
+        texts = ((ROOT / name).read_text(encoding="utf-8") for name in sources if (ROOT / name).is_file())
         self._known = {word.casefold() for text in texts for word in WORD.findall(text)}
         pieces = {piece.casefold() for text in private for piece in PIECE.findall(text)}
         self._private = {piece for piece in pieces if not piece.isdecimal() or len(piece) >= SHORTEST_ID}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from common.errors import UsageError
 from grader.assignment import Assignment
-from grader.instructor.gradebook_entries import find_results, read_roster, refusal_of
-from grader.pipeline.results import RUN, Results, read_results
+from grader.instructor.gradebook_entries import find_results, read_finished, read_roster, refusal_of
+from grader.pipeline.results import Results
 
 FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/:;,]+/)+")
 """The folders of an absolute path: a refusal quotes the path as the instructor typed it."""
@@ -64,16 +64,7 @@ def read_class(paths: Sequence[Path], roster: Path | None, assignment: Assignmen
             if not path.exists() and (reason := refusal_of(folder)):
                 refused[student] = FOLDERS.sub("", reason)
             else:
-                found[student] = StudentResults(folder, _read(path, assignment))
+                found[student] = StudentResults(folder, read_finished(path, assignment))
         except UsageError as error:
             problems.append(str(error))
     return ClassResults(found, refused, tuple(problems))
-
-
-def _read(path: Path, assignment: Assignment) -> Results:
-    if not path.exists() and (path.parent / RUN).exists():
-        raise UsageError(f"{path.parent} holds an unfinished run; give the same grade command again to finish it")
-    results = read_results(path)
-    if results.assignment != assignment.id:
-        raise UsageError(f"expected a result of the assignment {assignment.id!r}; {path} belongs to {results.assignment!r}")
-    return results

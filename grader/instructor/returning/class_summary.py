@@ -161,7 +161,7 @@ def summarise(
 def engine_labels(found: ClassResults, ids: Sequence[str]) -> dict[str, str]:
     """Return id -> pseudonym (`engine 1`, ...) for each student with a graded match, the highest score first.
 
-    Ties are broken by the digest of the submitted files, which says nothing about names.
+    Ties are broken by the digest of the submitted files, which does not depend on names.
     """
     scored = []
     for student in ids:

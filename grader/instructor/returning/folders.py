@@ -55,7 +55,7 @@ class StudentFolder:
 
 @dataclass(frozen=True)
 class MarksLine:
-    """A line of a table on marks.html; `points` are full points, or None if nobody knows the column."""
+    """A line of a table on marks.html; `points` are full points, or None if the column is unknown."""
 
     title: str
     value: str

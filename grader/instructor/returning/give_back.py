@@ -1,4 +1,4 @@
-"""`python -m grader give-back`: a folder for each student, and a page about the class that names nobody."""
+"""`python -m grader give-back`: a folder for each student, and an anonymous page about the class."""
 
 from __future__ import annotations
 

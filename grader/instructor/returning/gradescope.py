@@ -32,20 +32,20 @@ SETUP, RUN, REQUIREMENTS = "setup.sh", "run_autograder", "requirements.txt"
 WITHHELD = ("instructor/", "grader/instructor/", "tests/", "bench/")
 
 
-def autograder_files(settings: Settings, assignment: Assignment, root: Path = ROOT) -> dict[str, bytes]:
+def autograder_files(settings: Settings, assignment: Assignment) -> dict[str, bytes]:
     """Return path in the archive -> content."""
     templates = (path.relative_to(ROOT).as_posix() for path in report_templates())
-    names = {*grading_files(assignment, root), *templates}
+    names = {*grading_files(assignment), *templates}
     if withheld := sorted(name for name in names if name.startswith(WITHHELD)):
         raise UsageError(
             f"expected no file of the instructor in the autograder; assignment.toml names {', '.join(withheld[:3])}"
         )
-    files = {f"{GRADING}/{name}": (root / name).read_bytes() for name in sorted(names)}
+    files = {f"{GRADING}/{name}": (ROOT / name).read_bytes() for name in sorted(names)}
     return files | {
         f"{GRADING}/{PROGRAM.name}": PROGRAM.read_bytes(),
         SETUP: (SCRIPTS / SETUP).read_bytes(),
         RUN: (SCRIPTS / RUN).read_bytes(),
-        REQUIREMENTS: (root / REQUIREMENTS).read_bytes(),
+        REQUIREMENTS: (ROOT / REQUIREMENTS).read_bytes(),
         CONFIG: _config(settings).encode(),
     }
 

@@ -134,7 +134,7 @@ def _unique(name: str, taken: set[str]) -> str:
     return label
 
 
-def read_handed_out(folders: Sequence[Path], assignment: Assignment, root: Path = ROOT) -> dict[str, bytes]:
+def read_handed_out(folders: Sequence[Path], assignment: Assignment) -> dict[str, bytes]:
     """Return path -> content of all sources that students were given: this year's kit, and the kits in these folders.
 
     Args:
@@ -143,7 +143,7 @@ def read_handed_out(folders: Sequence[Path], assignment: Assignment, root: Path 
     Raises:
         UsageError: a folder cannot be read, or holds no source.
     """
-    found = {f"kit/{path}": (root / assignment.place(path)).read_bytes() for path in kit_sources(root, assignment)}
+    found = {f"kit/{path}": (ROOT / assignment.place(path)).read_bytes() for path in kit_sources(ROOT, assignment)}
     labels = {"kit"}
     for folder in folders:
         label = _unique(folder.resolve().name, labels)

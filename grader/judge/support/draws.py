@@ -49,13 +49,11 @@ def unevenness(distribution: np.ndarray) -> float:
     return float(np.sum(np.square(distribution)))
 
 
-def expected_unevenness(alpha: float, entries: int) -> float:
-    """Return the mean of `unevenness` over draws from the symmetric Dirichlet(alpha)."""
-    return (1 + alpha) / (1 + alpha * entries)
-
-
 def fitting_alpha(mean_unevenness: float, entries: int) -> float:
-    """Return the alpha whose draws have this mean `unevenness`; infinity if all entries are equal."""
+    """Return the alpha whose draws have this mean `unevenness`, (1 + alpha) / (1 + alpha * entries).
+
+    It is infinity if all entries are equal.
+    """
     spare = entries * mean_unevenness - 1
     return (1 - mean_unevenness) / spare if spare > 0 else inf
 

@@ -1,6 +1,6 @@
 """Explain why an engine's output is not a valid answer: name the cause and the remedy.
 
-The referee sees only what came in place of an answer. This module starts the engine once more and reads everything it writes:
+The referee sees only what arrived instead of an answer. This module starts the engine once more and reads everything it writes:
 a banner before the name, a second line, or text that comes only when the input ends because it was not flushed.
 """
 
