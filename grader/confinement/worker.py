@@ -11,7 +11,6 @@ standard error. This process judges nothing and knows no expected values.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import importlib
 import json
@@ -30,10 +29,11 @@ from grader.confinement.blame import describe
 from grader.confinement.cells import run_cell
 from grader.confinement.layers import layer_outputs
 from grader.confinement.plain import decode, encode, hash_priors_and_value, number, whole
+from grader.confinement.searched_trees import dump_tree, searched_root, watch_roots
 
 HELLO = b"hello\n"
-MAX_TREE_NODES = 200_000
 STATE: dict[str, Any] = {}
+KEPT: dict[Any, tuple[Any, ReplacedEvaluator]] = {}
 
 
 # ----------------------------------------------------------------------------------- modules and random generators
@@ -97,86 +97,45 @@ class SearchEvaluator:
         return zip(legal, priors, strict=True), np.array([[value]]) if self.value_as_array else value
 
 
+class ReplacedEvaluator:
+    """An evaluator for a player that stays while its evaluator is replaced; see `make_player`."""
+
+    def __init__(self) -> None:
+        self.now: SearchEvaluator
+
+    def __call__(self, *arguments: Any, **named: Any) -> tuple[Any, Any]:
+        return self.now(*arguments, **named)
+
+
 # -------------------------------------------------------------------------------------------------- searches
-
-
-def dump_tree(root: Any) -> dict[str, Any]:
-    """Return the tree from `root` on as breadth-first arrays: parent (index), move, visits, value, prior."""
-    nodes, parent, move = [root], [-1], [-1]
-    i = 0
-    while i < len(nodes):
-        for child_move, child in (getattr(nodes[i], "_children", None) or {}).items():
-            if len(nodes) >= MAX_TREE_NODES:
-                raise ValueError(f"expected the tree of this search; got one with more than {MAX_TREE_NODES} nodes")
-            nodes.append(child)
-            parent.append(i)
-            move.append(whole(child_move))
-        i += 1
-    return {
-        "parent": np.array(parent),
-        "move": np.array(move),
-        "visits": np.array([number(node._n_visits) for node in nodes]),
-        "value": np.array([number(node._Q) for node in nodes]),
-        "prior": np.array([number(node._P) for node in nodes]),
-    }
-
-
-def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
-    """Return a list that records every root of `mcts` with its visits at that time, since get_action may drop its tree.
-
-    A root that update_with_move drops gets back the children that were taken out of it. If the class cannot be watched, the
-    list has only the current root, from which a new player searches.
-    """
-    roots = [(mcts._root, number(mcts._root._n_visits))]
-    student_class = vars(type(mcts)).get("student_class", type(mcts))  # an earlier call may have replaced the class
-    own = getattr(student_class, "_root", None)
-    stored = own if hasattr(type(own), "__set__") else None  # a slot, or a property of the student's own
-
-    def get_root(self: Any) -> Any:
-        return stored.__get__(self, student_class) if stored else self.__dict__["_root"]
-
-    def set_root(self: Any, root: Any) -> None:
-        if stored:
-            stored.__set__(self, root)
-        else:
-            self.__dict__["_root"] = root
-        roots.append((root, number(root._n_visits)))
-
-    def update_with_move(self: Any, *arguments: Any, **named: Any) -> Any:
-        root, children = self._root, dict(self._root._children or {})
-        try:
-            return student_class.update_with_move(self, *arguments, **named)
-        finally:
-            if self._root is not root and len(root._children or {}) < len(children):
-                with contextlib.suppress(AttributeError):
-                    root._children = children
-
-    watched = {"_root": property(get_root, set_root), "update_with_move": update_with_move, "student_class": student_class}
-    with contextlib.suppress(TypeError):
-        mcts.__class__ = type(student_class.__name__, (student_class,), {"__slots__": (), **watched})
-    return roots
-
-
-def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
-    """Return the root that gained the most visits, and of several equal ones the latest.
-
-    An old root gains as many if the new one was not cut off from it. The totals do not decide, because a root kept from an
-    earlier search may have as many.
-    """
-    return max(reversed(roots), key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
 
 
 def make_player(
     kind: str,
     n_playout: int,
     c_puct: float,
-    evaluator: dict[str, Any] | SearchEvaluator,
+    evaluator: dict[str, Any] | SearchEvaluator | ReplacedEvaluator,
     is_selfplay: int = 0,
     first_n_moves: int | None = None,
+    kept: bool = False,
 ) -> Any:
-    """Make one of the student's players: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`."""
+    """Make one of the student's players: `mcts_pure` with the evaluator's priors as its policy, or `mcts_alphaZero`.
+
+    Args:
+        kept: return the player of the last such call with the same settings, after reset_player, as training does between
+            games. A new player may begin with the same random numbers each time.
+    """
     module = load_module(f"AlphaZero.{kind}")
-    evaluate = evaluator if isinstance(evaluator, SearchEvaluator) else SearchEvaluator(**evaluator)
+    evaluate = SearchEvaluator(**evaluator) if isinstance(evaluator, dict) else evaluator
+    if kept:
+        settings = (kind, n_playout, c_puct, is_selfplay, first_n_moves)
+        if settings not in KEPT:
+            replaced = ReplacedEvaluator()
+            KEPT[settings] = make_player(kind, n_playout, c_puct, replaced, is_selfplay, first_n_moves), replaced
+        player, replaced = KEPT[settings]
+        replaced.now = evaluate
+        player.reset_player()
+        return player
     if kind == "mcts_pure":
         player = module.MCTSPlayer(c_puct=c_puct, n_playout=n_playout)
         player.mcts = module.MCTS(lambda board: (evaluate(board)[0], 0), c_puct, n_playout)

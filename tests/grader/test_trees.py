@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from grader.confinement.worker import MAX_TREE_NODES
+from grader.confinement.searched_trees import MAX_TREE_NODES
 from grader.errors import StudentFault
 from grader.judge.support.board_position import BoardPosition, drawn_at
 from grader.judge.support.trees import Tree, expect_legal_children, expect_values_add_up, expect_visits_add_up, most_visited

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from grader.confinement.plain import number
-from grader.confinement.worker import searched_root, watch_roots
+from grader.confinement.searched_trees import searched_root, watch_roots
 
 
 class Node:

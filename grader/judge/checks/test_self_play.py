@@ -64,6 +64,7 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
         The network's prior is stored separately, and _P is mixed from it (search-clean-priors-kept)
         Each move of self-play begins with a new root, which gets noise (search-fresh-trees)
         A kept root gets noise before its first playout, or after it (reference, search-published-layout)
+        Each player has random generators of its own, which it seeds itself (search-seeded-player)
     """
     ruling.expected = (
         "In self-play the root's priors are 0.75 p + 0.25 Dirichlet(0.3), drawn again for each move; in play they are p."
@@ -73,8 +74,8 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
     board = board_at(position)
     player, clean = player_under(seed), _clean_priors(board, seed)
 
-    def root_priors(is_selfplay: int) -> np.ndarray:
-        reply = call(worker, "search", position=position, n_playout=20, is_selfplay=is_selfplay, **player)
+    def root_priors(is_selfplay: int, **more: Any) -> np.ndarray:
+        reply = call(worker, "search", position=position, n_playout=20, is_selfplay=is_selfplay, **player, **more)
         return _root_priors(Tree.from_reply(reply["tree"]), board)
 
     def compared(priors: np.ndarray) -> list[dict[str, Any]]:
@@ -88,6 +89,8 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
         with drawn_at(position, "Seen: the root's priors in self-play, the same as without noise", _by_move(board, seen[0])):
             _expect_noise_elsewhere(worker, ruling, rng, position, player)
         return
+    if np.ptp(seen, axis=0).max() < SAME_PRIORS:  # each new player begins with the same random numbers
+        seen = [root_priors(1, kept=True) for _ in range(NOISE_DRAWS)]
     draws = [(priors - (1 - NOISE_SHARE) * clean) / NOISE_SHARE for priors in seen]
     for priors, noise in zip(seen, draws, strict=True):
         if noise.min() < -1e-3 or abs(noise.sum() - 1) > 1e-2:
@@ -264,11 +267,35 @@ def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
         "points have probability 0."
     )
     _expect_most_visited_in_play(worker, ruling, rng)
+    series = _series_of_draws(worker, ruling, rng)
+    try:
+        _expect_draws(series)
+    except StudentFault as fault:  # each new player may begin with the same random numbers
+        series = _series_of_draws(worker, ruling, rng, kept=True)
+        try:
+            _expect_draws(series)
+        except StudentFault:
+            raise fault from None
+    early, late = (list(chain(*part)) for part in (series[:FIRST_N_MOVES], series[FIRST_N_MOVES:]))
+    top = sum(draw.is_most_visited for draw in early)
+    ruling.seen = (
+        f"In {GAMES} games of self-play the most visited move was played {top} times in {len(early)} draws among the first "
+        f"{FIRST_N_MOVES} moves, and {sum(draw.is_most_visited for draw in late)} times in {len(late)} draws after that."
+    )
+
+
+def _series_of_draws(worker: Worker, ruling: Ruling, rng: Random, **more: Any) -> list[list[Draw]]:
+    """Return for each of the first plies the draws of all games; a series of later plies may be shorter."""
     series: list[list[Draw]] = [[] for _ in range(FIRST_N_MOVES + 2)]
     for _ in range(GAMES):
-        for draws, draw in zip(series, _drawn_moves(worker, ruling, rng, len(series)), strict=False):
+        for draws, draw in zip(series, _drawn_moves(worker, ruling, rng, len(series), **more), strict=False):
             draws.append(draw)
     ruling.expect(len(series[0]) == GAMES, "In self-play no move was made.")
+    return series
+
+
+def _expect_draws(series: list[list[Draw]]) -> None:
+    """Raise StudentFault unless the moves were drawn, and probs returned, as the handout says."""
     noise_at_the_draw = all(draw.clean_priors for draws in series for draw in draws)
     for ply, draws in enumerate(series):
         _expect_probs(draws, ply)
@@ -277,20 +304,16 @@ def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
     early, late = (list(chain(*part)) for part in (series[:FIRST_N_MOVES], series[FIRST_N_MOVES:]))
     _expect_drawn_by_visits(early, f"In the first {FIRST_N_MOVES} moves of self-play", noise_at_the_draw)
     _expect_most_visited_later(late, noise_at_the_draw)
-    top = sum(draw.is_most_visited for draw in early)
-    ruling.seen = (
-        f"In {GAMES} games of self-play the most visited move was played {top} times in {len(early)} draws among the first "
-        f"{FIRST_N_MOVES} moves, and {sum(draw.is_most_visited for draw in late)} times in {len(late)} draws after that."
-    )
 
 
-def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int) -> list[Draw]:
+def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int, **more: Any) -> list[Draw]:
     """Return the first moves of a game of self-play, or moves of new players in positions with as many stones.
 
     New players are used if a kept tree does not belong to the position; that fault costs points in mcts_alphazero.reuse.
+    With kept=True, one player makes the moves of all games.
     """
     seed = rng.randrange(2**31)
-    settings = {"n_playout": 30, "first_n_moves": FIRST_N_MOVES, **player_under(seed)}
+    settings = {"n_playout": 30, "first_n_moves": FIRST_N_MOVES, **player_under(seed), **more}
     try:
         steps = call(worker, "self_play", position=EMPTY_3X3, plies=plies, **settings)
         ruling.evidence.setdefault("self_play", []).append({"seed": seed, "moves": [step["move"] for step in steps]})

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from Board.game_board import Board
-from grader.confinement.worker import MAX_TREE_NODES
+from grader.confinement.searched_trees import MAX_TREE_NODES
 from grader.errors import StudentFault
 from grader.judge.support.board_position import BoardPosition, Start, board_at
 

@@ -1,0 +1,79 @@
+"""Find the tree of a student's search and read it as plain values, in the process that runs the student's Python."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from grader.confinement.plain import number, whole
+
+MAX_TREE_NODES = 200_000
+
+
+def dump_tree(root: Any) -> dict[str, Any]:
+    """Return the tree from `root` on as breadth-first arrays: parent (index), move, visits, value, prior."""
+    nodes, parent, move = [root], [-1], [-1]
+    i = 0
+    while i < len(nodes):
+        for child_move, child in (getattr(nodes[i], "_children", None) or {}).items():
+            if len(nodes) >= MAX_TREE_NODES:
+                raise ValueError(f"expected the tree of this search; got one with more than {MAX_TREE_NODES} nodes")
+            nodes.append(child)
+            parent.append(i)
+            move.append(whole(child_move))
+        i += 1
+    return {
+        "parent": np.array(parent),
+        "move": np.array(move),
+        "visits": np.array([number(node._n_visits) for node in nodes]),
+        "value": np.array([number(node._Q) for node in nodes]),
+        "prior": np.array([number(node._P) for node in nodes]),
+    }
+
+
+def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
+    """Return a list that records every root of `mcts` with its visits at that time, since get_action may drop its tree.
+
+    A root that update_with_move drops gets back the children that were taken out of it. If the class cannot be watched, the
+    list has only the current root, from which a new player searches.
+    """
+    roots = [(mcts._root, number(mcts._root._n_visits))]
+    student_class = vars(type(mcts)).get("student_class", type(mcts))  # an earlier call may have replaced the class
+    own = getattr(student_class, "_root", None)
+    stored = own if hasattr(type(own), "__set__") else None  # a slot, or a property of the student's own
+
+    def get_root(self: Any) -> Any:
+        return stored.__get__(self, student_class) if stored else self.__dict__["_root"]
+
+    def set_root(self: Any, root: Any) -> None:
+        if stored:
+            stored.__set__(self, root)
+        else:
+            self.__dict__["_root"] = root
+        roots.append((root, number(root._n_visits)))
+
+    def update_with_move(self: Any, *arguments: Any, **named: Any) -> Any:
+        root, children = self._root, dict(self._root._children or {})
+        try:
+            return student_class.update_with_move(self, *arguments, **named)
+        finally:
+            if self._root is not root and len(root._children or {}) < len(children):
+                with contextlib.suppress(AttributeError):
+                    root._children = children
+
+    watched = {"_root": property(get_root, set_root), "update_with_move": update_with_move, "student_class": student_class}
+    with contextlib.suppress(TypeError):
+        mcts.__class__ = type(student_class.__name__, (student_class,), {"__slots__": (), **watched})
+    return roots
+
+
+def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
+    """Return the root that gained the most visits, and of several equal ones the latest.
+
+    An old root gains as many if the new one was not cut off from it. The totals do not decide, because a root kept from an
+    earlier search may have as many.
+    """
+    return max(reversed(roots), key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
