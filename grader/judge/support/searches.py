@@ -75,6 +75,7 @@ class SearchCase:
     Attributes:
         seed: the seed of the evaluator.
         values: for pure MCTS, moves from the position -> the result of every rollout there; replaces the values of the hash.
+        tells_apart: a slip of `agreement.SLIPS` with which the search must visit other moves; empty for any case.
     """
 
     position: BoardPosition
@@ -82,6 +83,7 @@ class SearchCase:
     n_playout: int
     c_puct: float = C_PUCT
     values: dict[tuple[int, ...], float] | None = field(default=None, repr=False)
+    tells_apart: str = ""
 
     def evaluate(self, board: Board) -> tuple[Any, float]:
         """Return the priors of the legal moves and the value for the side to move, as the student's search gets them."""
@@ -106,6 +108,8 @@ class SearchCase:
 
 SIZES = ((3, 3, 3), (3, 3, 3), (4, 3, 3), (5, 5, 4), (6, 6, 4), (6, 5, 4))
 CERTAIN = 16  # number of searches of pure MCTS
+# Few searches of late positions show what an unvisited move counts, so these are drawn until they do.
+TOLD_APART = {12: "unvisited lost", 13: "parent's value", 14: "parent's value, turned", 15: "parent's value, turned"}
 
 
 def draw_search(rng: Random, size: tuple[int, int, int]) -> SearchCase:
@@ -117,6 +121,8 @@ def draw_search(rng: Random, size: tuple[int, int, int]) -> SearchCase:
 def draw_certain(rng: Random, number: int) -> SearchCase:
     """Draw a search of a late position in which every rollout is certain; in some, it matters which player begins a rollout."""
     position, values = certain_position(rng, mover=(1, 2)[number % 2] if number < 6 else None)
+    if number in TOLD_APART:
+        return SearchCase(position, rng.randrange(2**31), 40, 1.0, values, TOLD_APART[number])
     return SearchCase(position, rng.randrange(2**31), rng.choice((40, 150, 300)), (1.0, 5.0)[number // 2 % 2], values)
 
 

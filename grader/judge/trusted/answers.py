@@ -33,6 +33,7 @@ READINGS = (
     Reading(count_parent_itself=False, last_of_equals=True),
     Reading(count_parent_itself=False, least=1e-8),
 )
+TOLD_APART = 0.1  # the smallest share of the visits by which a case that tells a slip apart must show it
 
 
 class TrustedOracle:
@@ -78,8 +79,14 @@ def answers_of(case: Any) -> Answers | None:
 
 
 @answers_of.register
-def _(case: SearchCase) -> Answers:
-    return search_answers(case.position, case.evaluate, case.n_playout, case.c_puct)
+def _(case: SearchCase) -> Answers | None:
+    answers = search_answers(case.position, case.evaluate, case.n_playout, case.c_puct)
+    if case.tells_apart:
+        right, slip = answers[RIGHT].astype(int), answers[slip_name(case.tells_apart)].astype(int)
+        # Where the readings agree, the order of equal moves does not matter either.
+        if (right != right[0]).any() or np.abs(slip - right[0])[0].sum() <= 2 * TOLD_APART * right[0, 0].sum():
+            return None
+    return answers
 
 
 def search_answers(position: BoardPosition, evaluate: Callable[[Board], Evaluation], n_playout: int, c_puct: float) -> Answers:
