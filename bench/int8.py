@@ -101,7 +101,7 @@ def rate_of_int8(model: Int8Model, states: np.ndarray, seconds: float) -> float:
 
     class Forward:
         @staticmethod
-        def forward_call(states: np.ndarray):  # type: ignore[no-untyped-def]
+        def forward_call(states: np.ndarray):
             return lambda: model(states)
 
     return rate_of(Forward, states, seconds, time.process_time)  # type: ignore[arg-type]
@@ -150,7 +150,7 @@ def main() -> None:
         seen = match.statistics
         command = f"python bench/int8.py {options.model} --games {options.games} --playouts {options.playouts}"
         command += f" --seed {options.seed}" + (" --bias-correction" if options.bias_correction else "")
-        result: Record = {"won": seen.wins, "drawn": seen.draws, "lost": seen.losses, "score": round(seen.score_rate, 3)}
+        result: Record = {"won": seen.wins, "drawn": seen.draws, "lost": seen.losses, "score": round(seen.score_rate or 0.0, 3)}
         result["interval"] = [round(end, 3) for end in seen.interval_95]
         record = {"command": command, "machine": machine(), "board": f"{size}x{size}", "rows": rows, "match": result}
         write_record(options.record, record)

@@ -126,7 +126,7 @@ def make_player(
             games. A new player may begin with the same random numbers each time.
     """
     module = load_module(f"AlphaZero.{kind}")
-    evaluate = SearchEvaluator(**evaluator) if isinstance(evaluator, dict) else evaluator
+    evaluate: Any = SearchEvaluator(**evaluator) if isinstance(evaluator, dict) else evaluator
     if kept:
         settings = (kind, n_playout, c_puct, is_selfplay, first_n_moves)
         if settings not in KEPT:

@@ -5,7 +5,15 @@ import sys
 import types
 from pathlib import Path
 
-MODULES = ("plain", "layers", "boards", "cells", "blame", "worker")  # each module comes after those that it imports
+MODULES = (
+    "plain",
+    "layers",
+    "boards",
+    "cells",
+    "blame",
+    "searched_trees",
+    "worker",
+)  # each module comes after those that it imports
 SHOWN = ("worker_entry.py", *(f"{name}.py" for name in MODULES))
 
 

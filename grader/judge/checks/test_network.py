@@ -113,10 +113,10 @@ def _both_heads(heads: Heads, count: int) -> np.ndarray:
     log_probs, value = heads
     if log_probs.shape != (count, 9) or value.size != count:
         raise StudentFault(f"forward returns shapes {log_probs.shape} and {value.shape} for {count} states of 3x3.")
-    heads = np.hstack([log_probs, value.reshape(-1, 1)]).astype(float)
-    if np.isnan(heads).any():  # which differs from everything, itself included
+    both = np.hstack([log_probs, value.reshape(-1, 1)]).astype(float)
+    if np.isnan(both).any():  # which differs from everything, itself included
         raise StudentFault("forward returns NaN.")
-    return heads.clip(-MOST_OUTPUT, MOST_OUTPUT)  # so that infinity does not differ from itself
+    return both.clip(-MOST_OUTPUT, MOST_OUTPUT)  # so that infinity does not differ from itself
 
 
 @pytest.mark.points("network.load")
