@@ -25,3 +25,21 @@ def inference(record: Record) -> str:
         rows.setdefault((row["board"], row["blocks"], row["batch"]), []).append(rounded(row["evaluations_per_s"]))
     header = ["board", "blocks", "batch", *(f"{library}, {dtype}" for library, dtype in ways)]
     return markdown(header, ([*case, *rates] for case, rates in rows.items()))
+
+
+def int8(record: Record) -> str:
+    """Return for each type the speed, and how far the outputs are from those in float32."""
+    header = ["convolutions in", "evaluations/s", "divergence of the policy", "same first choice", "values off by"]
+    return markdown(
+        header,
+        (
+            [
+                row["type"],
+                rounded(row["evaluations_per_s"]),
+                f"{row['divergence']:.4f}",
+                f"{100 * row['same_first']:.1f} %",
+                f"{row['value_off']:.3f}",
+            ]
+            for row in record["rows"]
+        ),
+    )

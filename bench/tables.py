@@ -39,7 +39,7 @@ from network_tables import (
     training_ablation,
 )
 from recording import ROOT, read_json
-from speed_tables import inference, one_game
+from speed_tables import inference, int8, one_game
 
 from common.errors import UsageError
 from common.files import write_whole
@@ -116,6 +116,7 @@ TABLES = {
     "class-costs": of_record(class_costs, "class_costs"),
     "inference": of_record(inference, "inference"),
     "one-game": of_record(one_game, "one_game"),
+    "int8": of_record(int8, "int8"),
 }
 
 
