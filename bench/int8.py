@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -96,17 +97,6 @@ def differences(evaluate: StateEvaluator, right: tuple[np.ndarray, np.ndarray], 
     }
 
 
-def rate_of_int8(model: Int8Model, states: np.ndarray, seconds: float) -> float:
-    """Return evaluations per second of CPU time, as `inference.rate_of` does."""
-
-    class Forward:
-        @staticmethod
-        def forward_call(states: np.ndarray):
-            return lambda: model(states)
-
-    return rate_of(Forward, states, seconds, time.process_time)  # type: ignore[arg-type]
-
-
 def main() -> None:
     """Quantise a network, compare, and play."""
     parser = Parser(description=(__doc__ or "").split("\n\n")[0])
@@ -133,12 +123,14 @@ def main() -> None:
     )
     int8 = Int8Model(fold(model), states, options.bias_correction)
     right, batch = exact(others), others[: options.batch]
+    ways: tuple[tuple[str, StateEvaluator, Callable[[], object]], ...] = (
+        ("float32", exact, exact.forward_call(batch)),
+        ("bfloat16", usual[torch.bfloat16], usual[torch.bfloat16].forward_call(batch)),
+        ("int8", int8.evaluate, lambda: int8(batch)),
+    )
     rows: list[Record] = []
-    for name, evaluate, rate in (
-        ("float32", exact, rate_of(exact, batch, options.seconds, time.process_time)),
-        ("bfloat16", usual[torch.bfloat16], rate_of(usual[torch.bfloat16], batch, options.seconds, time.process_time)),
-        ("int8", int8.evaluate, rate_of_int8(int8, batch, options.seconds)),
-    ):
+    for name, evaluate, forward in ways:
+        rate = rate_of(forward, len(batch), options.seconds, time.process_time)
         rows.append({"type": name, "evaluations_per_s": round(rate), **differences(evaluate, right, others)})
         print(rows[-1], flush=True)
     agents = agent(int8.evaluate, options.playouts, options.seed), agent(exact, options.playouts, options.seed + 1)
