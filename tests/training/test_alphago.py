@@ -51,7 +51,7 @@ weight_decay = 1e-5
 [reinforce]
 games = 64
 steps = 24
-learning_rate = 0.05
+learning_rate = 0.02
 max_gradient = 5.0
 baseline = true
 pool_every = 5
