@@ -9,6 +9,7 @@ playouts between the two. `--record` writes bench/records/int8.json. Run this on
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import sys
 import time
@@ -24,7 +25,8 @@ from recording import Record, add_record_option, write_record
 from reference_package import reference_package
 
 from arena.match.records import machine
-from common.program_ends import Parser
+from common.errors import UsageError
+from common.program_ends import Parser, run_program
 from games.catalog import rules_of
 from games.protocol import GameRules
 from training.inference.evaluators import DTYPES, InferenceNetwork, PositionCache, StateEvaluator, fold
@@ -97,7 +99,7 @@ def differences(evaluate: StateEvaluator, right: tuple[np.ndarray, np.ndarray], 
     }
 
 
-def main() -> None:
+def main() -> int:
     """Quantise a network, compare, and play."""
     parser = Parser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("model", type=Path, help="weights of the course's network for Gomoku")
@@ -111,6 +113,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     add_record_option(parser, "int8")
     options = parser.parse_args()
+    if missing := [name for name in ("openvino", "nncf") if importlib.util.find_spec(name) is None]:
+        raise UsageError(
+            f"expected openvino and nncf; {' and '.join(missing)} missing: python -m pip install {' '.join(missing)}"
+        )
     torch.set_num_threads(1)
     size = options.board
     rules = rules_of("gomoku", size, size, n_in_row=5)
@@ -146,7 +152,8 @@ def main() -> None:
         result["interval"] = [round(end, 3) for end in seen.interval_95]
         record = {"command": command, "machine": machine(), "board": f"{size}x{size}", "rows": rows, "match": result}
         write_record(options.record, record)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_program("int8.py", main))
