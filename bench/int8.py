@@ -114,9 +114,8 @@ def main() -> int:
     add_record_option(parser, "int8")
     options = parser.parse_args()
     if missing := [name for name in ("openvino", "nncf") if importlib.util.find_spec(name) is None]:
-        raise UsageError(
-            f"expected openvino and nncf; {' and '.join(missing)} missing: python -m pip install {' '.join(missing)}"
-        )
+        names = " and ".join(missing)
+        raise UsageError(f"expected openvino and nncf; {names} missing: python -m pip install {' '.join(missing)}")
     torch.set_num_threads(1)
     size = options.board
     rules = rules_of("gomoku", size, size, n_in_row=5)
