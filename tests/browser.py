@@ -67,20 +67,23 @@ class Browser:
         return [element[ELEMENT] for element in found]
 
     def click(self, element):
-        """Scroll to the element and click on it with the mouse, as a person does: once nothing moves across it any more."""
+        """Scroll to the element and click on it with the mouse, as a person does: once nothing moves across it any more.
 
+        It is scrolled to the middle of the window: at the upper edge the bar of formgrader lies over the page.
+        """
         end = time.monotonic() + START_S
         while True:
             try:
+                self.run("arguments[0].scrollIntoView({block: 'center', inline: 'nearest'})", {ELEMENT: element})
                 return self._call("POST", f"/element/{element}/click", {})
             except AssertionError as error:
                 if "click intercepted" not in str(error) or time.monotonic() > end:
                     raise
             time.sleep(0.1)
 
-    def run(self, script):
-        """The value that the function body `script` returns in the page."""
-        return self._call("POST", "/execute/sync", {"script": script, "args": []})
+    def run(self, script, *arguments):
+        """The value that the function body `script` returns in the page; it reads `arguments` by that name."""
+        return self._call("POST", "/execute/sync", {"script": script, "args": arguments})
 
     def keep_one_window(self):
         """Close what clicks have opened and return to the first window."""

@@ -83,7 +83,8 @@ def test_each_iteration_is_reported_on_request_and_standard_output_is_the_protoc
         assert re.fullmatch(r"reference\n\d+ \d+\n", output)
         assert silent == (told == "")
     found = [REPORT_LINE.fullmatch(line) for line in told.splitlines()]
-    assert all(found) and [int(match[1]) for match in found] == list(range(1, len(found) + 1))
+    depths = [int(match[1]) for match in found if match]
+    assert all(found) and depths in (list(range(1, len(found) + 1)), [*range(1, len(found)), len(found) - 1])
     nodes = [int(match[2]) for match in found]
     assert nodes == sorted(nodes) and nodes[0] > 0
     for match in found:
@@ -99,6 +100,17 @@ def test_a_move_of_so_many_nodes_does_not_depend_on_the_time(reference):
     without_speed = [re.sub(r"nps \d+", "", text) for text in (told, same)]
     assert short == long and without_speed[0] == without_speed[1]
     assert 400 < int(REPORT_LINE.fullmatch(told.splitlines()[-1])[2]) <= 4000
+
+
+def test_the_last_line_reported_begins_with_the_move_played(reference):
+    """Also where an iteration that could not be finished has found a better move: then its depth is reported a second time."""
+    repeated = 0
+    for nodes in range(1000, 9000, 1000):
+        output, told = play(reference, "7 7\n", GOMOKU_NODES=str(nodes), GOMOKU_REPORT="1", GOMOKU_MOVE_TIME_S="5")
+        found = [REPORT_LINE.fullmatch(line) for line in told.splitlines()]
+        assert output.splitlines()[-1].split() == found[-1][5].split()[0].split(",")
+        repeated += found[-1][1] == found[-2][1]
+    assert repeated
 
 
 def test_a_win_by_threats_is_reported_at_depth_0_with_its_first_move(reference):

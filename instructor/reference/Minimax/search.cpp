@@ -49,7 +49,11 @@ Result Search::run(int side, const Limits &limits, const Observer &observer) {
     deepen(side, limits.max_depth, result, observer);
     // An unfinished iteration counts too, since it begins with the best move of the one before.
     result.cell = root_cell_;
-    report(result, nullptr);
+    const bool is_new = result.line.empty() || result.line.front() != root_cell_;
+    if (is_new) {
+        result.line = principal_variation(side);  // its score is still that of the last finished iteration
+    }
+    report(result, is_new ? observer : nullptr);
     return result;
 }
 
