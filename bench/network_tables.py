@@ -398,6 +398,29 @@ def training_ablation(record: Record) -> str:
     return markdown([*header, "games of self-play, with / without", "samples", "CPU s"], table)
 
 
+def go_passes(record: Record) -> str:
+    """Return for each agent what it is worth that searches of Go play on after two passes."""
+    header = ["search", "playouts of new nodes", "touched by the rule", "won / drawn / lost", "score with the rule, 95 %"]
+    return markdown(
+        header,
+        (
+            [
+                _searching(row["agent"]),
+                row["nodes"],
+                f"{100 * row['touched'] / row['nodes']:.2g} %",
+                f"{row['won']} / {row['drawn']} / {row['lost']}",
+                _rate_with_interval(row["score"], row["low_95"], row["high_95"]),
+            ]
+            for row in record["rows"]
+        ),
+    )
+
+
+def _searching(agent: str) -> str:
+    games = Path(agent).stem
+    return f"network after {int(games)} games" if games.isdigit() else "random rollouts" if agent == "mcts" else games
+
+
 def mean_over_seeds(rows: Sequence[Record]) -> tuple[float, float, float]:
     """Return the mean score of several seeds and its 95 % interval by Student's t, which holds for further seeds.
 
