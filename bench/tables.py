@@ -102,7 +102,7 @@ TABLES = {
     "family-methods-5x5x4": of_record(partial(family_methods, board="5x5x4"), "family"),
     "family-matches-5x5x4": of_record(partial(family_matches, board="5x5x4"), "family"),
     "training-ablation": of_record(training_ablation, "training_ablation", unless_recorded="Not measured yet."),
-    "go-passes": of_record(go_passes, "go_passes"),
+    "go-passes": of_record(go_passes, "go_passes", unless_recorded="Not measured yet."),
     "killed-run": of_record(killed_run, "killed_run"),
     "alphago": of_record(alphago, "alphago_9"),
     "alphago-value": of_record(alphago_value, "alphago_9"),
