@@ -27,7 +27,7 @@ from training.inference.evaluators import DTYPES, InferenceNetwork, PositionCach
 from training.inference.int8_file import Int8Body
 from training.inference.networks import read_model
 from training.matches import MatchSettings, SearchAgent, describe_match, play_lockstep_match, show_progress
-from training.quantise import differences, expect_packages, in_int8, leaves_of_searches
+from training.quantise import expect_nncf, in_int8, leaves_of_searches, measure_differences
 from training.search.puct import PuctSettings
 
 GAMES_FOR_LEAVES = 32
@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     add_record_option(parser, "int8")
     options = parser.parse_args()
-    expect_packages()
+    expect_nncf()
     torch.set_num_threads(1)
     size = options.board
     rules = rules_of("gomoku", size, size, n_in_row=5)
@@ -73,7 +73,7 @@ def main() -> int:
     rows: list[Record] = []
     for name, network in ways.items():
         rate = rate_of(network.forward_call(batch), len(batch), options.seconds, time.process_time)
-        rows.append({"type": name, "evaluations_per_s": round(rate), **asdict(differences(network, right, others))})
+        rows.append({"type": name, "evaluations_per_s": round(rate), **asdict(measure_differences(network, right, others))})
         print(rows[-1], flush=True)
     agents = agent(int8, options.playouts, options.seed), agent(exact, options.playouts, options.seed + 1)
     match = play_lockstep_match(

@@ -61,7 +61,7 @@ class Differences:
         )
 
 
-def differences(evaluate: StateEvaluator, right: tuple[np.ndarray, np.ndarray], states: np.ndarray) -> Differences:
+def measure_differences(evaluate: StateEvaluator, right: tuple[np.ndarray, np.ndarray], states: np.ndarray) -> Differences:
     """Compare an evaluator with the right probabilities [N, A] and values [N] of states [N, P, H, W]."""
     (probs, values), (right_probs, right_values) = evaluate(states), right
     divergence = (right_probs * np.log((right_probs + 1e-9) / (probs + 1e-9))).sum(axis=1).mean()
@@ -72,7 +72,7 @@ def differences(evaluate: StateEvaluator, right: tuple[np.ndarray, np.ndarray], 
     )
 
 
-def expect_packages() -> None:
+def expect_nncf() -> None:
     """Refuse to go on without OpenVINO and NNCF.
 
     Raises:
@@ -140,7 +140,7 @@ def in_int8(model: nn.Module, states: np.ndarray, *, bias_correction: bool = Fal
     return graph_bytes(nncf.quantize(body, single, subset_size=len(states), advanced_parameters=advanced))
 
 
-def in_library(model: nn.Module, rules: GameRules, int8: Int8Body | None = None) -> InferenceNetwork:
+def by_openvino(model: nn.Module, rules: GameRules, int8: Int8Body | None = None) -> InferenceNetwork:
     """Return the network as OpenVINO computes it, in float32 or in 8-bit integers."""
     dtype = torch.float32 if int8 is None else torch.int8
     return InferenceNetwork(model, rules.width, rules.height, dtype=dtype, library="openvino", int8=int8)
@@ -160,7 +160,7 @@ def quantise(weights: Path, rules: GameRules, *, positions: int, games: int, pla
         UsageError, NotImplementedError: see `training.inference.networks.read_model`.
     """
     model = read_model(str(weights), rules)
-    exact = in_library(model, rules)
+    exact = by_openvino(model, rules)
     parts = []
     for number, purpose in enumerate(("measure the ranges in", "compare with float32 on")):
         print(f"{games} games for positions to {purpose}", file=sys.stderr, flush=True)
@@ -169,8 +169,8 @@ def quantise(weights: Path, rules: GameRules, *, positions: int, games: int, pla
     states, others = parts
     print(f"Quantising with {len(states)} positions", file=sys.stderr, flush=True)
     graph, constants = in_int8(model, states)
-    int8 = in_library(model, rules, Int8Body(graph, constants, weights))
-    off = differences(int8, exact(others), others)
+    int8 = by_openvino(model, rules, Int8Body(graph, constants, weights))
+    off = measure_differences(int8, exact(others), others)
     print(f"On {len(others)} positions of other games, {off}.")
     if not off.small:
         print(
@@ -200,7 +200,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.positions < 1 or options.playouts < 2:
         parser.error(f"expected at least 1 position and 2 playouts; got {options.positions} and {options.playouts}")
-    expect_packages()
+    expect_nncf()
     torch.set_num_threads(1)
     width, height, n_in_row = options.board
     rules = rules_of(options.game, width, height, n_in_row=n_in_row, komi=options.komi)

@@ -198,7 +198,7 @@ def test_the_arena_knows_the_same_backends():
 def test_differences_are_those_computed_by_hand():
     right = np.array([[0.5, 0.5], [0.9, 0.1]], dtype=np.float32), np.array([0.1, -0.2], dtype=np.float32)
     given = np.array([[0.75, 0.25], [0.4, 0.6]], dtype=np.float32), np.array([0.1, 0.2], dtype=np.float32)
-    found = quantise.differences(lambda _: given, right, np.zeros((2, 1)))
+    found = quantise.measure_differences(lambda _: given, right, np.zeros((2, 1)))
     first, second = 0.5 * np.log(0.5 / 0.75) + 0.5 * np.log(0.5 / 0.25), 0.9 * np.log(0.9 / 0.4) + 0.1 * np.log(0.1 / 0.6)
     assert found.divergence == pytest.approx((first + second) / 2, abs=1e-4)
     assert (found.same_first, found.value_off) == (0.5, pytest.approx(0.2828, abs=1e-4)) and not found.small
@@ -272,5 +272,5 @@ def test_nncf_quantises_all_convolutions(openvino, networks):
     for op in convolutions:
         assert op.input_value(0).get_node().get_type_name() == "FakeQuantize"
     exact = InferenceNetwork(network.model, *SIZE, library="openvino")(states)
-    found = quantise.differences(network_to_play(network.model, *SIZE, path, backend="int8"), exact, states)
+    found = quantise.measure_differences(network_to_play(network.model, *SIZE, path, backend="int8"), exact, states)
     assert 0 < found.value_off < 0.1 and found.same_first > 0.8, found
