@@ -18,7 +18,7 @@ RUNGS := $(foreach n,50000 100000 200000 400000 600000 800000,$(n) $(n)_rand)
 # student gets the least.
 LAY_OUT = $(RUN) -m grader workspace instructor/reference build/reference && cp -r arena training build/reference/
 
-.PHONY: grade test format trust suite engines stubs train play supervised export export_run matches alphago selfplay fit clean tools
+.PHONY: grade test format trust suite engines stubs train play supervised export export_run matches alphago quantise selfplay fit clean tools
 
 grade: $(VENV)/run.stamp engines
 	$(RUN) -m grader grade instructor/reference --profile quick --out results
@@ -61,7 +61,7 @@ play: $(VENV)/run.stamp
 
 # Supervised training on games of build/teacher, export of weights with a manifest, matches between networks and AlphaGo's
 # stages (docs/training.md); self-play is below. The programs run in this folder, with the reference's network.
-supervised export export_run matches alphago: $(VENV)/run.stamp
+supervised export export_run matches alphago quantise: $(VENV)/run.stamp
 	$(LAY_OUT)
 	OMP_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH=build/reference $(RUN) -m training.$@ $(ARGS)
 

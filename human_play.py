@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.engine.gtp_player import GtpPlayer
-from arena.engine.specs import engine_at, parse_agent, parse_player, parse_python_player
+from arena.engine.specs import BACKENDS, engine_at, parse_agent, parse_player, parse_python_player
 from common.devices import DEVICES, wants_cuda
 from common.errors import UsageError
 from common.harmless_text import on_screen
@@ -34,7 +34,6 @@ DEFAULT_ENGINE = "build/engines/baseline"
 DEFAULT_MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model", "3_3_3.model")
 SIDES = "human, alphazero:FILE, mcts:playouts=N, minimax:PROGRAM or gomocup:PROGRAM"
 GAMES = ("gomoku", "nogo", "go")
-BACKENDS = ("auto", "torch", "openvino")
 ENGINE_BOARD = (15, 15, 5)
 SWAP, SWAP_STONES = "swap", 3  # as a player answers and --position writes it, and with how many stones on the board
 INTERRUPTED = 130
@@ -225,29 +224,30 @@ def make_player(side, sizes, options):
     net = load_network(partial(PolicyValueNet, cuda=wants_cuda(options.device)), chosen.model, *sizes[:2])
     handles = net.action_fc_test, net.evaluation_fc2_test
     name = f"AlphaZero {Path(chosen.model).stem}"
-    player = MCTSPlayer(policy_of(net, sizes, options, name), *handles, c_puct=5, n_playout=chosen.playouts)
+    player = MCTSPlayer(policy_of(net, sizes, chosen, options, name), *handles, c_puct=5, n_playout=chosen.playouts)
     return name, player, None
 
 
-def policy_of(net, sizes, options, name):
+def policy_of(net, sizes, chosen, options, name):
     """Return the network's policy_value_fn, computed faster where this tree and the network allow it; a kit does not.
 
     Raises:
-        UsageError: the options ask for a backend that is not available.
+        UsageError: the player or the options ask for a backend that is not available.
     """
+    backend = chosen.backend or options.backend
     try:
         from training.single_game import FoldedPolicy
     except ModuleNotFoundError:
-        if options.backend != "auto":
+        if backend != "auto":
             raise UsageError(
-                f"expected all of training/ for --backend {options.backend}; this kit does not contain it: leave --backend out"
+                f"expected all of training/ for --backend {backend}; this kit does not contain it: leave --backend out"
             ) from None
         return net.policy_value_fn
     try:
-        policy = FoldedPolicy(net, sizes[0], sizes[1], backend=options.backend, device=options.device)
+        policy = FoldedPolicy(net, sizes[0], sizes[1], backend=backend, device=options.device, weights=chosen.model)
     except ValueError as error:
-        if options.backend != "auto":
-            raise UsageError(f"--backend {options.backend}: {error}") from error
+        if backend != "auto":
+            raise UsageError(f"--backend {backend}: {error}") from error
         return net.policy_value_fn
     say_how_computed(name, policy.description)
     return policy
@@ -401,7 +401,7 @@ def parse(arguments=None):
         "--position", "--moves", metavar="MOVES", help='begin after these moves, as reports number them: "4 0 8", swap'
     )
     parser.add_argument("--device", choices=DEVICES, help="where networks are computed (default: on the GPU if it is faster)")
-    parser.add_argument("--backend", choices=BACKENDS, default="auto", help="the library that computes them (default: auto)")
+    parser.add_argument("--backend", choices=BACKENDS, default="auto", help="what computes them (default: the fastest)")
     parser.add_argument("--terminal", action="store_true", help="play in the terminal")
     parser.add_argument(
         "--language", choices=LANGUAGES, help="language of the window and the terminal (default: that of the locale)"

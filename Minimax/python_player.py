@@ -46,6 +46,7 @@ import numpy as np
 
 from arena.engine.engine_process import POSITION_TAKEN
 from arena.engine.gtp_server import GtpServer, Rules, serve
+from arena.engine.specs import BACKENDS
 from arena.rules import FIVE, SIZE, SWAP, Action, centre, from_line, to_line
 from Board.game_board import SWAP_STONES, Board
 from common.errors import UsageError
@@ -239,21 +240,22 @@ def make_network(model: str, size: int) -> Any:
     return load_network(PolicyValueNet, model, size, size)
 
 
-def fast_policy(net: Any, size: int, backend: Any) -> Any:
+def fast_policy(net: Any, size: int, backend: Any, model: str) -> Any:
     """Return the network's `policy_value_fn`, computed as fast as this machine can, and say on standard error how.
 
     Args:
         net: the network.
         size: the size of its board.
-        backend: the library that computes it: torch, openvino, or auto for the faster one.
+        backend: what computes it, one of BACKENDS; auto is the fastest, and int8 comes from a file beside the weights.
+        model: the file of its weights.
 
     Raises:
-        UsageError: this tree has no module for it, the backend is not installed, or the network cannot be folded.
+        UsageError: this tree has no module for it, the backend is not available, or the network cannot be folded.
     """
     try:
         from training.single_game import FoldedPolicy
 
-        policy = FoldedPolicy(net, size, size, backend=backend)
+        policy = FoldedPolicy(net, size, size, backend=backend, weights=model)
     except ModuleNotFoundError:
         raise UsageError("expected training/single_game.py for --fast, which only the course's repository has") from None
     except ValueError as error:
@@ -370,7 +372,7 @@ def converse_gtp(options: argparse.Namespace, backend: str | None, lines: TextIO
 
     def make(wanted: int) -> Any:
         net = None if model is None else make_network(model, wanted)
-        return make_player(net, playouts, None if backend is None else fast_policy(net, wanted, backend))
+        return make_player(net, playouts, None if backend is None else fast_policy(net, wanted, backend, model))
 
     # A short search comes first: it reports code that is not written yet before the game.
     trial = make_player(None if model is None else make_network(model, size), 2)
@@ -392,9 +394,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--model", metavar="FILE", help="weights file, for alphazero")
     parser.add_argument("--playouts", type=int, default=400, metavar="N", help="playouts for each move (default 400)")
     parser.add_argument("--fast", action="store_true", help="compute the network as fast as possible (training.single_game)")
-    parser.add_argument(
-        "--backend", choices=("auto", "torch", "openvino"), help="with --fast: the library that computes the network"
-    )
+    parser.add_argument("--backend", choices=BACKENDS, help="with --fast: what computes the network (default: auto)")
     parser.add_argument("--gtp", choices=GTP_NAMES, metavar="GAME", help="speak GTP and play gomoku, nogo or go")
     parser.add_argument("--superko", action="store_true", help="with --gtp go, forbid the repetition of any earlier position")
     options = parser.parse_args(arguments)
@@ -420,7 +420,8 @@ def main(arguments: list[str] | None = None) -> int:
         # A short search comes first: it reports code that is not written yet before the game, and warms up the network.
         net = None if options.model is None else make_network(options.model, size)
         search(make_player(net, 2), OpeningBoard(size))
-        player = make_player(net, options.playouts, None if backend is None else fast_policy(net, size, backend))
+        policy = None if backend is None else fast_policy(net, size, backend, options.model)
+        player = make_player(net, options.playouts, policy)
         if "GOMOKU_SEED" in os.environ:
             seed_everything(str(seed))
         converse(f"{options.kind} {options.playouts}", player, net, size, sys.stdin, answers)

@@ -18,6 +18,7 @@ for the network. The rules are those of a game of `games/`, about which they kno
     supervised                  supervised training on the games of an engine
     alphago                     the stages of AlphaGo (Silver et al. 2016)
     export, export_run          weights with a manifest
+    quantise                    the convolutions of a trained network in 8-bit integers
     metrics, old_settings       the rows of metrics.csv; settings of earlier runs that have another name now
 
 Of the student's modules, they use only the network.

@@ -6,6 +6,9 @@
     muzero:runs/NAME?playouts=100               the search and the latest model of a run of `training.muzero`
     mcts:playouts=1000                          pure Monte Carlo tree search with random rollouts (handout section 5.1)
 
+`&backend=NAME` says what computes the network of this agent, as --backend does for both. Without either, the libraries and
+types are timed and the fastest is taken, 8-bit integers included if `training.quantise` has put a file beside the weights.
+
 In Go, `&search_depth=N` chooses how the search of an agent ends its games: N is the depth limit of one that plays on after two
 passes (`games.go.position`), and with 0 two passes end them, as in real games. The default for a network is that of its run, if
 the run's folder or a manifest says so, and 0 for everything else.
@@ -39,12 +42,12 @@ from games.catalog import GAMES, rules_of
 from games.go.rules import GoRules
 from games.protocol import NOBODY, GameRules, PositionBatch
 from training.inference.evaluators import (
-    Backend,
     Evaluator,
     InferenceNetwork,
+    PlayerBackend,
     PositionCache,
     StateEvaluator,
-    library_of,
+    network_to_play,
 )
 from training.inference.networks import read_model
 from training.muzero.muzero_run import read_muzero_run
@@ -252,7 +255,7 @@ def _play(
 
 
 def load_inference_network(
-    path: str, rules: GameRules, batch_size: int, backend: Backend = "auto", device: str | None = None
+    path: str, rules: GameRules, batch_size: int, backend: PlayerBackend = "auto", device: str | None = None
 ) -> InferenceNetwork:
     """Load a fast copy of a network with the weights in a file.
 
@@ -262,16 +265,16 @@ def load_inference_network(
         path: the file.
         rules: the game.
         batch_size: the expected number of states in a batch.
-        backend: the library that computes the network.
+        backend: what computes the network; see `network_to_play`.
         device: where torch computes it, "cpu" or "cuda"; None for the GPU if there is one.
 
     Raises:
         UsageError: the file holds no weights, or weights for another board or game; or there is no such backend here.
         NotImplementedError: the network is not written yet.
     """
-    library = library_of(backend, device)
     model = read_model(path, rules)
-    return InferenceNetwork(model, rules.width, rules.height, dtype=None, library=library, device=device, batch_size=batch_size)
+    size = rules.width, rules.height
+    return network_to_play(model, *size, Path(path), backend=backend, device=device, batch_size=batch_size)
 
 
 def make_agent(
@@ -279,7 +282,7 @@ def make_agent(
     rules: GameRules,
     batch_size: int,
     rng: np.random.Generator,
-    backend: Backend = "auto",
+    backend: PlayerBackend = "auto",
     device: str | None = None,
 ) -> SearchAgent | PolicyAgent:
     """Make an agent from its description; the module's docstring lists the forms.
@@ -289,7 +292,7 @@ def make_agent(
         rules: the game.
         batch_size: the number of games in which the agent chooses moves at once.
         rng: draws all random numbers of the agent.
-        backend, device: by what and where its network is computed; see `load_inference_network`.
+        backend, device: by what, unless the text says so, and where its network is computed; see `load_inference_network`.
 
     Raises:
         UsageError: the text describes no agent, or there is no such backend here.
@@ -310,12 +313,16 @@ def make_agent(
     trained = settings_of_run(Path(weights)) if weights and kind != "muzero" else {}
     defaults = DEFAULTS | {name: trained[name] for name in depth if name in trained}
     try:
-        given = dict(parse_qsl(query, strict_parsing=True)) if query else {}
+        given: dict[str, Any] = dict(parse_qsl(query, strict_parsing=True)) if query else {}
+        if kind in ("alphazero", "gumbel", "policy"):
+            backend = given.pop("backend", backend)
         numbers = {name: int(given.pop(name, defaults[name])) for name in known}
     except ValueError:
         raise UsageError(f"expected options such as playouts=400 in {text}; got {query!r}") from None
+    if backend not in get_args(PlayerBackend):
+        raise UsageError(f"expected backend={', '.join(get_args(PlayerBackend)[:-1])} or int8 in {text}; got {backend}")
     if given or any(number < LEAST[name] and (name, number) != ("search_depth", 0) for name, number in numbers.items()):
-        options = " and ".join(f"{name}=N with N of at least {LEAST[name]}" for name in known) or "no option"
+        options = " and ".join(f"{name}=N with N of at least {LEAST[name]}" for name in known) or "no option but backend"
         raise UsageError(f"expected {options}{' (or search_depth=0)' if depth else ''} in {text}")
     search_depth = numbers.get("search_depth", 0)
     puct = PuctSettings(numbers.get("playouts", 0), search_depth=search_depth, leaves=numbers.get("leaves", 1))
@@ -404,7 +411,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--side-by-side", type=int, default=64, metavar="N", help="games at once (default 64)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the openings and the agents (default 1)")
-    parser.add_argument("--backend", choices=get_args(Backend), default="auto", help="what computes networks (default: auto)")
+    parser.add_argument(
+        "--backend", choices=get_args(PlayerBackend), default="auto", help="what computes networks (default: auto)"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write games and statistics to FILE as JSON")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)

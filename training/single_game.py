@@ -7,13 +7,14 @@ Behind `FoldedPolicy`, the search is whoever's it is, and its tree stays what it
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from Board.rules import Board
 from games.protocol import GameRules
-from training.inference.evaluators import Backend, InferenceNetwork, PositionCache, library_of
+from training.inference.evaluators import InferenceNetwork, PlayerBackend, PositionCache, library_of, network_to_play
 from training.matches import Agent
 
 
@@ -23,13 +24,16 @@ class FoldedPolicy:
     Args:
         net: a PolicyValueNet with its weights; what it learns later is not seen here.
         width, height: the size of its board.
-        exact: whether to compute in float32, as the network itself does, even where bfloat16 is faster.
-        backend: the library that computes it.
+        exact: whether to compute in float32, as the network itself does, even where other types are faster.
+        backend: what computes it.
         device: where torch computes it, "cpu" or "cuda"; None for the GPU if there is one.
+        weights: the file that its weights come from, and beside which its convolutions in 8-bit integers may lie; None to do
+            without those.
 
     Raises:
-        UsageError: the backend is not installed, or does not compute on this device.
-        ValueError: the network has its layers in another order than the handout, so that it cannot be folded.
+        UsageError: the backend is not available, or what lies beside the weights does not belong to them.
+        ValueError: the network has its layers in another order than the handout, so that it cannot be folded; or it is to be
+            exact in 8-bit integers, or in those without a file of weights.
 
     Attributes:
         description: how the network is computed, such as `openvino, bfloat16 on cpu`.
@@ -41,13 +45,20 @@ class FoldedPolicy:
         width: int,
         height: int,
         exact: bool = False,
-        backend: Backend = "auto",
+        backend: PlayerBackend = "auto",
         device: str | None = None,
+        weights: str | None = None,
     ) -> None:
         import torch
 
-        dtype, library = torch.float32 if exact else None, library_of(backend, device)
-        network = InferenceNetwork(net.model, width, height, dtype=dtype, library=library, device=device, batch_size=1)
+        if exact or weights is None:
+            if backend == "int8":
+                raise ValueError("expected a file of weights, and no exact computation, for the backend int8")
+            dtype, library = torch.float32 if exact else None, library_of(backend, device)
+            network = InferenceNetwork(net.model, width, height, dtype=dtype, library=library, device=device, batch_size=1)
+        else:
+            of_file = Path(weights)
+            network = network_to_play(net.model, width, height, of_file, backend=backend, device=device, batch_size=1)
         self._evaluate = PositionCache(network)
         self.description = network.description
 

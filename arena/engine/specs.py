@@ -4,6 +4,7 @@ build/my_engine                                 a program that speaks the course
 gomocup:./pbrain-name                           a program that speaks the Gomocup (Piskvork) pipe protocol
 alphazero:model/15_15_5.pt?playouts=400         AlphaZero/ in the current folder, with these weights
 alphazero:FILE?playouts=400&fast=yes            the same search, with the network computed faster (training.single_game)
+alphazero:FILE?playouts=400&backend=int8        the same by this backend: auto, torch, openvino or int8
 mcts:playouts=1000                              pure MCTS from the current folder
 
 Players of the games of games/ all speak GTP; see `parse_player`.
@@ -37,6 +38,7 @@ MOST_SIMULATIONS = 2_000_000  # as in games/nogo/players/player.cpp
 PYTHON_PLAYER = Path(__file__).resolve().parents[2] / "Minimax" / "python_player.py"
 AGENT_PLAYER = PYTHON_PLAYER.with_name("agent_player.py")
 NETWORK_PLAYERS = ("alphazero", "gumbel", "policy")
+BACKENDS = ("auto", "torch", "openvino", "int8")  # what can compute the network of a player (training.inference)
 START_S = 120.0  # for a network player to load its network on a busy machine
 
 
@@ -156,12 +158,14 @@ class PythonPlayer:
         model: the file of weights; empty for mcts.
         playouts: playouts for each move.
         fast: whether `training.single_game` computes the network.
+        backend: what computes it then, one of BACKENDS; empty if the user did not say.
     """
 
     kind: str
     model: str
     playouts: int
     fast: bool = False
+    backend: str = ""
 
 
 def parse_python_player(text: str) -> PythonPlayer:
@@ -177,12 +181,15 @@ def parse_python_player(text: str) -> PythonPlayer:
     try:
         options = dict(parse_qsl(query, strict_parsing=True)) if query else {}
         playouts = int(options.pop("playouts", "400"))
-        fast = ("no", "yes").index(options.pop("fast", "no")) if kind == "alphazero" else 0
+        backend = options.pop("backend", "") if kind == "alphazero" else ""
+        fast = ("no", "yes").index(options.pop("fast", "yes" if backend else "no")) if kind == "alphazero" else 0
     except ValueError:
         raise UsageError(f"expected options such as playouts=400 or fast=yes in {text}; got {query!r}") from None
     if options or playouts < 2:
         raise UsageError(f"expected playouts=N with N of at least 2 in {text}; got {query!r}")
-    return PythonPlayer(kind, model, playouts, bool(fast))
+    if backend and (backend not in BACKENDS or not fast):
+        raise UsageError(f"expected backend={', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}, without fast=no, in {text}")
+    return PythonPlayer(kind, model, playouts, bool(fast), backend)
 
 
 def _python_player(text: str) -> EngineSpec:
@@ -190,6 +197,7 @@ def _python_player(text: str) -> EngineSpec:
     command = [sys.executable, str(PYTHON_PLAYER), player.kind, "--playouts", str(player.playouts)]
     if player.model:
         command += ["--model", os.path.abspath(player.model), *(["--fast"] if player.fast else [])]
+        command += ["--backend", player.backend] if player.backend else []
     return EngineSpec(text, tuple(command), any_size=True)
 
 

@@ -30,7 +30,7 @@ BEHIND_MAKE = {
     "play": "human_play.py",
     "fit": "instructor/teacher/fit_patterns.py build/teacher/counts",
     "selfplay": "-m training.selfplay",
-    **{name: f"-m training.{name}" for name in ("supervised", "export", "export_run", "matches", "alphago")},
+    **{name: f"-m training.{name}" for name in ("supervised", "export", "export_run", "matches", "alphago", "quantise")},
 }
 # Programs whose first argument selects a command with options of its own.
 WITH_COMMANDS = {"-m arena", "-m grader", "-m training.alphago", "bench/record_run.py", "bench/family.py"}

@@ -138,6 +138,17 @@ def test_the_backend_can_be_forced_and_is_said(openvino, call):
         assert code == 0 and says_how_computed(err) and f"computed by {backend}, " in err and err.endswith(" on cpu.\n")
 
 
+def test_convolutions_in_8_bit_integers_come_from_a_file_beside_the_weights(openvino, call, tmp_path):
+    weights = tmp_path / "3.model"
+    weights.write_bytes((ROOT / "model" / "3_3_3.model").read_bytes())
+    for arguments in (("--backend", "int8", "--model", weights), ("--white", f"alphazero:{weights}?backend=int8")):
+        code, _, err = call("human_play.py", "--terminal", *arguments, stdin="")
+        assert code == 2 and f"expected {weights}.int8 for the backend int8; no file is there" in err
+    (tmp_path / "3.model.int8").write_text("anything")
+    code, _, err = call("human_play.py", "--terminal", "--device", "cpu", "--model", weights, stdin="")
+    assert code == 2 and f"in {weights}.int8; it is damaged" in err
+
+
 def test_another_board_size_can_be_played(call):
     code, out, _ = call(*MCTS, "--board", "4x3x3", stdin="2,3\n")
     assert code == 0 and " 2  .  .  .  . " in out and " 2  .  .  . [X]" in out

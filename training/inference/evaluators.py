@@ -11,6 +11,7 @@ import copy
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from common.errors import UsageError
 from games.protocol import PositionBatch, Symmetry
+from training.inference.int8_file import Int8Body, int8_path, read_int8
 from training.inference.openvino_model import OpenVinoModel, openvino_is_installed
 from training.samples import pack_states
 
@@ -51,13 +53,15 @@ DENSE = ("dense_layer_1", "dense_layer_2", "flatten_layer_3")
 Library = Literal["torch", "openvino"]
 Backend = Literal["auto", "torch", "openvino"]
 """A library, or "auto" for the fastest, as command lines and settings have it."""
+PlayerBackend = Literal["auto", "torch", "openvino", "int8"]
+"""The same for networks with fixed weights; "int8" is OpenVINO with convolutions in 8-bit integers (`int8_file`)."""
 DTYPES = (torch.float32, torch.bfloat16)
 TIMED_CALLS = 3
 # The largest change in a probability or value that folding may cause; rounding causes about 1e-6.
 FOLDED_TOLERANCE = 1e-3
 
 
-def library_of(backend: Backend, device: str | None = None) -> Library | None:
+def library_of(backend: PlayerBackend, device: str | None = None) -> Library | None:
     """Return the library of a backend; None for "auto".
 
     Args:
@@ -69,15 +73,16 @@ def library_of(backend: Backend, device: str | None = None) -> Library | None:
     """
     if backend == "auto":
         return None
-    if backend == "openvino":
-        if device == "cuda":
-            raise UsageError("expected the backend torch or auto on the device cuda, since OpenVINO computes on the CPU")
-        if not openvino_is_installed():
-            raise UsageError(
-                "expected OpenVINO for the backend openvino; it is not installed: python -m pip install openvino, or leave "
-                "the choice to auto"
-            )
-    return backend
+    if backend == "torch":
+        return "torch"
+    if device == "cuda":
+        raise UsageError("expected the backend torch or auto on the device cuda, since OpenVINO computes on the CPU")
+    if not openvino_is_installed():
+        raise UsageError(
+            f"expected OpenVINO for the backend {backend}; it is not installed: python -m pip install openvino, or leave the "
+            "choice to auto"
+        )
+    return "openvino"
 
 
 def fold(model: nn.Module) -> nn.Module:
@@ -116,19 +121,23 @@ class Nothing(nn.Module):
 class InferenceNetwork:
     """A copy of a network for evaluation only: folded (`fold`), computed by torch (channels last) or by OpenVINO.
 
-    The convolutions are computed in float32 or bfloat16. The dense layers, a small part of the work, stay in float32:
-    probabilities in bfloat16 would have steps of several per cent.
+    The convolutions are computed in float32, in bfloat16, or by OpenVINO in 8-bit integers. The dense layers, a small part of
+    the work, stay in float32: probabilities in bfloat16 would have steps of several per cent.
 
     Args:
         model: a PolicyValueNetModel; later changes to it do not affect this copy.
         board_width, board_height: the size of its board.
-        dtype: the type of the convolutions: torch.float32, torch.bfloat16, or None for the faster one, timed at batch_size.
+        dtype: the type of the convolutions: torch.float32, torch.bfloat16, torch.int8 (with the library "openvino"), or None
+            for the fastest, timed at batch_size.
         library: "torch", "openvino" (on the CPU), or None for the faster one of those installed.
         device: where torch computes; None for the GPU if there is one.
         batch_size: the expected number of states in a batch.
+        int8: the convolutions in 8-bit integers; without them, the other types are available.
 
     Raises:
-        ValueError: the copy's outputs differ from the network's, because the network has its layers in another order.
+        ValueError: the copy's outputs differ from the network's, because the network has its layers in another order; or there
+            are no convolutions of this type.
+        UsageError: int8 does not belong to this network.
         ImportError: OpenVINO was asked for and is not installed.
 
     Attributes:
@@ -146,7 +155,10 @@ class InferenceNetwork:
         library: Library | None = "torch",
         device: str | None = None,
         batch_size: int = 64,
+        int8: Int8Body | None = None,
     ) -> None:
+        if dtype == torch.int8 and (int8 is None or library != "openvino"):
+            raise ValueError("expected convolutions in 8-bit integers, and the library openvino, for the type torch.int8")
         on_gpu = torch.cuda.is_available() and library != "openvino"
         self.device = torch.device(device or ("cuda" if on_gpu else "cpu"))
         self.evaluations = 0
@@ -155,6 +167,10 @@ class InferenceNetwork:
         self._openvino: OpenVinoModel | None = None
         self._take(model)
         choices = [(each, tried) for each in self._libraries(library) for tried in ((dtype,) if dtype else DTYPES)]
+        if int8 is not None and self._openvino is not None:
+            self._openvino.take_int8(int8)
+            if dtype is None:
+                choices.append(("openvino", torch.int8))
         if len(choices) > 1:
             states = np.zeros((batch_size, *self._shape), dtype=np.float32)
             choices = [min(choices, key=lambda choice: self._seconds(choice[0], choice[1], states))]
@@ -166,8 +182,10 @@ class InferenceNetwork:
         """Use the weights of a network with the same layers from now on, and compute in the same way as before.
 
         Raises:
-            ValueError: see the class.
+            ValueError: see the class; or the network is computed in 8-bit integers, which belong to the weights that it has.
         """
+        if self.dtype == torch.int8:
+            raise ValueError("expected a network in float32 or bfloat16 to load other weights into; this one is in int8")
         layers = self._folded.state_dict().keys()
         weights = self._take(model)
         same_layers = weights.keys() == layers  # otherwise blocks that added nothing have learnt
@@ -275,6 +293,44 @@ class InferenceNetwork:
         with torch.inference_mode():
             log_probs, values = self._model(self._to_input(states, self.dtype))
             return log_probs.float().exp().cpu().numpy(), values.float().reshape(-1).cpu().numpy()
+
+
+def network_to_play(
+    model: nn.Module,
+    board_width: int,
+    board_height: int,
+    weights: Path,
+    *,
+    backend: PlayerBackend = "auto",
+    device: str | None = None,
+    batch_size: int = 64,
+) -> InferenceNetwork:
+    """Make a copy of a network that keeps the weights of a file, in the fastest way or by one backend.
+
+    If convolutions in 8-bit integers lie beside the weights, "auto" times them like the other types.
+
+    Args:
+        model, board_width, board_height, device, batch_size: see InferenceNetwork.
+        weights: the file that the model's weights come from.
+        backend: what computes the network.
+
+    Raises:
+        UsageError: the backend is not available, or what lies beside the weights does not belong to them.
+        ValueError, ImportError: see InferenceNetwork.
+    """
+    library = library_of(backend, device)
+    dtype = torch.int8 if backend == "int8" else None
+    on_cpu = device == "cpu" or (device is None and not torch.cuda.is_available())
+    timed = backend == "auto" and on_cpu and openvino_is_installed()
+    int8 = read_int8(weights) if dtype or timed else None
+    if dtype and int8 is None:
+        raise UsageError(
+            f"expected {int8_path(weights)} for the backend int8; no file is there: make it with python -m training.quantise "
+            f"{weights}"
+        )
+    return InferenceNetwork(
+        model, board_width, board_height, dtype=dtype, library=library, device=device, batch_size=batch_size, int8=int8
+    )
 
 
 class PositionCache:

@@ -1,21 +1,27 @@
-"""A network that OpenVINO computes on the CPU: convolutions in float32 or bfloat16, dense layers in float32.
+"""A network that OpenVINO computes on the CPU: convolutions in float32, bfloat16 or 8-bit integers, dense layers in float32.
 
 OpenVINO is optional (`pip install openvino`). A network is traced and converted once; new weights of the same layers only
-replace the constants of the converted graph, which is then compiled again, in a fraction of a second.
+replace the constants of the converted graph, which is then compiled again, in a fraction of a second. Convolutions in 8-bit
+integers belong to fixed weights and come from a file (`int8_file`).
 """
 
 from __future__ import annotations
 
 import importlib.util
 import re
+import tempfile
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-HINTS = {torch.float32: "f32", torch.bfloat16: "bf16"}
+from training.inference.int8_file import Int8Body
+
+# Where convolutions are in 8-bit integers, this is the type of everything else.
+HINTS = {torch.float32: "f32", torch.bfloat16: "bf16", torch.int8: "f32"}
 LAYER = re.compile(r"__module\.(?P<layer>.+)/aten::(?:_convolution|linear)/(?:Convolution|MatMul|Add)")
 
 
@@ -34,6 +40,9 @@ class OpenVinoModel:
     Raises:
         ImportError: OpenVINO is not installed.
         ValueError: the model has no dense layers, or it has layers that cannot be found again in the graph.
+
+    Attributes:
+        body: the graph of the layers before the dense ones, in float32.
     """
 
     def __init__(self, model: nn.Module, planes_shape: tuple[int, int, int]) -> None:
@@ -60,22 +69,44 @@ class OpenVinoModel:
             features.append(source)
             inputs.append(parameter)
         self._heads = openvino.Model(graph.get_results(), inputs)
-        self._body = openvino.Model([opset.result(source) for source in features], graph.get_parameters())
+        self.body = openvino.Model([opset.result(source) for source in features], graph.get_parameters())
+        self._int8: Any = None
         self._requests: tuple[Any, Any]
 
     def load(self, model: nn.Module) -> None:
-        """Take the weights of a model with the same layers; `compile` puts them to use.
+        """Take the weights of a model with the same layers; `compile` puts them to use, in float32 or bfloat16.
 
         Raises:
             ValueError: a layer of the graph is not in the model, or has another size.
         """
         weights = {name: tensor.detach().cpu().float().numpy() for name, tensor in model.state_dict().items()}
-        for part in (self._body, self._heads):
+        for part in (self.body, self._heads):
             _replace_constants(part, weights)
 
+    def take_int8(self, int8: Int8Body) -> None:
+        """Take convolutions in 8-bit integers; `compile` puts them to use.
+
+        Raises:
+            UsageError: OpenVINO cannot read them, or they are those of a network with other layers.
+        """
+        try:
+            graph = self._core.read_model(int8.graph, int8.constants)
+        except RuntimeError as error:
+            raise int8.refusal("a graph of OpenVINO", "this version of OpenVINO cannot read it") from error
+        if _shapes(graph) != _shapes(self.body):
+            raise int8.refusal("the convolutions of this network", "those in it have other inputs or outputs")
+        self._int8 = graph
+
     def compile(self, dtype: torch.dtype) -> None:
-        """Prepare the computation, with convolutions of this type, torch.float32 or torch.bfloat16."""
-        self._requests = self._request(self._body, HINTS[dtype]), self._request(self._heads, "f32")
+        """Prepare the computation, with convolutions of this type: torch.float32, torch.bfloat16 or torch.int8.
+
+        Raises:
+            ValueError: there are no convolutions in 8-bit integers (`take_int8`).
+        """
+        body = self._int8 if dtype == torch.int8 else self.body
+        if body is None:
+            raise ValueError("expected convolutions in 8-bit integers; take_int8 has not been called")
+        self._requests = self._request(body, HINTS[dtype]), self._request(self._heads, "f32")
 
     def _request(self, part: Any, hint: str) -> Any:
         settings = {"INFERENCE_PRECISION_HINT": hint, "INFERENCE_NUM_THREADS": torch.get_num_threads(), "NUM_STREAMS": 1}
@@ -88,6 +119,20 @@ class OpenVinoModel:
         heads.infer([output.data for output in body.output_tensors], share_inputs=True)
         first, second = (output.data.copy() for output in heads.output_tensors)
         return first, second
+
+
+def graph_bytes(graph: Any) -> tuple[bytes, bytes]:
+    """Return a graph of OpenVINO as it is saved: (its layers as XML, its constants)."""
+    import openvino
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "graph.xml"
+        openvino.save_model(graph, path, compress_to_fp16=False)
+        return path.read_bytes(), path.with_suffix(".bin").read_bytes()
+
+
+def _shapes(graph: Any) -> list[str]:
+    return [str(port.get_partial_shape()) for port in (*graph.inputs, *graph.outputs)]
 
 
 def _follows(node: Any, earlier: Any) -> bool:

@@ -1,0 +1,221 @@
+"""Convolutions in 8-bit integers for a trained network: python -m training.quantise FILE [options]
+
+NNCF (`python -m pip install nncf`) quantises the convolutions after training (Jacob et al. 2018, sections 2.1 and 3: affine
+quantisation with a range for each activation; here the range is the smallest and largest value in the leaves of searches in
+games of the network against itself). Leaves of other games show how far the outputs are from those in float32. If they are near
+enough, the result is written beside the weights (`training.inference.int8_file`); players then use it where it is the fastest.
+OpenVINO alone is enough to play with it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import sys
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from common.errors import UsageError
+from common.program_ends import Parser, run_program
+from games.catalog import GAMES, rules_of
+from games.protocol import GameRules
+from training.inference.evaluators import InferenceNetwork, PositionCache, StateEvaluator, fold
+from training.inference.int8_file import Int8Body, write_int8
+from training.inference.networks import read_model
+from training.inference.openvino_model import OpenVinoModel, graph_bytes
+from training.matches import MatchSettings, SearchAgent, board_size, play_lockstep_match, show_progress
+from training.samples import pack_states, unpack_states
+from training.search.puct import PuctSettings
+
+LEAST_SAME_FIRST, LARGEST_VALUE_OFF = 0.9, 0.1
+
+
+@dataclass(frozen=True)
+class Differences:
+    """How far an evaluator is from the right probabilities and values.
+
+    Attributes:
+        divergence: the mean Kullback-Leibler divergence of the policy, in nats.
+        same_first: the share of positions in which the most probable move is the same.
+        value_off: the root mean square difference of the values.
+    """
+
+    divergence: float
+    same_first: float
+    value_off: float
+
+    @property
+    def small(self) -> bool:
+        """Whether the evaluator may stand in for the right one."""
+        return self.same_first >= LEAST_SAME_FIRST and self.value_off <= LARGEST_VALUE_OFF
+
+    def __str__(self) -> str:
+        return (
+            f"the policy diverges by {self.divergence:.4f}, the first choice is the same in {100 * self.same_first:.1f} %, and "
+            f"the values are off by {self.value_off:.3f}"
+        )
+
+
+def measure_differences(evaluate: StateEvaluator, right: tuple[np.ndarray, np.ndarray], states: np.ndarray) -> Differences:
+    """Compare an evaluator with the right probabilities [N, A] and values [N] of states [N, P, H, W]."""
+    (probs, values), (right_probs, right_values) = evaluate(states), right
+    divergence = (right_probs * np.log((right_probs + 1e-9) / (probs + 1e-9))).sum(axis=1).mean()
+    return Differences(
+        round(float(divergence), 5),
+        round(float((probs.argmax(axis=1) == right_probs.argmax(axis=1)).mean()), 4),
+        round(float(np.sqrt(((values - right_values) ** 2).mean())), 4),
+    )
+
+
+def expect_nncf() -> None:
+    """Refuse to go on without OpenVINO and NNCF.
+
+    Raises:
+        UsageError: one of them is not installed.
+    """
+    if missing := [name for name in ("openvino", "nncf") if importlib.util.find_spec(name) is None]:
+        names = " and ".join(missing)
+        raise UsageError(f"expected openvino and nncf; {names} missing: python -m pip install {' '.join(missing)}")
+
+
+def leaves_of_searches(
+    evaluate: StateEvaluator, rules: GameRules, positions: int, *, games: int, playouts: int, seed: int
+) -> np.ndarray:
+    """Play games of a network against itself.
+
+    Args:
+        evaluate: the network.
+        rules: the game.
+        positions: the number of positions to return, if as many were evaluated.
+        games, playouts: the number of games, which is even, and of playouts for each move.
+        seed: for the openings, the searches, and the choice of positions.
+
+    Returns:
+        Different positions that the network evaluated in its searches, [N, P, H, W] float32.
+
+    Raises:
+        UsageError: the number of games is not even.
+    """
+    seen: list[np.ndarray] = []
+
+    def noting(states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        seen.append(pack_states(states))
+        return evaluate(states)
+
+    rngs = np.random.default_rng(seed).spawn(4)
+    cache = PositionCache(noting)
+    first, second = (SearchAgent(cache, PuctSettings(playouts), rng) for rng in rngs[:2])
+    play_lockstep_match((first, second), MatchSettings(rules, games), rngs[2], progress=show_progress(games))
+    packed = np.unique(np.concatenate(seen), axis=0)
+    return unpack_states(packed[rngs[3].permutation(len(packed))[:positions]], rules)
+
+
+def in_int8(model: nn.Module, states: np.ndarray, *, bias_correction: bool = False) -> tuple[bytes, bytes]:
+    """Quantise the convolutions of a network.
+
+    Args:
+        model: a PolicyValueNetModel.
+        states: [N, P, H, W] float32, the positions in which the ranges of activations are measured.
+        bias_correction: whether NNCF corrects the mean error of each layer.
+
+    Returns:
+        The graph and the constants of an Int8Body.
+    """
+    import nncf
+    from nncf.quantization.range_estimator import RangeEstimatorParametersSet
+
+    nncf.set_log_level(logging.ERROR)
+    body = OpenVinoModel(fold(model), states.shape[1:]).body
+    # By default NNCF takes means of the largest values, and cuts off the activations that threats cause.
+    advanced = nncf.AdvancedQuantizationParameters(
+        disable_bias_correction=not bias_correction,
+        activations_range_estimator_params=RangeEstimatorParametersSet.MINMAX,
+    )
+    single = nncf.Dataset([states[index : index + 1] for index in range(len(states))])
+    return graph_bytes(nncf.quantize(body, single, subset_size=len(states), advanced_parameters=advanced))
+
+
+def by_openvino(model: nn.Module, rules: GameRules, int8: Int8Body | None = None) -> InferenceNetwork:
+    """Return the network as OpenVINO computes it, in float32 or in 8-bit integers."""
+    dtype = torch.float32 if int8 is None else torch.int8
+    return InferenceNetwork(model, rules.width, rules.height, dtype=dtype, library="openvino", int8=int8)
+
+
+def quantise(weights: Path, rules: GameRules, *, positions: int, games: int, playouts: int, seed: int) -> int:
+    """Quantise a network, compare it with float32, and write the file beside its weights if it is near enough.
+
+    Args:
+        weights: the file of weights.
+        rules, positions, games, playouts, seed: see `leaves_of_searches`.
+
+    Returns:
+        The exit code: 0, or 1 if the outputs differ too much and nothing was written.
+
+    Raises:
+        UsageError, NotImplementedError: see `training.inference.networks.read_model`.
+    """
+    model = read_model(str(weights), rules)
+    exact = by_openvino(model, rules)
+    parts = []
+    for number, purpose in enumerate(("measure the ranges in", "compare with float32 on")):
+        print(f"{games} games for positions to {purpose}", file=sys.stderr, flush=True)
+        leaves = leaves_of_searches(exact, rules, positions, games=games, playouts=playouts, seed=seed + number)
+        parts.append(leaves)
+    states, others = parts
+    print(f"Quantising with {len(states)} positions", file=sys.stderr, flush=True)
+    graph, constants = in_int8(model, states)
+    int8 = by_openvino(model, rules, Int8Body(graph, constants, weights))
+    off = measure_differences(int8, exact(others), others)
+    print(f"On {len(others)} positions of other games, {off}.")
+    if not off.small:
+        print(
+            f"Nothing is written: expected the same first choice in at least {100 * LEAST_SAME_FIRST:.0f} % and values off by "
+            f"at most {LARGEST_VALUE_OFF}."
+        )
+        return 1
+    settings = {"positions": len(states), "games": games, "playouts": playouts, "seed": seed}
+    made_by = {name: version(name) for name in ("nncf", "openvino")}
+    print(f"Wrote {write_int8(weights, graph, constants, {'settings': settings, 'differences': asdict(off), **made_by})}")
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Parse the command line and quantise."""
+    parser = Parser(prog="training.quantise", description="Compute a trained network's convolutions in 8-bit integers.")
+    parser.add_argument("weights", type=Path, metavar="FILE", help="weights, such as model/11_11_5.pt; FILE.int8 is written")
+    parser.add_argument(
+        "--board", type=board_size, default=(11, 11, 5), metavar="WxHxN", help="the board, as in matches (default 11x11x5)"
+    )
+    parser.add_argument("--game", choices=GAMES, default="gomoku", help="the game (default gomoku)")
+    parser.add_argument("--komi", type=float, default=7.5, metavar="X", help="what white receives in Go (default 7.5)")
+    parser.add_argument("--positions", type=int, default=2000, metavar="N", help="to measure ranges in (default 2000)")
+    parser.add_argument("--games", type=int, default=32, metavar="N", help="to take positions from, even (default 32)")
+    parser.add_argument("--playouts", type=int, default=64, metavar="N", help="playouts per move in them (default 64)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of these games (default 1)")
+    options = parser.parse_args(arguments)
+    if options.positions < 1 or options.playouts < 2:
+        parser.error(f"expected at least 1 position and 2 playouts; got {options.positions} and {options.playouts}")
+    expect_nncf()
+    torch.set_num_threads(1)
+    width, height, n_in_row = options.board
+    rules = rules_of(options.game, width, height, n_in_row=n_in_row, komi=options.komi)
+    try:
+        return quantise(
+            options.weights,
+            rules,
+            positions=options.positions,
+            games=options.games,
+            playouts=options.playouts,
+            seed=options.seed,
+        )
+    except NotImplementedError as error:
+        raise UsageError(str(error)) from error
+
+
+if __name__ == "__main__":
+    sys.exit(run_program("training.quantise", main))
