@@ -29,7 +29,7 @@ from labs.support.cases import Case, Cases
 from labs.support.searches import Searched, expect_right_move, expect_sound_search, judge_searches
 
 LINES, TREES, LAST_WORDS = 32, 5, 5
-DEEP = ("deep", "deep", "deep", "ko")  # families of the simulations in which two passes are judged
+DEEP = ("deep", "last", "deep", "ko")  # families of the simulations in which two passes are judged
 TREE_PLAYOUTS, PLAYOUTS = 120, 150
 TAKEN_BACK, ENDED, AT_THE_LIMIT = "pairs of passes that are taken back", "pairs of passes that end the game", "depth limits"
 RULES = ("availables", "game_end", "get_current_player", "score")
@@ -75,7 +75,7 @@ def _expect_ply(case: Case, walk: Walk, ply: Ply, tally: Tally) -> None:
     except StudentFault as fault:
         raise StudentFault(f"{fault} {_reason(case, ply)}") from fault
     if at_limit or TAKEN_BACK in tally.least:
-        expect_legal(walk.position, ply, case["why"][ply.number])
+        expect_legal(walk.position, ply, case)
     if at_limit:
         tally.found[AT_THE_LIMIT] += 1
     elif paired:
@@ -136,11 +136,15 @@ def _has_other_rules(case: Case, walk: Walk, ply: Ply) -> bool:
 
 def _reason(case: Case, ply: Ply) -> str:
     """Return what decides whether a simulation ends here."""
-    played = _played(case, ply)
-    if not _ends_in_two_passes(case, played) or _is_at_limit(case, ply):
+    played, worth = _played(case, ply), int(case["worth"][ply.number])
+    paired = _ends_in_two_passes(case, played)
+    if paired and worth < 0:
+        return "No point is worth playing there, so the two passes end the game, and its score decides."
+    if not paired or _is_at_limit(case, ply):
         count = len(played) - int(case["begin"])
         return f"The depth limit is {int(case['depth'])}, and {count} actions have been played since for_search."
-    return "No point is worth playing there." if case["ends"][ply.number][0] else "A point is worth playing there."
+    point = start_of(case).name(worth)
+    return f"{point} is worth playing there: it belongs to nobody, and at least one player may place a stone on it."
 
 
 @pytest.mark.points("search.tree")
