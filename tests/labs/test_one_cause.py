@@ -72,7 +72,7 @@ def test_a_board_of_ours_plays_by_its_table_as_by_the_rules(lab, family, positio
 
 
 class Used:
-    """A board that begins anew with what `kept` says it keeps of an earlier game."""
+    """A board that begins again with what `kept` says it keeps of an earlier game."""
 
     def __init__(self, kept=False):
         self.kept, self.moves = kept, []
