@@ -96,6 +96,8 @@ def _is_judged_elsewhere(worker: Worker, case: Case, walk: Walk, ply: Ply, tally
         return True
     if _is_at_limit(case, ply):
         return says_over(ply) and _is_so_in_a_real_game(worker, case, ply)
+    if TAKEN_BACK in tally.least and says_over(ply) and _reaches_the_limit(case):
+        return True  # too early a limit, which simulation.depth judges; any other early end shows in the lines without one
     return _is_so_in_a_real_game(worker, case, ply) or (paired and _has_other_rules(case, walk, ply))
 
 
@@ -106,6 +108,10 @@ def _played(case: Case, ply: Ply) -> list[int]:
 
 def _is_at_limit(case: Case, ply: Ply) -> bool:
     return len(_played(case, ply)) - int(case["begin"]) >= int(case["depth"])
+
+
+def _reaches_the_limit(case: Case) -> bool:
+    return len(case["moves"]) - int(case["begin"]) >= int(case["depth"])
 
 
 def _ends_in_two_passes(case: Case, played: list[int]) -> bool:
