@@ -2,9 +2,10 @@
 
 It is loaded beside `grader.confinement.worker` inside the sandbox. A position of the framework's Board is given as
 `{"width", "height", "n_in_row", "moves"}`; one of a submission's own board as `{"board": "NoGo.board.Board", "arguments",
-"moves"}`, with the arguments of its class, and `"start_player": 1` if its second player begins. Moves are in order of play
-from the start. There, a move may also be a list `[method, argument, ...]`: the game goes on with the board that this method
-returns. A `GivenBoard` is given as `{"table", "moves"}`.
+"moves"}`, with the arguments of its class, and `"start_player": 1` if its second player begins. With `"earlier"`, the moves of
+an earlier game, the board plays that game before `init_board` begins this one. Moves are in order of play from the start.
+There, a move may also be a list `[method, argument, ...]`: the game goes on with the board that this method returns. A
+`GivenBoard` is given as `{"table", "moves"}`.
 """
 
 from __future__ import annotations
@@ -100,7 +101,12 @@ def board_at(position: dict[str, Any], load: LoadModule) -> Any:
     elif "board" in position:
         module, _, name = position["board"].rpartition(".")
         board = getattr(load(module), name)(**position["arguments"])
-        if start_player := position.get("start_player"):
+        start_player, earlier = position.get("start_player", 0), position.get("earlier", ())
+        if start_player:
+            board.init_board(start_player)
+        for step in earlier:
+            board = played(board, step)
+        if earlier:
             board.init_board(start_player)
     else:
         from Board.game_board import Board

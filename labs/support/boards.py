@@ -31,12 +31,14 @@ class LabPosition:
         arguments: the keyword arguments of the class, among them width and height.
         moves: moves and calls in order of play; see `grader.confinement.boards`.
         start_player: the index of the player who begins.
+        earlier: moves of a game that was played on the same board before `init_board` began this one.
     """
 
     board_class: str
     arguments: Mapping[str, float]
     moves: tuple[Step, ...] = ()
     start_player: int = 0
+    earlier: tuple[Step, ...] = ()
 
     @classmethod
     def of(cls, board_class: str, case: Case, **arguments: float) -> Self:
@@ -52,7 +54,7 @@ class LabPosition:
     def to_json(self) -> dict[str, Any]:
         """Return the position as it is sent to a worker and recorded as evidence."""
         start = {"board": self.board_class, "arguments": dict(self.arguments), "start_player": self.start_player}
-        return {**start, "moves": list(self.moves)}
+        return {**start, "moves": list(self.moves), **({"earlier": list(self.earlier)} if self.earlier else {})}
 
     @property
     def size(self) -> str:
@@ -201,6 +203,31 @@ def _fault_at_the_start(worker: Worker, position: LabPosition) -> str:
             raise
         return f"{position.after(0)}, init_board({position.start_player}) fails: {fault}"
     return ""
+
+
+def expect_new_game(worker: Worker, line: LabPosition, watch: Sequence[str]) -> None:
+    """Raise StudentFault unless a line looks the same on a board that has played it before and begun again by `init_board`.
+
+    Args:
+        line: moves that the student's board follows.
+        watch: what has to be the same; see `grader.confinement.boards.watched`.
+    """
+    again, moves = replace(line, earlier=line.moves), list(line.moves)
+    begins = f"init_board({line.start_player}) after a game of {len(moves)} moves on this board"
+    (new,) = worker.call("follow", position=line.before(0), lines=[moves], watch=list(watch))
+    try:
+        (used,) = worker.call("follow", position=again.before(0), lines=[moves], watch=list(watch))
+    except StudentFault as fault:
+        raise StudentFault(f"{line.after(0)}, {begins} fails: {fault}") from fault
+    for ply, (right, got) in enumerate(zip(new["seen"], used["seen"], strict=False)):
+        for name in watch:
+            if not np.array_equal(right[name], got[name], equal_nan=True):
+                raise StudentFault(
+                    f"{line.after(ply)}, {name} differs from that of a new board if {begins} has begun the game."
+                )
+    if used["fault"] != new["fault"]:
+        place = line.after(len(used["seen"]) - 1)
+        raise StudentFault(f"{place}, do_move raised {used['fault']} if {begins} has begun the game.")
 
 
 def start_player_of(case: Case) -> int:

@@ -25,6 +25,7 @@ from grader.judge.support.trees import (
     expect_legal_children,
     expect_values_add_up,
     expect_visits_add_up,
+    most_visited,
 )
 from labs.support.boards import LabPosition, walked
 from labs.support.cases import Case
@@ -32,6 +33,7 @@ from labs.support.tables import table_in
 
 KIND = "mcts_alphaZero"
 C_PUCT = 3.0
+SAME_SHARES = 0.02  # how far probabilities may be from the shares of the visits
 SHOWN_MOVES = 8  # of a list of right moves in a message
 DRAWS = 4  # positions that may be drawn for each one that a check needs
 RULES = ("availables", "game_end", "get_current_player")
@@ -149,22 +151,40 @@ def _lines(table: Mapping[str, np.ndarray]) -> list[list[int]]:
     return [lines[number] for number in range(len(lines))]
 
 
-def searched(worker: Worker, position: Searched, evaluator: dict[str, Any], n_playout: int) -> dict[str, Any]:
-    """Call get_action of a new player in play; return its move, its probabilities and its tree."""
+def searched(
+    worker: Worker, position: Searched, evaluator: dict[str, Any], n_playout: int, *, is_selfplay: int = 0
+) -> dict[str, Any]:
+    """Call get_action of a new player; return its move, its probabilities and its tree."""
     reply: dict[str, Any] = worker.call(
-        "search", position=position.to_json(), evaluator=evaluator, kind=KIND, c_puct=C_PUCT, n_playout=n_playout
+        "search",
+        position=position.to_json(),
+        evaluator=evaluator,
+        is_selfplay=is_selfplay,
+        kind=KIND,
+        c_puct=C_PUCT,
+        n_playout=n_playout,
     )
     return reply
 
 
 def expect_sound_search(worker: Worker, position: Searched, seed: int, *, n_playout: int, actions: int) -> None:
-    """Raise StudentFault unless the tree of one search adds up and its probabilities are right.
+    """Raise StudentFault unless a search in play and one in self-play are sound: their trees, probabilities and moves.
 
     Args:
         seed: the seed of the evaluator's hash.
         actions: the length of the probabilities that get_action returns.
     """
-    reply = searched(worker, position, {"kind": "hash", "seed": seed}, n_playout)
+    _expect_sound_search(worker, position, seed, n_playout, actions, is_selfplay=0)
+    try:
+        _expect_sound_search(worker, position, seed, n_playout, actions, is_selfplay=1)
+    except StudentFault as fault:
+        raise StudentFault(f"{fault} This was seen in self-play.") from fault
+
+
+def _expect_sound_search(
+    worker: Worker, position: Searched, seed: int, n_playout: int, actions: int, *, is_selfplay: int
+) -> None:
+    reply = searched(worker, position, {"kind": "hash", "seed": seed}, n_playout, is_selfplay=is_selfplay)
     tree = Tree.from_reply(reply["tree"])
     expect_visits_add_up(tree, n_playout)
     expect_finished_games_to_end(tree, position)
@@ -175,7 +195,15 @@ def expect_sound_search(worker: Worker, position: Searched, seed: int, *, n_play
         return float(hash_priors_and_value(stones, side, list(board.availables), seed)[1])
 
     expect_values_add_up(tree, position, own_value)
-    _expect_probabilities(reply["probs"], reply["move"], position.board().availables, actions)
+    probs, move, visits = reply["probs"], reply["move"], tree.root_visits
+    _expect_probabilities(probs, move, position.board().availables, actions)
+    shares = np.zeros(actions)
+    shares[list(visits)] = np.array(list(visits.values())) / sum(visits.values())
+    most = sorted(most_visited(visits))
+    if np.abs(probs - shares).max() > SAME_SHARES and probs[most].sum() < 1 - SAME_SHARES:
+        raise StudentFault("The probabilities that get_action returns are not the shares of the visits of the root's children.")
+    if not is_selfplay and move not in most:
+        raise StudentFault(f"In play, get_action returned {move}, which is not a most visited move ({most[:SHOWN_MOVES]}).")
 
 
 def _expect_probabilities(probs: np.ndarray | None, move: int, legal: Collection[int], actions: int) -> None:

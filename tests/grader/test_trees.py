@@ -60,7 +60,7 @@ def test_the_longest_chain_of_nodes_is_walked_and_told_in_few_words():
 
 def test_a_fault_is_drawn_on_the_position_of_its_node():
     tree = Tree.from_reply(reply([-1, 0], move=np.array([-1, 2]), visits=np.array([5, 4])))
-    with pytest.raises(StudentFault, match="differ at") as fault:
+    with pytest.raises(StudentFault, match="has no child for the legal moves") as fault:
         expect_legal_children(tree, BoardPosition(2, 2, 2, (3, 1)))
     (board,) = fault.value.boards
     assert board["moves"] == [3, 1] and (board["expected"], board["played"]) == ([0], [])

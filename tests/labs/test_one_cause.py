@@ -4,12 +4,13 @@ import os
 import re
 import tomllib
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from grader.assignment import ROOT, load_named
-from grader.confinement.boards import GivenBoard
+from grader.confinement.boards import GivenBoard, board_at
 from grader.confinement.sandbox import find_sandbox
 from grader.instructor import trust
 from labs.go.trusted import families as go_families
@@ -68,6 +69,25 @@ def test_a_board_of_ours_plays_by_its_table_as_by_the_rules(lab, family, positio
                 kept.states != given.states or kept.last_move != given.last_move or kept.current_player != given.current_player
             )
         assert given.game_end() == ours.game_end() and given.availables == []
+
+
+class Used:
+    """A board that begins again with what `kept` says it keeps of an earlier game."""
+
+    def __init__(self, kept=False):
+        self.kept, self.moves = kept, []
+
+    def init_board(self, start_player=0):
+        self.moves = self.moves[: self.kept]
+
+    def do_move(self, move):
+        self.moves.append(move)
+
+
+@pytest.mark.parametrize(("kept", "seen"), [(False, []), (True, [3])])
+def test_a_game_begins_on_a_board_that_has_played_an_earlier_one(kept, seen):
+    position = {"board": "made.Used", "arguments": {"kept": kept}, "moves": [5], "earlier": [3, 4]}
+    assert board_at(position, lambda _: SimpleNamespace(Used=Used)).moves == [*seen, 5]
 
 
 def test_a_table_that_would_be_too_large_is_not_made():
@@ -145,6 +165,9 @@ def test_cases_hold_what_their_families_promise():
         begin = int(ko["begin"])
         assert (ko["why"][begin] == go_families.KO).any() and ko["moves"][begin] == ko["moves"][begin + 1] == ko["size"].prod()
         assert np.array_equal(ko["why"][begin], ko["why"][begin + 3]), "two passes are taken back, and the ko stands again"
+        last = go_families.FAMILIES["last"](Random(number))
+        assert len(last["moves"]) == last["begin"] + last["depth"] and last["ends"][-1][0] and last["worth"][-1] == -1
+        assert set(last["moves"][-2:].tolist()) == {last["size"].prod()}, "two passes end it, and not the depth limit"
         for families in (go_families, nogo_families):
             assert families.FAMILIES["second"](Random(number))["players"][0] == 2
 

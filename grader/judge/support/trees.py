@@ -171,12 +171,11 @@ def expect_legal_children(tree: Tree, position: Start) -> None:
     boards = boards_of(tree, position)
     for node, board in boards.items():
         moves = children.get(node, set())
-        if moves and moves != set(board.availables) and not board.game_end()[0]:
-            legal = set(board.availables)
-            wrong, caption = sorted(moves ^ legal), "Expected: a child also at each ringed point, and none at crossed ones"
+        if moves and (lacking := set(board.availables) - moves) and not board.game_end()[0]:
             raise StudentFault(
-                f"The children after moves {tree.path(node)} should be exactly the legal moves; they differ at {wrong}.",
-                _pictured(tree, node, position, caption, expected=legal - moves, played=moves - legal),
+                f"The node after moves {tree.path(node)} has no child for the legal moves {sorted(lacking)}. A node that is "
+                "expanded gets a child for each legal move.",
+                _pictured(tree, node, position, "Expected: a child also at each ringed point", expected=lacking),
             )
     inner = set(tree.parent[1:].tolist())
     for node in np.flatnonzero(tree.visits > 1).tolist():

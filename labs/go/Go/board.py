@@ -89,7 +89,7 @@ class Board:
         raise NotImplementedError("Go/board.py: Board.for_search: see handout section 3.2")
 
     def _points_worth_playing(self):
-        """Return whether some point belongs to nobody and one of the players may play there, ko or not."""
+        """Return whether some point belongs to nobody and one of the players may play there, whatever ko and superko say."""
         raise NotImplementedError("Go/board.py: Board._points_worth_playing: see handout section 3.1")
 
     def has_a_winner(self):

@@ -88,15 +88,17 @@ def _right_stones(stones: np.ndarray) -> dict[int, int]:
     return {int(point): int(stones[point]) for point in np.flatnonzero(stones)}
 
 
-def expect_legal(position: LabPosition, ply: Ply, why: np.ndarray) -> None:
+def expect_legal(position: LabPosition, ply: Ply, case: Case) -> None:
     """Raise StudentFault unless `availables` lists the legal actions in ascending order."""
+    why = case["why"][ply.number]
     listed = listed_in(ply.values)
     legal, last = set(np.flatnonzero(why == LEGAL).tolist()), len(why) - 1
     if strange := sorted(action for action in listed if not 0 <= action <= last):
         raise StudentFault(f"{ply.place}, availables holds {position.name(strange[0])}; the pass is action {last}.")
     if lacking := sorted(legal - set(listed)):
         name = position.name(lacking[0])
-        raise StudentFault(f"{ply.place}, {name} is legal, and availables does not list it{_cause(listed, lacking[0], last)}.")
+        cause = _cause(listed, lacking[0], case, ply)
+        raise StudentFault(f"{ply.place}, {name} is legal, and availables does not list it{cause}.")
     if wrong := sorted(set(listed) - legal):
         reason = REASONS[int(why[wrong[0]])]
         raise StudentFault(f"{ply.place}, {position.name(wrong[0])} is illegal: {reason}. availables lists it.")
@@ -104,10 +106,15 @@ def expect_legal(position: LabPosition, ply: Ply, why: np.ndarray) -> None:
         raise StudentFault(f"{ply.place}, availables is not in ascending order, or lists an action twice: {listed[:12]}.")
 
 
-def _cause(listed: list[int], lacking: int, last: int) -> str:
+def _cause(listed: list[int], lacking: int, case: Case, ply: Ply) -> str:
+    last = int(case["size"].prod())
     if not listed:
         return ", as if the game were over"
-    return f": the pass is action {last}" if lacking == last else ""
+    if lacking == last:
+        return f": the pass is action {last}"
+    if ply.number and case["why"][ply.number - 1][lacking] == KO:
+        return ": the ko that forbade it has been lifted by the last action"
+    return ": the stone captures or its chain keeps a liberty, and neither a ko nor superko forbids it"
 
 
 def expect_end(ply: Ply, case: Case, *, scored: bool = True) -> None:

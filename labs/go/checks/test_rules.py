@@ -33,11 +33,12 @@ from labs.go.checks.lines import (
     start_of,
     stones_in,
 )
-from labs.support.boards import LATE, SECOND, Tally, Walk, expect_refusal, line_of, shaped
+from labs.support.boards import LATE, SECOND, LabPosition, Tally, Walk, expect_new_game, expect_refusal, line_of, shaped
 from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
 
 GAMES, COPIES, REFUSED = 32, 24, 16
+AGAIN = 8  # games that are played twice on one board
 LISTED = ("game", "game", "game", "repetition")  # families of the games in which lists of legal actions are compared
 REAL_GAMES = ("game", "repetition", "second")
 COPIED = ("game", "shallow", "repetition", "second", "shallow", "deep")  # families of the lines on which boards are copied
@@ -58,7 +59,6 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
     watch = ("game_end", "states")
     for case, walk in followed_lines(worker, ruling, lambda: cases.draw(next(families), rng), GAMES, tally, *watch):
         for ply in plies(walk):
-            why = case["why"][ply.number]
             over = says_over(ply)
             ended_by_pass = over and ply.number > 0 and is_pass(case, line_of(case)[ply.number - 1])
             if not has_right_stones(case, ply):
@@ -67,7 +67,8 @@ def test_legal(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
             if ended_by_pass and not walk.listed(ply.number) and not case["ends"][ply.number][0]:
                 tally.cut(f"{ply.place}, game_end says that the game is over.")
                 break
-            expect_legal(walk.position, ply, why)
+            expect_legal(walk.position, ply, case)
+            why = case["why"][ply.number]
             tally.found.update(kind for reason, (kind, _) in ILLEGAL.items() if (why == reason).any())
         else:
             ruling.expect(not walk.stop, walk.stop)
@@ -97,15 +98,20 @@ def test_captures(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
 def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """Compare the end of the game, the winner and the side to move at every ply.
 
+    At last, play some of the games again on the board on which they have ended: `init_board` begins a new game there.
+
     Accepts: a winner by the board's own score, which rules.score judges. Also see `test_captures`.
     """
     ruling.expected = "Two passes in a row end the game, and the score decides it."
     tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
-    watch = ("game_end", "get_current_player", "score")
+    watch, ended = ("game_end", "get_current_player", "score"), list[LabPosition]()
     for case, walk in followed_lines(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         for ply in plies(walk):
             expect_end(ply, case)
             tally.found["ends"] += int(case["ends"][ply.number][0])
+        ended.append(walk.position)
+    for position in ended[:AGAIN]:
+        expect_new_game(worker, position, ("availables", *watch, "states", "captures"))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 

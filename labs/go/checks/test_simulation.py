@@ -29,7 +29,7 @@ from labs.support.cases import Case, Cases
 from labs.support.searches import Searched, expect_right_move, expect_sound_search, judge_searches
 
 LINES, TREES, LAST_WORDS = 32, 5, 5
-DEEP = ("deep", "deep", "deep", "ko")  # families of the simulations in which two passes are judged
+DEEP = ("deep", "last", "deep", "ko")  # families of the simulations in which two passes are judged
 TREE_PLAYOUTS, PLAYOUTS = 120, 150
 TAKEN_BACK, ENDED, AT_THE_LIMIT = "pairs of passes that are taken back", "pairs of passes that end the game", "depth limits"
 RULES = ("availables", "game_end", "get_current_player", "score")
@@ -75,7 +75,7 @@ def _expect_ply(case: Case, walk: Walk, ply: Ply, tally: Tally) -> None:
     except StudentFault as fault:
         raise StudentFault(f"{fault} {_reason(case, ply)}") from fault
     if at_limit or TAKEN_BACK in tally.least:
-        expect_legal(walk.position, ply, case["why"][ply.number])
+        expect_legal(walk.position, ply, case)
     if at_limit:
         tally.found[AT_THE_LIMIT] += 1
     elif paired:
@@ -96,6 +96,8 @@ def _is_judged_elsewhere(worker: Worker, case: Case, walk: Walk, ply: Ply, tally
         return True
     if _is_at_limit(case, ply):
         return says_over(ply) and _is_so_in_a_real_game(worker, case, ply)
+    if TAKEN_BACK in tally.least and says_over(ply) and _reaches_the_limit(case):
+        return True  # too early a limit, which simulation.depth judges; any other early end shows in the lines without one
     return _is_so_in_a_real_game(worker, case, ply) or (paired and _has_other_rules(case, walk, ply))
 
 
@@ -106,6 +108,10 @@ def _played(case: Case, ply: Ply) -> list[int]:
 
 def _is_at_limit(case: Case, ply: Ply) -> bool:
     return len(_played(case, ply)) - int(case["begin"]) >= int(case["depth"])
+
+
+def _reaches_the_limit(case: Case) -> bool:
+    return len(case["moves"]) - int(case["begin"]) >= int(case["depth"])
 
 
 def _ends_in_two_passes(case: Case, played: list[int]) -> bool:
@@ -136,11 +142,15 @@ def _has_other_rules(case: Case, walk: Walk, ply: Ply) -> bool:
 
 def _reason(case: Case, ply: Ply) -> str:
     """Return what decides whether a simulation ends here."""
-    played = _played(case, ply)
-    if not _ends_in_two_passes(case, played) or _is_at_limit(case, ply):
+    played, worth = _played(case, ply), int(case["worth"][ply.number])
+    paired = _ends_in_two_passes(case, played)
+    if paired and worth < 0:
+        return "No point is worth playing there, so the two passes end the game, and its score decides."
+    if not paired or _is_at_limit(case, ply):
         count = len(played) - int(case["begin"])
         return f"The depth limit is {int(case['depth'])}, and {count} actions have been played since for_search."
-    return "No point is worth playing there." if case["ends"][ply.number][0] else "A point is worth playing there."
+    point = start_of(case).name(worth)
+    return f"{point} is worth playing there: it belongs to nobody, and at least one player may place a stone on it."
 
 
 @pytest.mark.points("search.tree")

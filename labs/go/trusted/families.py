@@ -10,6 +10,7 @@ import numpy as np
 
 from games.go.position import GoPosition
 from games.go.rules import GoRules
+from games.protocol import NO_MOVE, NOBODY
 from labs.support.cases import Case, bank_of
 from labs.support.tables import table_of
 
@@ -82,7 +83,8 @@ class _Story:
     def _note(self) -> None:
         each = self.position
         values = (each.game_end(), each.current_player, each.score(), [each.captures[player] for player in each.players])
-        self._seen.append((why_illegal(each, self._plain), _stones(each), *map(np.array, values)))
+        worth = next(iter(each.grid.moves(each.points_worth_playing())), NO_MOVE)
+        self._seen.append((why_illegal(each, self._plain), _stones(each), *map(np.array, (*values, worth))))
 
     def play(self, move: int) -> None:
         for position in (self.position, self._plain):
@@ -95,7 +97,7 @@ class _Story:
         self._note()
 
     def case(self) -> dict[str, np.ndarray]:
-        names = ("why", "stones", "ends", "players", "scores", "captures")
+        names = ("why", "stones", "ends", "players", "scores", "captures", "worth")
         told = {name: np.stack(column) for name, column in zip(names, zip(*self._seen, strict=True), strict=True)}
         rules = {"size": self.size, "komi": self.komi, "superko": self.superko, "start_player": self.start_player}
         start = {name: np.array(value) for name, value in rules.items()}
@@ -135,6 +137,15 @@ def simulation(rng: Random, *, shallow: bool) -> Case:
             break  # the game would be over
         story.play(action)
     return _simulated(rng, story, rng.randrange(*SHALLOW) if shallow else DEEP)
+
+
+def last(rng: Random) -> Case:
+    """A simulation that two passes end exactly at the depth limit, with a winner."""
+    while True:
+        case = simulation(rng, shallow=False)
+        over, winner = case["ends"][-1]
+        if over and winner != NOBODY:
+            return {**case, "depth": np.array(len(case["moves"]) - int(case["begin"]))}
 
 
 def ko(rng: Random) -> Case:
@@ -202,6 +213,7 @@ FAMILIES: dict[str, Callable[[Random], Case]] = {
     "repetition": repetition,
     "deep": partial(simulation, shallow=False),
     "ko": ko,
+    "last": last,
     "shallow": partial(simulation, shallow=True),
     "win": partial(_last_word, ahead=True),
     "loss": partial(_last_word, ahead=False),

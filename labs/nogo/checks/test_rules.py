@@ -13,11 +13,23 @@ from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
 from labs.nogo.checks.games import BOARD, CAPTURE, LATE_MOVES, LEGAL, SUICIDE, TAKEN, followed_games, legal_at
-from labs.support.boards import LATE, SECOND, LabPosition, Tally, Values, expect_refusal, line_of, listed_in, shaped
+from labs.support.boards import (
+    LATE,
+    SECOND,
+    LabPosition,
+    Tally,
+    Values,
+    expect_new_game,
+    expect_refusal,
+    line_of,
+    listed_in,
+    shaped,
+)
 from labs.support.cases import Case, Cases, draw_game
 from labs.support.copies import judge_copies
 
 GAMES, COPIES, REFUSED = 24, 16, 12
+AGAIN = 6  # games that are played twice on one board
 ENDS = 6  # positions without a move, by the board's own list, in which the end must be right
 REASONS = {
     TAKEN: "it is taken",
@@ -77,11 +89,13 @@ def _expect_legal(position: LabPosition, ply: int, moves: list[int], why: np.nda
 def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
     """Compare the end of the game, the winner and the side to move at every ply, and beyond the end of the game.
 
+    At last, play some of the games again on the board on which they have ended: `init_board` begins a new game there.
+
     Accepts: where the board lists other moves than the legal ones, an end that follows from its own list, since
     rules.legal judges the list. For such a board the game goes on with the moves that it lists.
     """
     ruling.expected = "The game is over when the side to move has no legal move, and that player has lost."
-    watch = ("game_end", "has_a_winner", "get_current_player")
+    watch, ended = ("game_end", "has_a_winner", "get_current_player"), list[LabPosition]()
     tally = Tally({LATE: LATE_MOVES, "ends": ENDS, SECOND: 1})
     for case, walk in followed_games(worker, ruling, lambda: draw_game(cases, rng), GAMES, tally, *watch):
         position, shown = walk.position, list(walk.seen)
@@ -106,6 +120,9 @@ def test_end(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> None:
             tally.found["ends"] += not values["availables"].size
         if shown[-1]["availables"].size:
             tally.cut(f"{position.after(len(shown) - 1)}, it still lists moves.")
+        ended.append(walk.position)
+    for position in ended[:AGAIN]:
+        expect_new_game(worker, position, ("availables", "get_current_player", "current_state", "states"))
     ruling.seen = f"The same ends and winners in {GAMES} games."
 
 

@@ -190,7 +190,7 @@ class Board:
         ### END SOLUTION
 
     def _points_worth_playing(self):
-        """Return whether some point belongs to nobody and one of the players may play there, ko or not."""
+        """Return whether some point belongs to nobody and one of the players may play there, whatever ko and superko say."""
         ### BEGIN SOLUTION 3.1
         neutral = [point for point, owner in self._areas().items() if owner == 0]
         return any(self._after(point, player)[0] is not None for point in neutral for player in self.players)
