@@ -16,7 +16,7 @@ def scaled_to_unit(latents):
     """Scale each latent state to [0, 1], between its own smallest and its own largest entry.
 
     Args:
-        latents: [N, D]. Where all D entries are equal, the result must be finite, too.
+        latents: [N, D]. Where all D entries are equal, the result must lie in [0, 1], too.
 
     Returns:
         [N, D], each row with smallest entry 0 and largest entry 1.

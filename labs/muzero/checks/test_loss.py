@@ -10,12 +10,19 @@ import pytest
 from grader.confinement.worker_client import Worker
 from grader.errors import StudentFault
 from grader.judge.support.ruling import Ruling
-from labs.muzero.checks.calls import close, expect_numbers, model_in, part_of, probed
+from labs.muzero.checks.calls import close, expect_numbers, model_in, part_of, probed, shown
 from labs.support.boards import Values
 from labs.support.cases import Case, Cases
 
 BATCHES = 10
 PARTS = ("policy", "value", "reward")
+MEND_FIRST = "The loss itself is wrong; mend loss.parts first."
+HEADS = "It is halved for the prediction as well; halve it only on the way into the dynamics."
+SLIPS = {
+    "never": "It is not halved where latent states enter the dynamics.",
+    "inputs and heads": HEADS,
+    "outputs and heads": HEADS,
+}
 FACTOR = 1e-3  # of the largest entry: how far gradients in float32 may be off
 
 
@@ -39,24 +46,32 @@ def test_parts(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> Non
         for name, got, own in zip(PARTS, parts[1:], terms, strict=True):
             right = own[0] + own[1:].mean()
             if not close(got, np.array(right)):
-                steps = len(own) - 1
-                raise StudentFault(f"With K = {steps}, the part {name} is {right:.4f}; got {got:.4f}. {_slip(got, own)}")
+                told = f"With K = {len(own) - 1}, the part {name} is {right:.4f}; got {got:.4f}."
+                raise StudentFault(f"{told}{_slip(got, own, case['batch policies'])} {_terms(name, own)}")
         if not close(parts[0], np.array(parts[1:].sum())):
             raise StudentFault(f"The total is the sum of the parts, {parts[1:].sum():.4f}; got {parts[0]:.4f}.")
     ruling.seen = f"The same parts for {BATCHES} batches."
 
 
-def _slip(got: np.ndarray, own: np.ndarray) -> str:
+def _slip(got: np.ndarray, own: np.ndarray, policies: np.ndarray) -> str:
     """Return the slip that gives exactly this number, in words; empty if there is none."""
-    steps = len(own) - 1
+    (samples, _, actions), steps, right = policies.shape, len(own) - 1, own[0] + own[1:].mean()
     slips = {
         "The steps 1 to K are added up without the weight 1/K.": own.sum(),
         "All steps have the same weight; step 0 has weight 1, the others 1/K.": own.mean(),
         "Step 0 has the weight 1/K, too.": own.sum() / steps,
         "Step 0 is missing.": own[1:].mean(),
         "Only step 0 counts.": own[0],
+        "The samples are added up, not averaged.": right * samples,
+        "It is averaged over the actions, too.": right / actions,
     }
-    return next((words for words, number in slips.items() if close(got, np.array(number))), "")
+    return next((f" {words}" for words, number in slips.items() if close(got, np.array(number))), "")
+
+
+def _terms(name: str, own: np.ndarray) -> str:
+    """Return the terms of a part, which the student can print and compare."""
+    first = 1 if name == "reward" else 0
+    return f"The mean terms of the steps {first} to {len(own) - 1} are {shown(own[first:])}."
 
 
 @pytest.mark.points("loss.gradient")
@@ -71,9 +86,12 @@ def test_gradient(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
     for _ in range(BATCHES):
         case = cases.draw("losing", rng)
         gradients = part_of(case, "gradient")
-        got = expect_numbers(lost(worker, case), "gradient", gradients["always"].shape, "The gradient")
+        values = lost(worker, case)
+        got = expect_numbers(values, "gradient", gradients["always"].shape, "The gradient")
         if not any(_agree(got, gradients[way]) for way in ("always", "after the first")):
-            reason = _reason(got, gradients, model_in(case)["weights"])
+            own = case["terms"][:, 0] + case["terms"][:, 1:].mean(axis=1)
+            is_right = close(values["parts"], np.array([own.sum(), *own]))
+            reason = _reason(got, gradients, model_in(case)["weights"]) if is_right else MEND_FIRST
             raise StudentFault(f"The gradient of the total loss is wrong, with K = {case['terms'].shape[1] - 1}. {reason}")
     ruling.seen = f"The same gradients for {BATCHES} batches."
 
@@ -83,8 +101,9 @@ def _agree(got: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _reason(got: np.ndarray, gradients: dict[str, np.ndarray], weights: dict[str, np.ndarray]) -> str:
-    if _agree(got, gradients["never"]):
-        return "It is not halved where latent states enter the dynamics."
+    slip = next((words for way, words in SLIPS.items() if _agree(got, gradients[way])), None)
+    if slip:
+        return slip
     sizes = [weights[name].size for name in sorted(weights)]
     pieces = np.split(np.arange(len(got)), np.cumsum(sizes)[:-1])
     right, names = gradients["always"], sorted(weights)

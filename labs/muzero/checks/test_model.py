@@ -15,6 +15,7 @@ from labs.support.cases import Cases
 
 VECTORS, MODELS = 8, 8
 NEAR = 1e-3
+TAUGHT = ("observe", "act", "reward_head")  # the networks on which the last reward of several steps depends
 
 
 @pytest.mark.points("model.range")
@@ -50,13 +51,16 @@ def test_dynamics(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
 
     Accepts:
         The one-hot vectors are written into zeros, or are rows of a unit matrix (reference, one-hot-rows)
-        The module holds buffers besides its weights (unit-as-buffer)
+        The module holds buffers or frozen parameters besides its weights (unit-as-buffer, searched-in-lockstep)
     """
     ruling.expected = "dynamics gives the next latent states and the rewards that the handout defines."
+    taught = []
     for _ in range(MODELS):
         case = cases.draw("unrolling", rng)
         arguments = {**model_in(case), "planes": case["planes"], "actions": case["actions"]}
-        values = probed(worker, "Unrolled", ["latents", "rewards"], **arguments)
+        values = probed(worker, "Unrolled", ["latents", "rewards", "taught"], **arguments)
+        if len(case["rewards"]) > 1:
+            taught.append(values["taught"])
         latents = expect_numbers(values, "latents", case["latents"].shape, "The latent states of K + 1 steps, [K + 1, N, D],")
         rewards = expect_numbers(values, "rewards", case["rewards"].shape, "The rewards of K steps, [K, N],")
         if not close(latents[0], case["latents"][0]):
@@ -65,12 +69,13 @@ def test_dynamics(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
             if latents[k].min() < -NEAR or latents[k].max() > 1 + NEAR:
                 low, high = latents[k].min(), latents[k].max()
                 raise StudentFault(
-                    f"After {k} steps of dynamics the latent states leave [0, 1]: they lie in [{low:.3g}, {high:.3g}]."
+                    f"The latent states of step {k} leave [0, 1], where scaled_to_unit would keep them: they lie in "
+                    f"[{low:.3g}, {high:.3g}]."
                 )
             if not close(latents[k], case["latents"][k]):
                 got, right = shown(latents[k][0, :3]), shown(case["latents"][k][0, :3])
                 raise StudentFault(
-                    f"After {k} steps of dynamics the latent states are wrong: the first begins with {got}, expected {right}. "
+                    f"The latent states of step {k} are wrong: the first begins with {got}, expected {right}. "
                     "The action is a one-hot vector behind the latent state."
                 )
             if not close(rewards[k - 1], case["rewards"][k - 1]):
@@ -78,4 +83,10 @@ def test_dynamics(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> 
                     f"The rewards of step {k} are {shown(rewards[k - 1])}, expected {shown(case['rewards'][k - 1])}. "
                     "The reward is read from the next latent state, and tanh keeps it in [-1, 1]."
                 )
-    ruling.seen = f"The same latent states and rewards for {MODELS} models."
+    untaught = [name for name, ever in zip(TAUGHT, np.any(taught, axis=0), strict=True) if not ever] if taught else []
+    if untaught:
+        raise StudentFault(
+            f"The numbers are right, but no gradient of the last reward reaches {', '.join(untaught)}: something in the "
+            "dynamics is detached, so training cannot teach these layers what comes later."
+        )
+    ruling.seen = f"The same latent states and rewards for {MODELS} models, and gradients back to the representation."

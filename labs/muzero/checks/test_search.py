@@ -23,6 +23,12 @@ SLIPS = {
     "masks_root": "Illegal moves of the root are searched.",
     "masks_below": "Below the root, too, only the root's legal moves are searched; what is legal there is not known.",
     "counts_itself": "The 1 under the square root is missing.",
+    "counts_root": "At the root, the 1 under the square root is missing.",
+    "one_range": "q is scaled among the actions of one state; q_min and q_max belong to the whole tree.",
+    "scales_one": "While q_min = q_max, q is taken as it is; scaled it is 0.",
+    "own_view": "The selection sees q for the other player; it is for the player who is to move at the state.",
+    "shares_out": "The priors of the root's legal moves do not add up to 1.",
+    "begins_at_0": "An action that has not been taken yet has the scaled q 1/2; it is 0.",
 }
 
 
@@ -38,6 +44,7 @@ def test_visits(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> No
 
     Accepts:
         q is scaled between the bounds of all times, or of the tree as it is (reference, search-by-recursion)
+        The tree is made of nodes, or of arrays; visits are an array, a tensor or a list (tree-as-arrays, searched-in-lockstep)
     """
     ruling.expected = "The visits of the root's actions are those of PUCT with scaled q, and the move is a most visited one."
     drawn = [cases.draw("searching", rng) for _ in range(SEARCHES)]

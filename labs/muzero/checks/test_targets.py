@@ -15,6 +15,7 @@ from labs.support.boards import Values
 from labs.support.cases import Case, Cases
 
 POSITIONS = 40
+NOBODY = -1
 NAMES = ("moves", "policies", "values", "rewards")
 
 
@@ -30,8 +31,9 @@ def targets_of(worker: Worker, case: Case, rng: Random) -> Values:
 
 def where(case: Case, k: int) -> str:
     """Return which step of which game a message means."""
-    length, start = len(case["game moves"]), int(case["start"])
-    return f"In a game of {length} moves (winner {int(case['winner'])}), unrolled from t = {start}, at step k = {k}"
+    length, start, winner = len(case["game moves"]), int(case["start"]), int(case["winner"])
+    result = "a draw" if winner == NOBODY else f"winner {winner}"
+    return f"In a game of {length} moves ({result}), unrolled from t = {start}, at step k = {k}"
 
 
 def player_at(case: Case, k: int) -> int:
@@ -54,7 +56,7 @@ def test_players(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
         for k, (got, right) in enumerate(zip(values["values"], case["values"], strict=True)):
             if not close(got, right):
                 side = f"player {player_at(case, k)} is to move"
-                raise StudentFault(f"{where(case, k)}, {side}, so the value is {right:g}; got {got:g}. {_turned(got, right)}")
+                raise StudentFault(f"{where(case, k)}, {side}, so the value is {right:g}; got {got:g}.{_turned(got, right)}")
         if values["rewards"].any():
             wrong = int(np.flatnonzero(values["rewards"])[0])
             raise StudentFault(
@@ -64,7 +66,7 @@ def test_players(worker: Worker, ruling: Ruling, rng: Random, cases: Cases) -> N
 
 
 def _turned(got: float, right: float) -> str:
-    return "It has the wrong sign: each step has another side to move." if close(np.array(-got), np.array(right)) else ""
+    return " It has the wrong sign: each step has another side to move." if close(np.array(-got), np.array(right)) else ""
 
 
 def expect_game(case: Case, values: Values) -> None:

@@ -15,6 +15,7 @@ from labs.muzero.given.games import Batch, Game, Loss, Root, SearchResult, Targe
 from labs.muzero.given.sine_model import SineModel
 
 Arrays = Mapping[str, np.ndarray]
+TAUGHT = ("observe", "act", "reward_head")
 GAME_FIELDS = ("planes", "legal", "moves", "players", "policies")
 
 
@@ -27,10 +28,16 @@ def model_with(sizes: list[int], weights: Arrays) -> Any:
 
 
 def loaded(model: Any, weights: Arrays) -> Any:
-    """Return the model with these weights; whatever it holds besides weights, such as buffers, stays."""
-    names = {name for name, _ in model.named_parameters()}
-    others = {name: tensor for name, tensor in model.state_dict().items() if name not in names}
-    model.load_state_dict({**others, **{name: torch.as_tensor(array) for name, array in weights.items()}})
+    """Return the model with these weights; whatever else it holds, such as buffers and frozen parameters, stays.
+
+    Raises:
+        TypeError: the weights that the model learns have other names.
+    """
+    learnt = {name for name, tensor in model.named_parameters() if tensor.requires_grad}
+    if learnt != set(weights):
+        more, less = sorted(learnt - set(weights)), sorted(set(weights) - learnt)
+        raise TypeError(f"the weights of the model must be those of the layers in the stub; too many: {more}, missing: {less}")
+    model.load_state_dict({**model.state_dict(), **{name: torch.as_tensor(array) for name, array in weights.items()}})
     return model
 
 
@@ -61,12 +68,21 @@ class Scaled:
 
 
 class Unrolled:
-    """The model along actions [N, K]: latents [K + 1, N, D], rewards [K, N], logits [K + 1, N, A], values [K + 1, N]."""
+    """The model along actions [N, K]: latents [K + 1, N, D], rewards [K, N], logits [K + 1, N, A], values [K + 1, N].
+
+    `taught` says which of the networks TAUGHT the gradient of the last rewards reaches.
+    """
 
     def __init__(self, sizes: list[int], weights: Arrays, planes: np.ndarray, actions: np.ndarray) -> None:
-        self._unroll(model_with(sizes, weights), torch.as_tensor(planes), torch.as_tensor(actions))
+        model = model_with(sizes, weights)
+        last_rewards = self._unroll(model, torch.as_tensor(planes), torch.as_tensor(actions))
+        if isinstance(last_rewards, torch.Tensor) and last_rewards.requires_grad:
+            last_rewards.sum().backward()
+        networks = [getattr(model, name) for name in TAUGHT]
+        self.taught = plain([any(w.grad is not None and bool(w.grad.any()) for w in each.parameters()) for each in networks])
 
-    def _unroll(self, model: Any, planes: torch.Tensor, actions: torch.Tensor) -> None:
+    def _unroll(self, model: Any, planes: torch.Tensor, actions: torch.Tensor) -> Any:
+        """Keep the predictions as arrays and return the rewards of the last step as they are."""
         latents, rewards = [model.represent(planes)], []
         for k in range(actions.shape[1]):
             following = model.dynamics(latents[-1], actions[:, k])
@@ -79,6 +95,7 @@ class Unrolled:
         self.rewards = np.stack(rewards)
         self.logits = np.stack([plain(logits) for logits, _ in heads])
         self.values = np.stack([plain(values) for _, values in heads])
+        return following[1]
 
 
 class Targeted:
@@ -154,9 +171,9 @@ class Trained(Unrolled):
 
         model = train(Settings(), seed)
         self._unroll(model, torch.as_tensor(planes), torch.as_tensor(actions))
-        self._weights = {name: plain(tensor) for name, tensor in model.named_parameters()}
+        self._weights = {name: plain(tensor) for name, tensor in model.named_parameters() if tensor.requires_grad}
 
     @property
     def weights(self) -> np.ndarray:
-        """All weights, one after the other in the order of their names."""
+        """All weights that were learnt, one after the other in the order of their names."""
         return np.concatenate([self._weights[name].reshape(-1) for name in sorted(self._weights)])

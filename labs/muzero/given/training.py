@@ -57,7 +57,8 @@ def play_game(model: Any, settings: Settings, rng: np.random.Generator) -> Game:
     while not board.game_end()[0]:
         state = np.asarray(board.current_state(), dtype=np.float32)
         result = search(model, Root(state, board.availables), settings.simulations)
-        shares = np.asarray(result.visits, dtype=np.float64) / np.sum(result.visits)
+        visits = np.asarray(result.visits, dtype=np.float64)
+        shares = visits / visits.sum()
         is_random = rng.random() < settings.random_share
         move = int(rng.choice(board.availables)) if is_random else int(rng.choice(SIDE * SIDE, p=shares))
         planes.append(state)

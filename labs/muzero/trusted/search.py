@@ -28,6 +28,12 @@ class Reading:
         masks_root: illegal moves of the root are never taken.
         masks_below: below the root, too, only the root's legal moves are taken.
         counts_itself: the 1 under the square root.
+        counts_root: the 1 under the square root, at the root.
+        one_range: q is scaled between the bounds of the whole tree, and not of the actions of one state.
+        scales_one: a single q is scaled, too, and not taken as it is.
+        own_view: q is seen by the player who acts, and not by the player who is next.
+        shares_out: the priors of the root's legal moves add up to 1.
+        begins_at_0: an action that has not been taken has a scaled q of 0, and not of 1/2.
     """
 
     current_bounds: bool = False
@@ -37,6 +43,12 @@ class Reading:
     masks_root: bool = True
     masks_below: bool = False
     counts_itself: bool = True
+    counts_root: bool = True
+    one_range: bool = True
+    scales_one: bool = True
+    own_view: bool = True
+    shares_out: bool = True
+    begins_at_0: bool = True
 
 
 RIGHT = (Reading(), Reading(current_bounds=True))
@@ -47,6 +59,12 @@ SLIPS = {
     "masks_root": Reading(masks_root=False),
     "masks_below": Reading(masks_below=True),
     "counts_itself": Reading(counts_itself=False),
+    "counts_root": Reading(counts_root=False),
+    "one_range": Reading(one_range=False),
+    "scales_one": Reading(scales_one=False),
+    "own_view": Reading(own_view=False),
+    "shares_out": Reading(shares_out=False),
+    "begins_at_0": Reading(begins_at_0=False),
 }
 
 
@@ -88,7 +106,7 @@ class OwnSearch:
         self._seen = [np.inf, -np.inf]
         self._edges: list[_Edge] = []
         self._lead = np.inf
-        self._root, _ = self._place(model.represent(planes[None]), legal if reading.masks_root else None)
+        self._root, _ = self._place(model.represent(planes[None]), legal if reading.masks_root else None, reading.shares_out)
 
     def run(self, simulations: int) -> Outcome:
         """Run all simulations."""
@@ -98,11 +116,12 @@ class OwnSearch:
             visits[action] = len(edge.results)
         return Outcome(visits, float(np.mean(results)), self._lead)
 
-    def _place(self, latent: np.ndarray, allowed: list[int] | None) -> tuple[_Place, float]:
+    def _place(self, latent: np.ndarray, allowed: list[int] | None, shares_out: bool = True) -> tuple[_Place, float]:
         logits, values = self._model.predict(latent)
         chosen = range(self._model.actions) if allowed is None else allowed
-        weights = np.exp(logits[0] - logits[0].max())[list(chosen)]
-        priors = dict(zip(chosen, (weights / weights.sum()).tolist(), strict=True))
+        weights = np.exp(logits[0] - logits[0].max())
+        whole = weights[list(chosen)].sum() if shares_out else weights.sum()
+        priors = {action: float(weights[action] / whole) for action in chosen}
         return _Place(latent, priors), float(values[0])
 
     def _simulate(self, place: _Place) -> float:
@@ -121,21 +140,25 @@ class OwnSearch:
         return result
 
     def _selected(self, place: _Place) -> int:
-        total = int(self._reading.counts_itself) + sum(len(edge.results) for edge in place.edges.values())
+        counts_one = self._reading.counts_itself and (self._reading.counts_root or place is not self._root)
+        total = int(counts_one) + sum(len(edge.results) for edge in place.edges.values())
+        unseen = 0.0 if self._reading.begins_at_0 else 0.5
         scores = []
         for action, prior in place.priors.items():
             edge = place.edges.get(action)
             count = len(edge.results) if edge else 0
             bonus = self._c_puct * prior * np.sqrt(total) / (1 + count)
-            scores.append((bonus + (self._scaled(edge.q) if edge else 0.0), action))
+            scores.append((bonus + (self._scaled(edge.q, place) if edge else unseen), action))
         scores.sort(key=lambda pair: -pair[0])
         if len(scores) > 1:
             self._lead = min(self._lead, scores[0][0] - scores[1][0])
         return scores[0][1]
 
-    def _scaled(self, q: float) -> float:
-        if not self._reading.scales:
+    def _scaled(self, q: float, place: _Place) -> float:
+        q = q if self._reading.own_view else -q
+        edges = self._edges if self._reading.one_range else place.edges.values()
+        now = [edge.q for edge in edges if edge.results]
+        low, high = (min(now), max(now)) if self._reading.current_bounds or not self._reading.one_range else self._seen
+        if not self._reading.scales or (low == high and not self._reading.scales_one):
             return q
-        now = [edge.q for edge in self._edges if edge.results]
-        low, high = (min(now), max(now)) if self._reading.current_bounds else self._seen
         return float((q - low) / max(high - low, NARROWEST))
