@@ -7,6 +7,7 @@ import torch
 from Board.symmetries import Symmetries
 from common.weights import without_idle_blocks
 from games.gomoku.batch import GomokuBatch
+from training.inference import evaluators
 from training.inference.evaluators import InferenceNetwork, PositionCache, RandomSymmetry, fold
 
 
@@ -70,6 +71,23 @@ def test_training_the_network_further_does_not_reach_the_copy_nor_the_copy_the_n
     assert network.model.training
     assert np.array_equal(fast(states)[0], before[0]) and list(network.model.state_dict()) == names
     assert not np.allclose(network.policy_value(states, 2, 3)[0], before[0], atol=1e-4)
+
+
+def test_the_faster_type_is_chosen_by_cpu_time_where_other_programs_take_the_core(make_network, monkeypatch):
+    net = make_network(3, 3, 1)
+    spent, passed = {torch.float32: 2.0, torch.bfloat16: 1.0}, {torch.float32: 2.0, torch.bfloat16: 9.0}
+    now = {"CPU": 0.0, "wall": 0.0}
+
+    def evaluate(network: InferenceNetwork, states: np.ndarray) -> None:
+        now["CPU"] += spent[network.dtype]
+        now["wall"] += passed[network.dtype]
+
+    monkeypatch.setattr(InferenceNetwork, "__call__", evaluate)
+    monkeypatch.setattr(evaluators.time, "process_time", lambda: now["CPU"])
+    monkeypatch.setattr(evaluators.time, "perf_counter", lambda: now["wall"])
+    for threads, chosen in ((1, torch.bfloat16), (2, torch.float32)):
+        monkeypatch.setattr(torch, "get_num_threads", lambda count=threads: count)
+        assert InferenceNetwork(net.model, 3, 3, dtype=None, library="torch", device="cpu").dtype == chosen
 
 
 @pytest.mark.parametrize("faster", [torch.float32, torch.bfloat16])

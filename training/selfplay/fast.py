@@ -7,7 +7,6 @@ move uses its latest weights.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from games.gomoku.rules import GomokuRules
 from training.exact import Size
-from training.inference.evaluators import Backend, InferenceNetwork, PositionCache, RandomSymmetry, library_of
+from training.inference.evaluators import Backend, InferenceNetwork, PositionCache, RandomSymmetry, computing_clock, library_of
 from training.inference.openvino_model import openvino_is_installed
 from training.samples import unpack_states
 from training.search.puct import PuctSettings
@@ -68,11 +67,12 @@ def fast_network(net: Any, size: Size, playouts: int, backend: Backend) -> Infer
 
 def _seconds(network: InferenceNetwork, model: Any, states: np.ndarray) -> tuple[float, float]:
     """Return how long it takes to load new weights, and to evaluate the states then."""
-    started = time.perf_counter()
+    clock = computing_clock(network.device)
+    started = clock()
     network.load(model)
-    loaded = time.perf_counter()
+    loaded = clock()
     network(states)
-    return loaded - started, time.perf_counter() - loaded
+    return loaded - started, clock() - loaded
 
 
 def fast_games(

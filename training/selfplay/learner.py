@@ -32,6 +32,7 @@ from arena.statistics.estimates import Z_95
 from common.errors import UsageError
 from common.files import write_whole
 from games.protocol import GameRules
+from training.inference.evaluators import computing_clock
 from training.inference.networks import TrainableNetwork, trainable_network
 from training.old_settings import with_current_names
 from training.ratings import RatedPair, elo_ratings
@@ -88,19 +89,19 @@ def learns_faster_in_bfloat16(net: TrainableNetwork, rules: GameRules, batch_siz
     net, count = copy.deepcopy(net), min(batch_size, TIMED_SAMPLES)
     states = np.zeros((count, rules.planes, rules.height, rules.width), dtype=np.float32)
     probs, winners = np.full((count, rules.actions), 1 / rules.actions, dtype=np.float32), np.zeros(count, dtype=np.float32)
-    seconds = []
+    seconds, clock = [], computing_clock(net.device)
     for in_bfloat16 in (False, True):
         with torch.autocast(net.device.type, torch.bfloat16, enabled=in_bfloat16):
             times = []
             for _ in range(TIMED_STEPS + 1):  # the first step also prepares the computation
-                started = time.perf_counter()
+                started = clock()
                 try:
                     net.train_step(states, probs, winners, 0.0)
                 except (TypeError, RuntimeError):
                     if in_bfloat16:
                         return False
                     raise
-                times.append(time.perf_counter() - started)
+                times.append(clock() - started)
         seconds.append(min(times[1:]))
     return seconds[1] < seconds[0]
 
@@ -164,7 +165,7 @@ class Learner:
         self._given: dict[int, int] = {}  # worker -> training steps of the network with which it plays
         self._losses: list[tuple[float, float]] = []
         self._busy: set[int] = set()
-        self._network_evaluations = 0
+        self._network_evaluations = self._saved_evaluations = 0  # since the start, and of these, until the last save
         self._latest: FinishedGame | None = None
 
     # ------------------------------------------------------------------------------------------------ files
@@ -254,12 +255,12 @@ class Learner:
                     "loss": round(float(loss), 4),
                     "entropy": round(float(entropy), 4),
                     "games_per_s": round((games - self._saved_games) / passed, 2),
-                    "evaluations_per_s": round(self._network_evaluations / passed),
+                    "evaluations_per_s": round((self._network_evaluations - self._saved_evaluations) / passed),
                     "seconds": round(self.seconds, 1),
                 }
             )
         self._losses.clear()
-        self._saved_at, self._saved_games, self._network_evaluations = now, games, 0
+        self._saved_at, self._saved_games, self._saved_evaluations = now, games, self._network_evaluations
         state = {
             "model": self.net.model.state_dict(),
             "optimizer": self.net.optimizer.state_dict(),
@@ -462,21 +463,22 @@ class Learner:
         return f"{row['games']} games: {'; '.join(parts)}; Elo {row['elo']:+} +- {row['error_95']} against pure MCTS"
 
     def _show(self) -> None:
-        """Print a line of progress from time to time."""
+        """Print a line of progress from time to time.
+
+        It names the time left once as many games have ended as are played side by side: the first ones to end are short.
+        """
         now = time.monotonic()
         if now - self._shown_at < SHOW_EVERY_S:
             return
         self._shown_at = now
         games, passed, share = self.replay.games, now - self._began, self._share()
-        rate = (games - self._first_game) / passed
+        ended = games - self._first_game
         loss = f", loss {np.mean([loss for loss, _ in self._losses]):.3f}" if self._losses else ""
         done = share - self._first_share
-        left = f", {(1 - share) / done * passed / 60:.0f} min left" if done else ""
-        evaluation_rate = self._network_evaluations / (now - self._saved_at)
-        self._say(
-            f"{self.done_so_far()}, {rate:.1f} games/s, {evaluation_rate:.0f} evaluations/s{loss}{left}",
-            passing=True,
-        )
+        settled = done and ended >= self.config.games_at_once
+        left = f", {(1 - share) / done * passed / 60:.0f} min left" if settled else ""
+        rates = f"{ended / passed:.1f} games/s, {self._network_evaluations / passed:.0f} evaluations/s"
+        self._say(f"{self.done_so_far()}, {rates}{loss}{left}", passing=True)
 
     @staticmethod
     def _say(line: str, passing: bool = False) -> None:

@@ -38,6 +38,7 @@ from common.files import replacing
 from common.program_ends import Parser
 from games.catalog import rules_of
 from games.protocol import GameRules
+from training.inference.evaluators import computing_clock
 from training.inference.networks import is_game_model, new_model, read_model
 from training.metrics import add_row, keep_rows
 from training.old_settings import with_current_names
@@ -245,17 +246,17 @@ class Training:
         """Return bfloat16 if it makes steps faster than float32, timed on a few steps of each, and otherwise float32."""
         rng = np.random.default_rng(0)
         states, moves, values = self._tensors(self.train, rng.integers(len(self.train), size=self.config.batch_size), rng)
-        seconds = {}
+        seconds, clock = {}, computing_clock(self.device)
         for dtype in (torch.float32, torch.bfloat16):
             model = copy.deepcopy(self.model)
             times = []
             for _ in range(TIMED_STEPS + 1):  # the first step also prepares the computation
-                start = time.perf_counter()
+                start = clock()
                 policy_loss, value_loss = self._losses(model, dtype, states, moves, values)
                 (policy_loss + value_loss).backward()
                 if self.device.type == "cuda":
                     torch.cuda.synchronize()
-                times.append(time.perf_counter() - start)
+                times.append(clock() - start)
             seconds[dtype] = min(times[1:])
         return min(seconds, key=lambda dtype: seconds[dtype])
 
