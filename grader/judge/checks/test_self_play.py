@@ -20,7 +20,7 @@ from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
 from grader.judge.support.agreement import AGREEMENT_TOLERANCE, HUGE_C_PUCT, visits_by_bonus
 from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at, drawn_at, shares_of
-from grader.judge.support.drawn_positions import random_position
+from grader.judge.support.drawn_positions import random_position, tictactoe_after
 from grader.judge.support.draws import (
     fitting_alpha,
     log_improbability,
@@ -43,8 +43,7 @@ UNEVENNESS = (0.142, 0.232)
 # Of the 1344 entries of 64 draws from Dirichlet(0.3), some are so close to 0 that the share found is 0.2499 or more.
 LEAST_NOISE_SHARE = 0.24
 # With HUGE_C_PUCT the visits follow the root's priors. In a correct search, only the first visit may depend on the order of
-# equal moves, and the second on priors from before the noise. If the search used priors without the noise, or with other noise,
-# about 13 of 100 visits differ on average.
+# equal moves, and the second on priors from before the noise. With other noise, or none, about 13 visits differ on average.
 FOLLOWED_SEARCHES, FOLLOWED_PLAYOUTS, FOLLOWED = 8, 100, 0.06
 LATE_POSITION = (6, 6, 5, 13)  # more stones than the moves that are drawn at temperature 1
 
@@ -159,21 +158,19 @@ def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
 
 def _expect_noise_followed(worker: Worker, position: BoardPosition, player: dict[str, Any]) -> None:
     """Raise StudentFault unless the visits follow the noisy priors: noise that comes after the playouts explores nothing."""
+    board = board_at(position)
+    without_noise = _by_move(board, _clean_priors(board, player["evaluator"]["seed"]))
+    settings = {**player, "n_playout": FOLLOWED_PLAYOUTS, "c_puct": HUGE_C_PUCT}
     seen, clean = list[float](), list[float]()
     for _ in range(FOLLOWED_SEARCHES):
-        settings = {**player, "n_playout": FOLLOWED_PLAYOUTS, "c_puct": HUGE_C_PUCT}
         tree = Tree.from_reply(call(worker, "search", position=position, is_selfplay=1, **settings)["tree"])
         visits, count = tree.root_visits, round(sum(tree.root_visits.values()))
-        expected = visits_by_bonus(tree.root_priors, count)
-        seen.append(visit_difference(visits, expected))
-        board = board_at(position)
-        without_noise = _by_move(board, _clean_priors(board, player["evaluator"]["seed"]))
+        seen.append(visit_difference(visits, expected := visits_by_bonus(tree.root_priors, count)))
         clean.append(visit_difference(visits, visits_by_bonus(without_noise, count)))
     if np.mean(seen) > FOLLOWED:
+        cause = "the search used other noise as well. Draw it once for each move, before the playouts"
         if np.mean(clean) <= FOLLOWED:
             cause = "the search still used the priors without it. Mix it in before the playouts, not after them"
-        else:
-            cause = "the search used other noise as well. Draw it once for each move, before the playouts"
         raise StudentFault(
             f"After a search in self-play the root's priors have noise, but the visits do not follow them: {cause}.",
             position.compared("the share of the visits that each move gets", shares_of(expected), shares_of(visits)),
@@ -370,18 +367,10 @@ def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int, **more
         boards = [board_at(EMPTY_3X3, [before["move"] for before in steps[:ply]]) for ply in range(len(steps))]
         return [Draw.from_step(step, board, seed) for step, board in zip(steps, boards, strict=True)]
     except StudentFault:
-        positions = [_position_after(rng, ply) for ply in range(plies)]
+        positions = [tictactoe_after(rng, ply) for ply in range(plies)]
         ruling.evidence.setdefault("positions", []).append({"seed": seed, "moves": [list(each.moves) for each in positions]})
         steps = [call(worker, "search", position=position, is_selfplay=1, **settings) for position in positions]
         return [Draw.from_step(step, board_at(position), seed) for step, position in zip(steps, positions, strict=True)]
-
-
-def _position_after(rng: Random, plies: int) -> BoardPosition:
-    """Return an unfinished position on 3x3 with exactly this many stones, which must be at most 5."""
-    while True:
-        position = random_position(rng, 3, 3, 3, plies)
-        if len(position.moves) == plies:
-            return position
 
 
 @dataclass(frozen=True)
