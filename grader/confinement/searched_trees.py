@@ -40,7 +40,7 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
     A root that update_with_move drops gets back the children that were taken out of it. If the class cannot be watched, the
     list has only the current root, from which a new player searches.
     """
-    roots = [(mcts._root, number(mcts._root._n_visits))]
+    roots = [(mcts._root, _visits(mcts._root))]
     student_class = vars(type(mcts)).get("student_class", type(mcts))  # an earlier call may have replaced the class
     own = getattr(student_class, "_root", None)
     stored = own if hasattr(type(own), "__set__") else None  # a slot, or a property of the student's own
@@ -53,14 +53,14 @@ def watch_roots(mcts: Any) -> list[tuple[Any, float]]:
             stored.__set__(self, root)
         else:
             self.__dict__["_root"] = root
-        roots.append((root, number(root._n_visits)))
+        roots.append((root, _visits(root)))
 
     def update_with_move(self: Any, *arguments: Any, **named: Any) -> Any:
-        root, children = self._root, dict(self._root._children or {})
+        root, children = self._root, dict(getattr(self._root, "_children", None) or {})
         try:
             return student_class.update_with_move(self, *arguments, **named)
         finally:
-            if self._root is not root and len(root._children or {}) < len(children):
+            if root is not None and self._root is not root and len(root._children or {}) < len(children):
                 with contextlib.suppress(AttributeError):
                     root._children = children
 
@@ -76,4 +76,9 @@ def searched_root(roots: Sequence[tuple[Any, float]]) -> Any:
     An old root gains as many if the new one was not cut off from it. The totals do not decide, because a root kept from an
     earlier search may have as many.
     """
-    return max(reversed(roots), key=lambda pair: number(pair[0]._n_visits) - pair[1])[0]
+    return max(reversed(roots), key=lambda pair: _visits(pair[0]) - pair[1])[0]
+
+
+def _visits(root: Any) -> float:
+    """Return a root's visits; a search may have None as its root as long as there is no tree."""
+    return 0.0 if root is None else number(root._n_visits)

@@ -33,6 +33,7 @@ from grader.judge.support.trees import Tree
 
 KIND = "mcts_alphaZero"
 FIRST_N_MOVES = 4
+STALE_GAME = "In self-play, the first search of a game continues in the tree of an earlier game, even after reset_player"
 
 
 @pytest.mark.points("mcts_alphazero.tree")
@@ -135,7 +136,7 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
     expect_trees_of_positions(worker, rng, player)
     ruling.expected += " In self-play the next search continues in the subtree of the move played."
     n_playout = 200
-    for _ in range(3):
+    for game in range(3):
         try:
             steps = call(
                 worker,
@@ -144,15 +145,19 @@ def test_reuse(worker: Worker, ruling: Ruling, rng: Random) -> None:
                 plies=6,
                 n_playout=n_playout,
                 first_n_moves=FIRST_N_MOVES,
+                kept=True,
                 **player,
             )
         except StudentFault as fault:
+            if game:
+                raise StudentFault(f"{STALE_GAME}, and fails ({fault}).") from fault
             raise StudentFault(
                 f"In self-play a search that continues from the previous move fails ({fault}), as if the tree belonged to "
                 "another move than the one played."
             ) from fault
         trees = [Tree.from_reply(step["tree"]) for step in steps]
-        expect_legal_roots(steps, trees, EMPTY_3X3, "In self-play the search continues below a move other than the one played.")
+        stale = "In self-play the search continues below a move other than the one played."
+        expect_legal_roots(steps, trees, EMPTY_3X3, f"{STALE_GAME}." if game else stale)
         for ply, (step, tree, following) in enumerate(zip(steps, trees, trees[1:], strict=False), 1):
             carried = tree.root_visits.get(step["move"], 0.0)
             if carried > 5 and following.visits[0] < n_playout + carried / 2:

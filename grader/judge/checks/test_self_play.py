@@ -18,9 +18,9 @@ import pytest
 from Board.game_board import Board
 from grader.confinement.worker_client import Worker
 from grader.errors import CouldNotGrade, StudentFault
-from grader.judge.support.agreement import AGREEMENT_TOLERANCE
-from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at, drawn_at
-from grader.judge.support.drawn_positions import random_position
+from grader.judge.support.agreement import AGREEMENT_TOLERANCE, HUGE_C_PUCT, visits_by_bonus
+from grader.judge.support.board_position import EMPTY_3X3, BoardPosition, board_at, drawn_at, shares_of
+from grader.judge.support.drawn_positions import random_position, tictactoe_after
 from grader.judge.support.draws import (
     fitting_alpha,
     log_improbability,
@@ -42,11 +42,15 @@ NOISE_DRAWS = 64
 UNEVENNESS = (0.142, 0.232)
 # Of the 1344 entries of 64 draws from Dirichlet(0.3), some are so close to 0 that the share found is 0.2499 or more.
 LEAST_NOISE_SHARE = 0.24
+# With HUGE_C_PUCT the visits follow the root's priors. In a correct search, only the first visit may depend on the order of
+# equal moves, and the second on priors from before the noise. With other noise, or none, about 13 visits differ on average.
+FOLLOWED_SEARCHES, FOLLOWED_PLAYOUTS, FOLLOWED = 8, 100, 0.06
 LATE_POSITION = (6, 6, 5, 13)  # more stones than the moves that are drawn at temperature 1
 
 FIRST_N_MOVES = 4
 GAMES = 40
-# The bound for each series of draws. Five are tested, so a correct solution is accused in fewer than 1 in 10^7 runs.
+KEPT_GAMES = 20  # games of one player, with reset_player between them, as in training
+# The bound for each series of draws. Ten are tested, so a correct solution is accused in fewer than 2 in 10^7 runs.
 LEAST_LOG_CHANCE = -18.5  # log(1e-8)
 POSITIONS_IN_PLAY = 12
 SAME_SHARES = 0.02
@@ -108,6 +112,7 @@ def test_noise(worker: Worker, ruling: Ruling, rng: Random) -> None:
             "and 0.25 times the noise.",
             compared(seen[0]),
         )
+    _expect_noise_followed(worker, position, player)
     _expect_concentration(ruling, draws)
     _expect_noise_on_kept_roots(worker, ruling, position, seed)
     _expect_noise_late(worker, rng)
@@ -148,6 +153,27 @@ def _expect_concentration(ruling: Ruling, draws: list[np.ndarray]) -> None:
         ruling.deduct(
             "concentration",
             f"The noise is {how} than Dirichlet(0.3): it is distributed like Dirichlet({alpha:.2g}).",
+        )
+
+
+def _expect_noise_followed(worker: Worker, position: BoardPosition, player: dict[str, Any]) -> None:
+    """Raise StudentFault unless the visits follow the noisy priors: noise that comes after the playouts explores nothing."""
+    board = board_at(position)
+    without_noise = _by_move(board, _clean_priors(board, player["evaluator"]["seed"]))
+    settings = {**player, "n_playout": FOLLOWED_PLAYOUTS, "c_puct": HUGE_C_PUCT}
+    seen, clean = list[float](), list[float]()
+    for _ in range(FOLLOWED_SEARCHES):
+        tree = Tree.from_reply(call(worker, "search", position=position, is_selfplay=1, **settings)["tree"])
+        visits, count = tree.root_visits, round(sum(tree.root_visits.values()))
+        seen.append(visit_difference(visits, expected := visits_by_bonus(tree.root_priors, count)))
+        clean.append(visit_difference(visits, visits_by_bonus(without_noise, count)))
+    if np.mean(seen) > FOLLOWED:
+        cause = "the search used other noise as well. Draw it once for each move, before the playouts"
+        if np.mean(clean) <= FOLLOWED:
+            cause = "the search still used the priors without it. Mix it in before the playouts, not after them"
+        raise StudentFault(
+            f"After a search in self-play the root's priors have noise, but the visits do not follow them: {cause}.",
+            position.compared("the share of the visits that each move gets", shares_of(expected), shares_of(visits)),
         )
 
 
@@ -276,6 +302,8 @@ def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
             _expect_draws(series)
         except StudentFault:
             raise fault from None
+    else:
+        _expect_draws_in_later_games(worker, ruling, rng)
     early, late = (list(chain(*part)) for part in (series[:FIRST_N_MOVES], series[FIRST_N_MOVES:]))
     top = sum(draw.is_most_visited for draw in early)
     ruling.seen = (
@@ -284,13 +312,32 @@ def test_temperature(worker: Worker, ruling: Ruling, rng: Random) -> None:
     )
 
 
-def _series_of_draws(worker: Worker, ruling: Ruling, rng: Random, **more: Any) -> list[list[Draw]]:
+def _expect_draws_in_later_games(worker: Worker, ruling: Ruling, rng: Random) -> None:
+    """Raise StudentFault unless one player draws its moves in the same way in each of several games, as in training.
+
+    If a later game fails, the player may have kept a tree, which costs points in mcts_alphazero.reuse.
+    """
+    try:
+        series = _series_of_draws(worker, ruling, rng, KEPT_GAMES, kept=True)
+    except StudentFault:
+        return
+    try:
+        _expect_draws(series)
+    except StudentFault as fault:
+        raise StudentFault(
+            f"{fault} These are games of one player, with reset_player between them; with a new player for each game, the "
+            "moves were right. What a player remembers of a game must not affect the next one.",
+            fault.boards,
+        ) from fault
+
+
+def _series_of_draws(worker: Worker, ruling: Ruling, rng: Random, games: int = GAMES, **more: Any) -> list[list[Draw]]:
     """Return for each of the first plies the draws of all games; a series of later plies may be shorter."""
     series: list[list[Draw]] = [[] for _ in range(FIRST_N_MOVES + 2)]
-    for _ in range(GAMES):
+    for _ in range(games):
         for draws, draw in zip(series, _drawn_moves(worker, ruling, rng, len(series), **more), strict=False):
             draws.append(draw)
-    ruling.expect(len(series[0]) == GAMES, "In self-play no move was made.")
+    ruling.expect(len(series[0]) == games, "In self-play no move was made.")
     return series
 
 
@@ -320,18 +367,10 @@ def _drawn_moves(worker: Worker, ruling: Ruling, rng: Random, plies: int, **more
         boards = [board_at(EMPTY_3X3, [before["move"] for before in steps[:ply]]) for ply in range(len(steps))]
         return [Draw.from_step(step, board, seed) for step, board in zip(steps, boards, strict=True)]
     except StudentFault:
-        positions = [_position_after(rng, ply) for ply in range(plies)]
+        positions = [tictactoe_after(rng, ply) for ply in range(plies)]
         ruling.evidence.setdefault("positions", []).append({"seed": seed, "moves": [list(each.moves) for each in positions]})
         steps = [call(worker, "search", position=position, is_selfplay=1, **settings) for position in positions]
         return [Draw.from_step(step, board_at(position), seed) for step, position in zip(steps, positions, strict=True)]
-
-
-def _position_after(rng: Random, plies: int) -> BoardPosition:
-    """Return an unfinished position on 3x3 with exactly this many stones, which must be at most 5."""
-    while True:
-        position = random_position(rng, 3, 3, 3, plies)
-        if len(position.moves) == plies:
-            return position
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,14 @@ def slip_name(slip: str) -> str:
     return f"slip: {slip}"
 
 
+def visits_by_bonus(priors: Mapping[int, float], count: int) -> dict[int, float]:
+    """Return how `count` visits are distributed among moves with these priors if only the bonus decides (HUGE_C_PUCT)."""
+    visits = dict.fromkeys(priors, 0.0)
+    for _ in range(count):
+        visits[max(priors, key=lambda move: priors[move] / (1 + visits[move]))] += 1
+    return visits
+
+
 @dataclass(frozen=True)
 class SearchComparison:
     """A student's search, to be compared with correct and faulty searches of the same case.

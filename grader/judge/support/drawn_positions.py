@@ -25,6 +25,14 @@ def random_position(rng: Random, width: int, height: int, n_in_row: int, plies: 
     return BoardPosition(width, height, n_in_row, tuple(moves))
 
 
+def tictactoe_after(rng: Random, plies: int) -> BoardPosition:
+    """Return an unfinished position on 3x3 with exactly this many stones, which must be at most 5."""
+    while True:
+        position = random_position(rng, 3, 3, 3, plies)
+        if len(position.moves) == plies:
+            return position
+
+
 def winning_moves(board: Board, player: int) -> list[int]:
     """Return the moves with which `player` would win at once if it were their turn."""
     found = []

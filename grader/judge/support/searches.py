@@ -296,15 +296,19 @@ def _expect_kept(ruling: Ruling, position: BoardPosition, n_playout: int, seen: 
 
 
 def expect_trees_of_positions(worker: Worker, rng: Random, player: dict[str, Any]) -> None:
-    """Raise StudentFault unless the tree in play belongs to the position on the board, whether new or kept over both moves."""
-    stale = "In play the search continues in the tree of an earlier position"
-    position = random_position(rng, 5, 4, 4, 2)
-    try:
-        steps = call(worker, "self_play", position=position, plies=4, in_play=True, n_playout=60, **player)
-    except StudentFault as fault:
-        raise StudentFault(f"{stale}, as if the opponent had not moved, and fails ({fault}).") from fault
-    trees = [Tree.from_reply(step["tree"]) for step in steps]
-    expect_legal_roots(steps, trees, position, f"{stale}, as if the opponent had not moved.", answered=True)
+    """Raise StudentFault unless the tree in play belongs to the position on the board, whether new or kept over both moves.
+
+    One player plays two games, with reset_player between them.
+    """
+    stale = "In play the search continues in the tree of an earlier"
+    for how in ("position, as if the opponent had not moved", "game, even after reset_player"):
+        position = random_position(rng, 5, 4, 4, 2)
+        try:
+            steps = call(worker, "self_play", position=position, plies=4, in_play=True, n_playout=60, kept=True, **player)
+        except StudentFault as fault:
+            raise StudentFault(f"{stale} {how}, and fails ({fault}).") from fault
+        trees = [Tree.from_reply(step["tree"]) for step in steps]
+        expect_legal_roots(steps, trees, position, f"{stale} {how}.", answered=True)
 
 
 def expect_legal_roots(
