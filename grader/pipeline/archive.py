@@ -42,6 +42,9 @@ OTHER_COMPRESSIONS = {9: "Deflate64", 12: "bzip2", 14: "LZMA", 93: "Zstandard", 
 EXTENDED_TIMESTAMP = 0x5455  # in a zip entry's extra field (section 4.6.1)
 NO_ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # written by packers that do not know the time
 MAX_TIME_S = 1 << 33  # of a tar's entry, which may claim any number
+CUT_OFF = "the end of the zip is missing, as after an interrupted upload or download; ask for it again"
+ZIP64 = 0xFFFFFFFF  # in place of a number that needs more bits
+OFFSET = slice(42, 46)  # of an entry in a zip's list: where the file begins (section 4.3.12)
 AES = 99  # the compression method of an entry encrypted with AES
 # The first bytes of archives of other kinds.
 FOREIGN = {b"Rar!\x1a\x07": "a RAR archive", b"7z\xbc\xaf\x27\x1c": "a 7z archive"}
@@ -171,7 +174,7 @@ def open_archive(file: IO[bytes], name: str, limits: Limits | None = None) -> So
             raise UsageError(f"{name} {Source.failure}: it has 0 bytes; ask for it again")
         with in_one_sentence(f"{name} {Source.failure}"):
             if begin.startswith(b"PK\3\4") and not zipfile.is_zipfile(file):
-                raise zipfile.BadZipFile("the end of the zip is missing, as after an interrupted upload; ask for it again")
+                raise zipfile.BadZipFile(CUT_OFF)
             packed = begin.startswith(tuple(TAR_READERS))
             zipped = begin.startswith(b"PK") or (name.lower().endswith(".zip") and not packed)
             return Zip(file, name, limits) if zipped else Tar(file, limits)
@@ -343,6 +346,8 @@ class Zip(Source):
         file.close()
         try:
             self.archive = zipfile.ZipFile(self.file)
+            if _is_list_of_an_inner_zip(self.file, self.archive):
+                raise zipfile.BadZipFile(CUT_OFF)
         except BaseException:
             self.file.close()
             raise
@@ -440,6 +445,24 @@ class Tar(Source):
 
 def _time(seconds: int) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if 0 < seconds < MAX_TIME_S else None
+
+
+def _is_list_of_an_inner_zip(file: IO[bytes], archive: zipfile.ZipFile) -> bool:
+    """Return whether zipfile found the list of a stored zip inside this one, whose own list was cut off.
+
+    zipfile takes the last list in the file, and whatever lies before that archive for a program that unpacks it. Such a program
+    does not begin like a zip. In that case zipfile has moved the offset of each entry.
+    """
+    file.seek(0)
+    begins_as_zip = file.read(4) == b"PK\3\4"
+    file.seek(archive.start_dir)
+    entry = file.read(46)
+    if not begins_as_zip:
+        return False
+    if not entry.startswith(DIRECTORY_ENTRY):
+        return True  # an empty list, although a file comes first
+    listed = int.from_bytes(entry[OFFSET], "little")
+    return listed < ZIP64 and listed != archive.infolist()[0].header_offset
 
 
 def _zip_time(info: zipfile.ZipInfo) -> datetime | None:

@@ -207,6 +207,27 @@ def test_a_truncated_archive_is_refused(pack, refusal, kind):
     assert "damaged" in (sentence := refusal(path)) or "cannot be read to the end" in sentence
 
 
+@pytest.mark.parametrize("inside", [WORK, {}])
+def test_a_zip_cut_off_after_a_zip_inside_it_is_refused_and_not_taken_for_the_inner_one(tmp_path, read, refusal, inside):
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        for path, content in inside.items():
+            archive.writestr(path, content)
+    path = tmp_path / "outer.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("a.zip", "b.zip", "c.zip"):
+            archive.writestr(name, inner.getvalue())
+    path.write_bytes(path.read_bytes()[: 2 * len(inner.getvalue()) + 80])
+    assert zipfile.is_zipfile(path)  # the standard library finds the list of an inner one
+    assert "the end of the zip is missing" in refusal(path)
+
+
+def test_a_zip_that_unpacks_itself_is_read(pack, read):
+    path = pack(".zip", WORK)
+    path.write_bytes(b"MZ, a program that unpacks what follows" + path.read_bytes())
+    assert read(path).files == WORK
+
+
 @pytest.mark.parametrize("kind", [".zip", ".tar", ".tar.gz", ".tar.xz"])
 def test_an_archive_damaged_in_the_middle_is_refused_and_never_read_in_part(pack, refusal, kind):
     numbers = random.Random(1)

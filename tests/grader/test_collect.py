@@ -156,6 +156,23 @@ def test_an_archive_that_cannot_be_read_leaves_its_student_unclear_until_it_come
     assert collect(cut) == 2 and "the end of the zip is missing" in collect.complaint
 
 
+def test_a_class_download_cut_off_after_a_submission_is_refused_and_nobody_is_missing(collect, download):
+    cut = download({"s1.zip": packed("s1")}, name="cut")
+    with zipfile.ZipFile(cut, "w") as archive:  # without compression, as platforms pack archives
+        for student in ("s1", "s2", "s3"):
+            archive.writestr(f"{student}.zip", packed(student))
+    cut.write_bytes(cut.read_bytes()[: len(packed("s1")) * 2 + 100])
+    assert collect(cut) == 2 and "the end of the zip is missing" in collect.complaint
+    assert not collect.out.exists()
+
+
+def test_a_folder_without_files_is_no_download(collect, tmp_path):
+    (tmp_path / "downloads" / "deeper").mkdir(parents=True)
+    assert collect(tmp_path / "downloads") == 2
+    assert "expected submissions in" in collect.complaint and "it holds no files" in collect.complaint
+    assert not collect.out.exists()
+
+
 def test_empty_and_too_large_attempts_are_named(collect, download, monkeypatch):
     monkeypatch.setattr(keeping, "MAX_ATTEMPT_BYTES", 5000)
     path = download({"s1.zip": b"", "s6.zip": bytes(5001), "2024007/": b"", "s2/Minimax/engine.cpp": b"x"})

@@ -119,6 +119,8 @@ class Reader:
         entries = take_in(self.opened.enter_context(closing(open_source(path, CLASS_LIMITS))), str(path))
         if known:
             return self.single_folder(name, entries)
+        if not entries.files and not entries.refused:
+            raise UsageError(f"expected submissions in {path}; it holds no files: give the class download itself")
         return self.class_download(name, entries) or (
             self.single_folder(name, entries) if path.is_dir() else self.single(path, name)
         )
