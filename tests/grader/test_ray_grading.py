@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -88,7 +87,7 @@ def after_the_start(monkeypatch, change):
 
 
 @needs_ray
-@pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="the next test examines such a node too: TRUST=all runs it")
+@pytest.mark.thorough("the next test examines such a node too")
 def test_a_node_that_joins_later_is_examined_before_its_first_unit(cluster, submission, tmp_path, monkeypatch):
     after_the_start(monkeypatch, lambda checks: checks.machines.clear())
     assert grade(tmp_path / "out", submission("ada"), cluster=cluster) == 0
