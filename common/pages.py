@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ def without_control_characters(value: Any) -> Any:
     return on_screen(value, keep="\n") if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
+@cache  # the environment keeps compiled templates
 def template_environment(*folders: Path) -> jinja2.Environment:
     """Return an environment for the templates in these folders; it escapes every value and removes control characters."""
     return jinja2.Environment(

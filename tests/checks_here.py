@@ -13,7 +13,7 @@ from grader.pipeline.run import FOLDER_VARIABLE
 def run_checks_here(monkeypatch):
     """Let the checks of gradings run in this process, and the report look only briefly for where games were lost."""
     monkeypatch.setattr(grading, "run_checks_here", run_here)
-    monkeypatch.setattr("arena.view.losses.GAME_S", 2.0)
+    monkeypatch.setattr("arena.view.losses.GAME_S", 0.2)
 
 
 def run_here(run, listener, stopping):

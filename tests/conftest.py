@@ -37,7 +37,10 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the longest files."""
+    """Begin with the longest files, and skip what only TRUST=all runs."""
+    for item in items:
+        if os.environ.get("TRUST") != "all" and (mark := item.get_closest_marker("thorough")):
+            item.add_marker(pytest.mark.skip(reason=f"{mark.args[0]}: TRUST=all runs it"))
     places = {ROOT / "tests" / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(LONGEST)))
 
@@ -75,7 +78,11 @@ def cluster():
 
     # The death of a node is noticed soon, and workers have the priority of the tests beside them (by default, Ray's are nice).
     system = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 500, "health_check_timeout_ms": 2000}
-    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": {**system, "worker_niceness": 0}}
+    head = {
+        "num_cpus": 1,
+        "include_dashboard": False,
+        "_system_config": {**system, "worker_niceness": 0, "prestart_worker_first_driver": False},
+    }
     nodes = Cluster(initialize_head=True, head_node_args=head)
     nodes.add_node(num_cpus=1)
     yield nodes

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -147,21 +148,25 @@ class _Sources:
     """The Python sources of a tree."""
 
     def __init__(self, root: Path, checks_folder: str) -> None:
-        self._root, self._checks_folder = root, checks_folder
+        self._root = root
         self._read: dict[str, _Module] = {}
         self._reached: dict[str, set[str]] = {}
+        # Pytest's side of the grader, and the fixtures of the checks' own folder.
+        conftests = dict.fromkeys((CONFTEST, f"{checks_folder}/conftest.py"))
+        self._conftests = {path: self._module(path) for path in conftests if self._is_file(path)}
+        tests = [path for path in self._below(checks_folder) if path.rpartition("/")[2].startswith("test_")]
+        self._tests = {path: self._module(path) for path in tests}
+        self._started = [path for place in STARTED for path in self._below(place)]
 
     def reached_from(self, check: Check) -> set[str]:
         """Return the paths of all modules that can run when a check is graded, except those of the student."""
-        tests = {path: module for path, module in self._tests() if check.id in module.checks}
-        started = (path for place in STARTED for path in self._below(place))
+        tests = {path: module for path, module in self._tests.items() if check.id in module.checks}
         # By their dotted names, so that the packages around them are found as well.
-        conftests = self._conftests()
-        entrances = {*ENTRANCES, *conftests, *tests, *started}
+        entrances = {*ENTRANCES, *self._conftests, *tests, *self._started}
         waiting = self._paths(path.removesuffix(".py").replace("/", ".") for path in entrances)
         for module in tests.values():
-            requested = _requested(module.checks[check.id], module, *conftests.values())
-            imports = (each.fixture_imports.get(fixture, ()) for each in conftests.values() for fixture in requested)
+            requested = _requested(module.checks[check.id], module, *self._conftests.values())
+            imports = (each.fixture_imports.get(fixture, ()) for each in self._conftests.values() for fixture in requested)
             waiting |= self._paths(name for names in imports for name in names)
         found = set[str]()
         while waiting:
@@ -174,19 +179,12 @@ class _Sources:
         if path not in self._reached:
             module = self._module(path)
             # The fixtures of a conftest.py count only for the checks that request them.
-            inside = module.fixture_imports.values() if path not in self._conftests() else ()
+            inside = module.fixture_imports.values() if path not in self._conftests else ()
             self._reached[path] = self._paths(module.imports.union(*inside))
         return self._reached[path]
 
-    def _conftests(self) -> dict[str, _Module]:
-        """Return path -> module for pytest's side of the grader and the fixtures of the checks' own folder."""
-        paths = dict.fromkeys((CONFTEST, f"{self._checks_folder}/conftest.py"))
-        return {path: self._module(path) for path in paths if (self._root / path).is_file()}
-
-    def _tests(self) -> Iterator[tuple[str, _Module]]:
-        for path in self._below(self._checks_folder):
-            if path.rpartition("/")[2].startswith("test_"):
-                yield path, self._module(path)
+    def _is_file(self, path: str) -> bool:
+        return os.path.isfile(f"{self._root}/{path}")
 
     def _below(self, folder: str) -> list[str]:
         return sorted(path.relative_to(self._root).as_posix() for path in (self._root / folder).rglob("*.py"))
@@ -203,7 +201,7 @@ class _Sources:
             parts = name.split(".")
             for length in range(1, len(parts) + 1):
                 place = "/".join(parts[:length])
-                found |= {path for path in (f"{place}.py", f"{place}/__init__.py") if (self._root / path).is_file()}
+                found |= {path for path in (f"{place}.py", f"{place}/__init__.py") if self._is_file(path)}
         return found
 
 

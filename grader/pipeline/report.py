@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import cache
 from pathlib import Path
 
 import jinja2
@@ -40,6 +41,7 @@ def in_sentences(text: str) -> list[str]:
     return [part for line in text.split("\n") for part in SENTENCE.split(line) if part]
 
 
+@cache  # the environment keeps compiled templates
 def template_environment(*folders: Path) -> jinja2.Environment:
     """Return an environment for the templates in these folders; see `common.pages`."""
     environment = pages.template_environment(*folders)

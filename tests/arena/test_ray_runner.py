@@ -178,7 +178,7 @@ def test_a_node_killed_in_the_middle_of_a_match_loses_no_game_and_none_counts_tw
 
 
 @needs_ray
-@pytest.mark.slow
+@pytest.mark.thorough("the node above is killed with its workers, and their games are played again too")
 def test_a_killed_worker_leaves_no_engine_and_its_game_is_played_again(cluster, tmp_path):
     killed = []
 

@@ -1,6 +1,5 @@
 """The rules of NoGo, compared with their definition."""
 
-import os
 from collections import Counter
 from functools import cache
 
@@ -11,7 +10,7 @@ from nogo_by_definition import legal_moves
 
 from games.nogo.rules import NoGoRules
 
-LONG = pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="minutes: TRUST=all solves and counts larger boards")
+LONG = pytest.mark.thorough("minutes on larger boards")
 
 
 def lines_by_definition(width, height, depth):

@@ -87,7 +87,7 @@ def test_a_students_search_plays_nogo_unchanged(tmp_path, variant, module):
     assert games_won(tmp_path, variant, module, games=4, size=4, playouts=60) >= 3
 
 
-@pytest.mark.skipif(not ALL, reason="50 games for each search: TRUST=all plays them")
+@pytest.mark.thorough("50 games for each search")
 @pytest.mark.parametrize(("variant", "module"), PLAYING)
 def test_a_students_search_wins_nearly_all_games_of_nogo_against_random_moves(tmp_path, variant, module):
     """On a board this small, random moves are now and then the best ones."""

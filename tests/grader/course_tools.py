@@ -1,5 +1,6 @@
 """A copy of the course, results that were never graded, and nbgrader over both: for the tests of notebook and gradebook."""
 
+import functools
 import multiprocessing
 import os
 import shutil
@@ -81,9 +82,13 @@ def course(tmp_path):
     return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def api():
-    return pytest.importorskip("nbgrader.api")
+    """nbgrader, which runs a program for the version of its tables once and not for each new gradebook: it takes a second."""
+    api = pytest.importorskip("nbgrader.api")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(api, "get_alembic_version", functools.cache(api.get_alembic_version))
+        yield api
 
 
 @pytest.fixture

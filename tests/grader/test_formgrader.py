@@ -215,6 +215,7 @@ def test_the_policy_alone_keeps_a_notebook_that_was_never_cleaned_from_running_a
         assert score() == PROGRAM_POINTS
 
 
+@pytest.mark.thorough("the page with both layers shows that the steps leave nothing that can act")
 def test_the_steps_alone_are_enough(hostile_course):
     unprotect(hostile_course, policy=True)
     put_raw(hostile_course, CELLS)

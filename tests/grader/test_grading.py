@@ -123,7 +123,7 @@ ODD_ENGINES = {
 }
 
 
-LONG = pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="a minute of real deadlines: TRUST=all runs it")
+LONG = pytest.mark.thorough("a minute of real deadlines")
 
 
 @pytest.mark.parametrize(

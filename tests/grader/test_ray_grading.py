@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import os
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -27,30 +26,29 @@ def outcomes(folder):
 
 
 @needs_ray
-def test_a_class_with_lost_nodes_has_the_verdicts_of_one_machine_repeats_none_and_names_the_nodes(
-    cluster, submission, tmp_path
+def test_a_class_with_a_lost_node_has_the_verdicts_of_one_machine_repeats_none_and_names_the_nodes(
+    cluster, submission, tmp_path, checks_run_here
 ):
-    doomed = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    doomed = cluster.add_node(num_cpus=1)  # the third node, so that it grades one of three
     class_ = [submission("ada"), submission("bob", {"AlphaZero/mcts_pure.py": "class MCTS: pass\n"}), submission("cem")]
     verdicts = {path.name: tmp_path / f"there/{path.name}/verdicts.jsonl" for path in class_}
     lost = []
     over = threading.Event()
 
-    def lose_two_nodes():
+    def lose_a_node():
         while not over.wait(0.1) and not lost:
             if any(path.exists() and path.read_bytes().count(b"\n") >= 1 for path in verdicts.values()):
-                lost.extend(doomed)
-                for node in doomed:
-                    cluster.remove_node(node, allow_graceful=False)
+                lost.append(doomed)
+                cluster.remove_node(doomed, allow_graceful=False)
 
-    losing = threading.Thread(target=lose_two_nodes)
+    losing = threading.Thread(target=lose_a_node)
     losing.start()
     try:
         assert grade(tmp_path / "there", *class_, cluster=cluster) == 0
     finally:
         over.set()
         losing.join()
-    assert lost == doomed
+    assert lost == [doomed]
     for name, path in verdicts.items():
         decided = Counter(json.loads(line)["id"] for line in path.read_text(encoding="utf-8").splitlines())
         assert set(decided.values()) == {1} and len(decided) == 4, name
@@ -88,7 +86,7 @@ def after_the_start(monkeypatch, change):
 
 
 @needs_ray
-@pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="the next test examines such a node too: TRUST=all runs it")
+@pytest.mark.thorough("the next test examines such a node too")
 def test_a_node_that_joins_later_is_examined_before_its_first_unit(cluster, submission, tmp_path, monkeypatch):
     after_the_start(monkeypatch, lambda checks: checks.machines.clear())
     assert grade(tmp_path / "out", submission("ada"), cluster=cluster) == 0

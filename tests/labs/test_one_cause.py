@@ -1,6 +1,5 @@
 """In the labs NoGo and Go one mistake in the rules costs the points of one check, and no lie of a board gains any."""
 
-import os
 import re
 import tomllib
 from random import Random
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("checks_run_here")
 POSITIONS = [("nogo", "middle", nogo_families.after_moves), ("go", "middle", go_families.searched_position)]
 NOGO = (ROOT / "labs/nogo/reference/NoGo/board.py").read_text(encoding="utf-8")
 GO = (ROOT / "labs/go/reference/Go/board.py").read_text(encoding="utf-8")
-LONG = pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="the same losses as of another lie: TRUST=all runs it")
+LONG = pytest.mark.thorough("the same losses as of another lie")
 PATHS = {
     "nogo": {"board": "NoGo/board.py", "search": "AlphaZero/mcts_alphaZero.py"},
     "go": {"board": "Go/board.py", "search": "AlphaZero/mcts_alphaZero.py"},

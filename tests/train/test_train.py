@@ -166,11 +166,12 @@ def test_a_position_is_evaluated_once_in_remember_games_games(run_file, remember
 
 def test_an_evaluation_appears_in_the_learning_curves_and_keeps_the_best_network(run_file, tmp_path):
     pipeline = run_file("train.py")["TrainPipeline"]()
-    pipeline.check_freq, pipeline.game_batch_num, pipeline.verify_from = 1, 6, 5
+    pipeline.check_freq, pipeline.game_batch_num, pipeline.verify_from, pipeline.verify_playouts = 1, 6, 5, (20,)
+    pipeline.n_playout = 20
     pipeline.run()
     rows = {row["games"]: row for row in csv.DictReader((tmp_path / "tmp/training.csv").read_text().splitlines())}
     assert 0 <= float(rows["6"]["win_ratio"]) <= 1 and rows["5"]["win_ratio"] == ""
-    assert int(rows["6"]["losing_lines"]) > 0 and rows["6"]["exact_playouts"] == "100"
+    assert int(rows["6"]["losing_lines"]) > 0 and rows["6"]["exact_playouts"] == "20"
     assert 0 <= float(rows["4"]["win_ratio"]) <= 1 and rows["4"]["losing_lines"] == ""  # too early to play every line
     best, average = load_weights(tmp_path / "model/best_policy.model"), pipeline.average_net.model.state_dict()
     assert all(np.array_equal(best[name], average[name].numpy()) for name in average)
@@ -180,7 +181,7 @@ def test_an_evaluation_appears_in_the_learning_curves_and_keeps_the_best_network
 def skilled(run_file):
     """Return a pipeline that starts from the published network and verifies quickly."""
     pipeline = run_file("train.py")["TrainPipeline"](init_model=ROOT / "model" / "3_3_3.model")
-    pipeline.verify_playouts, pipeline.verify_from, pipeline.game_batch_num = (100, 200), 0, 6
+    pipeline.verify_playouts, pipeline.verify_from, pipeline.game_batch_num = (50, 100), 0, 6
     net = pipeline.average_net
     net.policy_value_fn_random = net.policy_value_fn  # each draw of symmetries makes a different agent, which might lose
     return pipeline
@@ -188,18 +189,19 @@ def skilled(run_file):
 
 def test_a_network_that_loses_no_line_is_verified_and_ends_the_training(skilled, tmp_path, capsys):
     skilled.check_freq = 1
+    skilled.policy_evaluate = lambda: 0.5
     skilled.batch_size = 10**6  # more than the buffer will hold, so nothing is learnt and the network does not change
     skilled.run()
     assert skilled.verified and skilled.games_played == 2
     out = capsys.readouterr().out
-    assert "0 losing lines at 200 playouts" in out and "no line of replies at 100, 200 playouts" in out
+    assert "0 losing lines at 100 playouts" in out and "no line of replies at 50, 100 playouts" in out
     best, given = load_weights(tmp_path / "model/best_policy.model"), load_weights(ROOT / "model/3_3_3.model")
     assert all(np.array_equal(best[key], given[key]) for key in given)
 
 
 def test_losing_lines_decide_which_network_is_the_best_and_the_win_ratio_between_equals(skilled, tmp_path):
     skilled.pure_mcts_playout_num = 5000
-    skilled.verify_playouts = (50,)
+    skilled.verify_playouts = (10,)
     path = tmp_path / "model/best_policy.model"
 
     def kept(win_ratio, weights):

@@ -153,7 +153,9 @@ TINY = "--workers 0 --games 12 --games-at-once 6 --start-positions 40 --batch-si
 TINY += " --rating-games 2 --mcts-playouts 4 --playouts 4 --match-playouts 4 --seed 1"
 
 
-@pytest.mark.parametrize(("preset", "more"), [("nogo_5", ""), ("go_5", "--board-width 4 --board-height 4 --komi 0.5")])
+@pytest.mark.parametrize(
+    ("preset", "more"), [("nogo_5", "--blocks 1"), ("go_5", "--board-width 4 --board-height 4 --komi 0.5 --blocks 1")]
+)
 def test_a_run_trains_continues_exports_and_plays(tmp_path, preset, more):
     run, weights = tmp_path / "run", tmp_path / "w.model"
     assert long_run.main([preset, "--run", str(run), *TINY.split(), *more.split()]) == 0

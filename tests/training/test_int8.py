@@ -49,13 +49,21 @@ def weights(tmp_path):
     return path
 
 
+@pytest.fixture(scope="module")
+def kept():
+    """The convolutions of the other network, which are converted once."""
+    return []
+
+
 @pytest.fixture
-def networks(make_network, tmp_path):
+def networks(make_network, tmp_path, kept):
     """(network, its weights, another network whose convolutions are in the file beside the weights)."""
     network, other = make_network(*SIZE, 1), make_network(*SIZE, 1, seed=2)
     path = tmp_path / "weights.pt"
     network.save_model(path)
-    write_int8(path, *body_of(other), {})
+    if not kept:
+        kept.append(body_of(other))
+    write_int8(path, *kept[0], {})
     return network, path, other
 
 

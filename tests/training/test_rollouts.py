@@ -1,6 +1,5 @@
 """Random games from a state end as games on the board do, by the rules and in distribution."""
 
-import os
 import random
 
 import numpy as np
@@ -126,7 +125,7 @@ def test_rollouts_of_go_end_with_a_count_where_the_search_plays_on_after_two_pas
     assert set(values.tolist()) <= {-1.0, 1.0}
 
 
-@pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="a minute of play: TRUST=all runs it")
+@pytest.mark.thorough("a minute of play")
 def test_a_pure_search_that_plays_on_after_two_passes_wins_against_random_moves():
     class Random:
         def choose(self, boards):

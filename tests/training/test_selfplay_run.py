@@ -1,6 +1,6 @@
 """Runs of self-play learn, continue after a kill or Ctrl-C without repeating work, and refuse bad input with one sentence.
 
-With TRUST=all in the environment a run is killed five times, and a table is printed.
+A run is killed once; with TRUST=all in the environment five times, and a table is printed.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from training.supervised.learning import deepened
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = os.environ.get("TRUST") == "all"
-KILLS = 5 if ALL else 2
+KILLS = 5 if ALL else 1
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_a_run_plays_learns_and_evaluates_and_goes_on_for_more_games(any_library
     assert steps[0] == 0 and len(steps) > 1 and min(np.diff(steps)) >= PUBLISH_STEPS
 
     early = (folder / "checkpoint.pt").read_bytes()
-    code, out, err = started(resumed(folder, "--games", 90))
+    code, out, err = started(resumed(folder, "--games", 90, "--backend", "torch"))
     assert code == 0 and f"{state['games']} of 90 games" in out, err
     assert_whole(folder, 90)
 
@@ -477,17 +477,18 @@ def test_on_a_cluster_a_lost_actor_is_replaced_and_nothing_is_played_twice(start
                 if entry.read_bytes().startswith(b"ray::_Member"):
                     os.kill(int(entry.parent.name), signal.SIGKILL)
 
+    system = {"worker_niceness": 0, "prestart_worker_first_driver": False}
     cluster = Cluster(
         initialize_head=True,
-        head_node_args={"num_cpus": 2, "include_dashboard": False, "_system_config": {"worker_niceness": 0}},
+        head_node_args={"num_cpus": 2, "include_dashboard": False, "_system_config": system},
     )
     try:
         code, _, err = started(arguments(tmp_path / "b", "--ray-address", cluster.address, workers=2))
         assert code == 2 and "expected a CPU for each of 3 processes" in err
         threading.Thread(target=kill_a_member, daemon=True).start()
-        code, _, err = started(arguments(tmp_path, "--ray-address", cluster.address, games=100, workers=1))
+        code, _, err = started(arguments(tmp_path, "--ray-address", cluster.address, games=40, workers=1))
     finally:
         cluster.shutdown()
     assert code == 0 and "Traceback" not in err, err
-    assert_whole(tmp_path, 100)
+    assert_whole(tmp_path, 40)
     assert len({game["worker"] for game in games_of(tmp_path)}) == 2

@@ -1,7 +1,6 @@
 """Submissions that exhaust the machine, among others of a class: the others get the verdicts that they get alone."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,7 @@ SEED = "3"
 
 pytestmark = [
     pytest.mark.alone,
-    pytest.mark.skipif(os.environ.get("TRUST") != "all", reason="a class of 20, graded twice: TRUST=all runs it"),
+    pytest.mark.thorough("a class of 20, graded twice"),
 ]
 
 
