@@ -122,8 +122,7 @@ class ProcessTree:
         for stream in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(stream.fileno(), False)
         if memory_mib is not None and hasattr(resource, "prlimit"):
-            with contextlib.suppress(ProcessLookupError):
-                resource.prlimit(self.popen.pid, resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
+            _limit_memory(self.popen.pid, memory_mib << 20)
 
     @property
     def known(self) -> set[int]:
@@ -204,6 +203,14 @@ class ProcessTree:
                 return
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, 0.002)
+
+
+def _limit_memory(pid: int, most: int) -> None:
+    """Limit the address space of a process to so many bytes; a lower limit that it has inherited stays."""
+    with contextlib.suppress(ProcessLookupError):
+        _, inherited = resource.prlimit(pid, resource.RLIMIT_AS)
+        limit = min(most, sys.maxsize, *([] if inherited == resource.RLIM_INFINITY else [inherited]))
+        resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
 
 
 def _signal(pid: int, number: int) -> None:

@@ -86,9 +86,10 @@ def test_one_that_sleeps_on_a_busy_core_is_late_all_the_same(busy_core, fault):
 
 @pytest.mark.parametrize("fault", ["late", "think"])
 def test_an_answer_that_reaches_only_the_longest_limit_is_doubtful_and_nobodys_fault(monkeypatch, fault):
-    with process(fault) as playing, pytest.raises(EngineFailure) as failure:
+    with process(fault) as playing:
         monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
-        playing.ask(SWAP)
+        with pytest.raises(EngineFailure) as failure:
+            playing.ask(SWAP)
     assert failure.value.termination == "undecided" and "too long to tell" in str(failure.value)
 
 
