@@ -139,6 +139,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--superko", action="store_true", help="in Go, forbid the repetition of any earlier position")
     options = parser.parse_args(arguments)
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever a library prints must not mix with the answers
+    sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         converse(options, answers)
     except UsageError as error:

@@ -7,7 +7,6 @@ uncertainty. Exit codes: 0 the match was played, 2 the call was wrong, 130 inter
 from __future__ import annotations
 
 import argparse
-import json
 import secrets
 import sys
 from dataclasses import replace
@@ -34,12 +33,11 @@ from arena.match.ray_runner import RayRunner
 from arena.match.records import Records, read_records
 from arena.match.referee import GameRecord
 from arena.match.setup import OPENINGS, MatchSetup
-from arena.match.sgf import write_sgf
-from arena.match.summary import summary
+from arena.match.summary import summary, write_result
 from arena.rules import FIVE, LARGEST_SIZE, SIZE
 from arena.statistics.stopping import Decided, Sprt, StoppingRule
 from common.errors import UsageError
-from common.files import write_whole
+from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
 from common.scoring import formula_named
 
@@ -113,7 +111,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     if not FIVE <= options.board_size <= LARGEST_SIZE:
         command_line.error(f"expected --board-size from {FIVE} to {LARGEST_SIZE}; got {options.board_size}")
     if options.resume is not None:
-        given = [a for a in terms_of(command_line) if getattr(options, a.dest) != a.default]
+        terms = terms_of(command_line)
+        unset = argparse.Namespace(**{term.dest: None for term in terms})  # so that a default that was typed is noticed
+        typed = command_line.parse_args(arguments, unset)
+        given = [term for term in terms if getattr(typed, term.dest) is not None]
         if given or options.records is not None:
             names = ", ".join([a.option_strings[0] for a in given] or ["--records"])
             command_line.error(f"expected no {names} with --resume, because the records say how the match is played")
@@ -216,7 +217,7 @@ def runner_of(options: argparse.Namespace) -> Runner:
 def play(setup: MatchSetup, runner: Runner, records: Records | None) -> tuple[MatchResult, bool]:
     """Play the match with a progress bar; return the result and whether it was interrupted."""
     games: list[GameRecord] = []
-    recorded = len(records.games) if records else 0
+    recorded = sum(game.is_decided and game.index < setup.plays for game in records.games.values()) if records else 0
     with tqdm(total=setup.plays, initial=recorded, unit="game", disable=None) as bar:
 
         def on_game(game: GameRecord) -> None:
@@ -250,11 +251,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Interrupted after {result.plays} of {setup.plays} games.", file=sys.stderr)
         if records is not None:
             print(f"Continue this match with --resume {records.path}", file=sys.stderr)
-    print(summary(result))
-    if options.json is not None:
-        write_whole(options.json, json.dumps(result.to_json(), indent=1))
-    if options.sgf is not None:
-        print(f"{write_sgf(result, options.sgf)} games written to {options.sgf}")
+    print(on_screen(summary(result), keep="\n"))
+    print(write_result(result, options.json, options.sgf), end="")
     return 130 if interrupted else 0
 
 

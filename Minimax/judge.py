@@ -156,8 +156,8 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("expected two players, or --suite ENGINE, or --show NAME")
     if options.time_limit is None:
         options.time_limit = SUITE_MOVE_S if examines else MOVE_S
-    if not options.time_limit > 0:
-        parser.error(f"expected --time-limit in seconds above 0; got {options.time_limit:g}")
+    if not 0 < options.time_limit < 3600:
+        parser.error(f"expected --time-limit in seconds, above 0 and below 3600; got {options.time_limit:g}")
     if examines:
         return examine(options.suite, options.show, Limits(move_s=options.time_limit))
     size = options.board_size

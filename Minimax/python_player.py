@@ -411,6 +411,7 @@ def main(arguments: list[str] | None = None) -> int:
     backend = (options.backend or "auto") if options.fast else None
     # Whatever the student's code prints must not mix with the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
+    sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         if options.gtp is not None:
             converse_gtp(options, backend, sys.stdin, answers)

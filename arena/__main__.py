@@ -14,7 +14,6 @@ if __name__ == "__main__":
 
     leave_on_ctrl_c("Interrupted.")
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -28,10 +27,8 @@ from arena.match.match import Load, MatchResult, ThreadRunner, play_match
 from arena.match.records import Records, agent_digest, machine, read_records
 from arena.match.referee import REPEATS, GameRecord, play_game
 from arena.match.setup import MatchSetup
-from arena.match.sgf import write_sgf
-from arena.match.summary import summary
+from arena.match.summary import summary, write_result
 from common.errors import UsageError
-from common.files import write_whole
 from common.harmless_text import on_screen
 from common.program_ends import Parser, run_program
 
@@ -41,7 +38,7 @@ def first_difference(recorded: GameRecord, played: GameRecord) -> str:
     for ply, (before, now) in enumerate(zip(recorded.moves, played.moves, strict=False), 1):
         if before != now:
             agent = recorded.black if ply % 2 else 1 - recorded.black
-            return f"The games differ from ply {ply} on: {recorded.names[agent]} answered {before} then, and {now} now."
+            return f"The games differ from ply {ply} on: {recorded.name_of(agent)} answered {before} then, and {now} now."
     if (recorded.termination, recorded.winner, len(recorded.moves)) != (played.termination, played.winner, len(played.moves)):
         return (
             f"The games end differently: {recorded.termination.value} after {len(recorded.moves)} plies then, "
@@ -96,7 +93,7 @@ def play(options: argparse.Namespace) -> int:
     def on_game(game: GameRecord) -> None:
         games.append(game)
         score = " : ".join(str(sum(played.winner == agent for played in games)) for agent in (0, 1))
-        fault = f"; {game.names[game.faulty] or f'agent {game.faulty}'} {game.detail}" if game.faulty is not None else ""
+        fault = f"; {game.name_of(game.faulty)} {game.detail}" if game.faulty is not None else ""
         print(on_screen(f"{len(games)} of {setup.plays} games, {score}{fault}"), file=sys.stderr)
 
     try:
@@ -107,10 +104,7 @@ def play(options: argparse.Namespace) -> int:
         if records is not None:
             print(f"The same command continues the match in {records.path}.", file=sys.stderr)
     print(on_screen(summary(result), keep="\n"))
-    if options.json is not None:
-        write_whole(options.json, json.dumps(result.to_json(), indent=1))
-    if options.sgf is not None:
-        print(f"{write_sgf(result, options.sgf)} games written to {options.sgf}")
+    print(write_result(result, options.json, options.sgf), end="")
     return code
 
 

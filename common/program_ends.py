@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -41,6 +42,8 @@ def run_program(name: str, main: Callable[[], int], *, starts_slowly: bool = Fal
     """
     if not starts_slowly:
         interruptible()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal's encoding lacks must not end the program
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = main()
         sys.stdout.flush()

@@ -101,6 +101,17 @@ for line in sys.stdin:
             time.sleep(60)
         elif fault == "child_thinks":
             subprocess.run([sys.executable, "-S", "-c", f"import time\nwhile time.process_time() < {THOUGHT_S}: pass"])
+        elif fault == "children_forgotten":
+            # The kernel waits for the children itself, and counts their time nowhere.
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            for _ in range(3):
+                reading, writing = os.pipe()
+                if os.fork() == 0:
+                    think()
+                    os._exit(0)
+                os.close(writing)
+                os.read(reading, 1)  # until the child has ended
+                os.close(reading)
         elif fault == "allocate":
             memory = bytearray(1 << 30)
         elif fault == "exit":

@@ -22,6 +22,7 @@ from typing import Self
 from arena.engine.process import ProcessTree, has_cpu_clock, signal_name
 from arena.engine.stopwatch import Allowance, OutOfTime, Spent, Stopwatch, cpu_allowance, wall_allowance
 from arena.rules import SIZE, Action, Termination, from_line, to_line
+from common.harmless_text import on_screen
 
 LINE_CAP = 4096
 STDERR_TAIL = 2048
@@ -240,13 +241,15 @@ class TimedProcess:
 
     def _exchange(self, text: str, limit_s: float) -> str:
         """Send a text and read one line, both before the same deadline; the engine runs only in between."""
-        tree = self._tree
+        tree, self.spent = self._tree, Spent()
         if tree is None:
             raise EngineFailure(Termination.CRASH, "is not running")
         self._read_now(tree)
         if unasked := self._unasked():
             unasked_text = unasked.decode("utf-8", "replace")
             raise EngineFailure(Termination.MALFORMED, f"spoke before it was asked: {unasked_text[:60]!r}", unasked_text)
+        if tree.popen.poll() is not None:  # one of its children may still be there to answer, fast enough or not
+            raise EngineFailure(Termination.CRASH, self._ending(tree))
         self._notes = b""
         # The engine has been stopped since its last answer, so all CPU time that it uses from now on belongs to this one.
         watch = Stopwatch(tree, self.limits.allowance(limit_s), self._charged_s)
@@ -255,7 +258,7 @@ class TimedProcess:
             try:
                 os.write(tree.stdin.fileno(), text.encode("ascii"))
             except (BrokenPipeError, BlockingIOError):
-                raise EngineFailure(Termination.CRASH, self._ending(tree)) from None
+                raise EngineFailure(Termination.CRASH, self._ending(tree, "closed its input")) from None
             line = self._read_line(tree, watch)
         except OutOfTime as over:
             termination = Termination.UNDECIDED if over.doubtful else Termination.TIMEOUT
@@ -282,14 +285,14 @@ class TimedProcess:
         """
         while True:
             line, newline, rest = self._output.partition(b"\n")
+            if len(line) > LINE_CAP:
+                raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
             if newline:
                 self._output = bytearray(rest)
                 text = line.decode("utf-8", "replace")
                 if self._is_answer(text):
                     return text
                 continue
-            if len(self._output) > LINE_CAP:
-                raise EngineFailure(Termination.MALFORMED, f"wrote a line of more than {LINE_CAP} bytes")
             ready = self._selector.select(watch.pause_s)
             if self._stopping.is_set():
                 raise MatchStopped
@@ -337,11 +340,12 @@ class TimedProcess:
         with contextlib.suppress(BlockingIOError):
             self._output += os.read(tree.stdout.fileno(), LINE_CAP)
 
-    def _ending(self, tree: ProcessTree) -> str:
+    def _ending(self, tree: ProcessTree, otherwise: str = "closed its output without an answer") -> str:
+        """Return how the program ended; if it has not, return what it did `otherwise`."""
         try:
             code = tree.popen.wait(timeout=1)
         except subprocess.TimeoutExpired:
-            return "closed its output without an answer"
+            return otherwise
         with contextlib.suppress(BlockingIOError, ValueError):
             self._hear(os.read(tree.stderr.fileno(), STDERR_TAIL))
         how = f"was ended by signal {signal_name(-code)}" if code < 0 else f"exited with exit code {code}"
@@ -392,7 +396,7 @@ class EngineProcess(TimedProcess):
         if self.offer.position:
             self.took_position = name.endswith(POSITION_TAKEN)
             name = name.removesuffix(POSITION_TAKEN).strip()
-        self.name = name[:100] or NO_NAME
+        self.name = on_screen(name)[:100].strip() or NO_NAME
         return self.name
 
     def _introduce(self, side: int) -> str:

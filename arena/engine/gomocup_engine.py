@@ -47,7 +47,7 @@ class GomocupEngine(EngineProcess):
 
     def _introduce(self, side: int) -> str:
         self._side = side
-        self._position = Position(size=self.offer.size)
+        self._position = Position(size=self.offer.size, free_opening=True)  # the referee checks the opening
         self._start_board(f"START {self.offer.size}")
         used_s = self.spent.cpu_s if self.limits.counts_cpu else self.spent.wall_s
         about = self._say("ABOUT\n", max(0.1, self.limits.init_s - used_s), REFUSALS)

@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -107,6 +107,7 @@ class ProcessTree:
         self._unclear: dict[int, float] = {}  # process id -> when it was first seen
         self._stopped: set[int] = set()
         self.withheld = Withheld(self.members)
+        self._meter = _CpuMeter()
         self._seen, self._settled, self._scanned_s = b"", False, -math.inf
         before = _newest()
         pipe = subprocess.PIPE
@@ -121,8 +122,7 @@ class ProcessTree:
         for stream in (self.stdin, self.stdout, self.stderr):
             os.set_blocking(stream.fileno(), False)
         if memory_mib is not None and hasattr(resource, "prlimit"):
-            with contextlib.suppress(ProcessLookupError):
-                resource.prlimit(self.popen.pid, resource.RLIMIT_AS, (memory_mib << 20, memory_mib << 20))
+            _limit_memory(self.popen.pid, memory_mib << 20)
 
     @property
     def known(self) -> set[int]:
@@ -168,8 +168,7 @@ class ProcessTree:
         """Return the CPU seconds used so far by all processes of the tree; 0 if the system does not report them."""
         if not has_cpu_clock():
             return 0.0
-        first = self.popen.pid
-        return sum(_cpu_s(pid, self._stat if pid == first else -1) for pid in self.members())
+        return self._meter.read(self.members(), {self.popen.pid: self._stat})
 
     def stop(self) -> None:
         """Stop all processes of the tree until `resume`."""
@@ -206,6 +205,14 @@ class ProcessTree:
             pause_s = min(2 * pause_s, 0.002)
 
 
+def _limit_memory(pid: int, most: int) -> None:
+    """Limit the address space of a process to so many bytes; a lower limit that it has inherited stays."""
+    with contextlib.suppress(ProcessLookupError):
+        _, inherited = resource.prlimit(pid, resource.RLIMIT_AS)
+        limit = min(most, sys.maxsize, *([] if inherited == resource.RLIM_INFINITY else [inherited]))
+        resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
+
+
 def _signal(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
@@ -225,6 +232,7 @@ class Descendants:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self.withheld = Withheld(self.members)
+        self._meter = _CpuMeter()
 
     @property
     def known(self) -> set[int]:
@@ -242,22 +250,47 @@ class Descendants:
 
     def cpu_s(self) -> float:
         """Return the CPU seconds used so far by all these processes; 0 if the system does not report them."""
-        return sum(map(_cpu_s, self.members())) if has_cpu_clock() else 0.0
+        return self._meter.read(self.members()) if has_cpu_clock() else 0.0
 
 
-def _cpu_s(pid: int, stat: int = -1) -> float:
-    """Return the CPU seconds of all threads of a process and of the children that it has waited for.
+class _CpuMeter:
+    """Adds up the CPU time of a program's processes, including those that have ended; the sum never decreases.
 
-    Args:
-        stat: the descriptor of its open /proc/PID/stat, or -1.
+    The time of a process that has ended is known in two ways: its parent has waited for it and counts it (in ticks), or it was
+    read here while the process was running. The kernel forgets the time of a child whose parent ignores SIGCHLD, so the second
+    way is needed as well. Neither sum exceeds the true one, so the larger of the two counts.
     """
-    try:
-        # The kernel's number for "CPU clock of process pid" (Linux, posix-timers.h: ~pid << 3 | CPUCLOCK_SCHED).
-        own = time.clock_gettime(~pid << 3 | 2)
-        fields = _fields(os.pread(stat, 2048, 0) if stat >= 0 else read_file(f"{PROC}/{pid}/stat"))
-    except OSError:
-        return 0.0
-    return own + (int(fields[13]) + int(fields[14])) * _TICK_S
+
+    def __init__(self) -> None:
+        self._running: dict[int, float] = {}  # process -> its own CPU seconds when they were last read
+        self._ended: dict[int, float] = {}  # the same for the processes that have ended since
+        self._waited_s = 0.0  # the most that all parents together have counted for their children
+
+    def read(self, pids: Iterable[int], open_stats: Mapping[int, int] | None = None) -> float:
+        """Return the CPU seconds of these processes, and of the earlier ones that have ended.
+
+        Args:
+            pids: all processes of the program.
+            open_stats: process -> descriptor of its open /proc/PID/stat; -1 if it could not be opened.
+        """
+        running, waited_s = {}, 0.0
+        for pid in pids:
+            stat = -1 if open_stats is None else open_stats.get(pid, -1)
+            try:
+                # The kernel's number for "CPU clock of process pid" (Linux, posix-timers.h: ~pid << 3 | CPUCLOCK_SCHED).
+                own_s = time.clock_gettime(~pid << 3 | 2)
+                fields = _fields(os.pread(stat, 2048, 0) if stat >= 0 else read_file(f"{PROC}/{pid}/stat"))
+            except OSError:
+                continue
+            running[pid] = own_s
+            waited_s += (int(fields[13]) + int(fields[14])) * _TICK_S
+        for pid in self._running.keys() - running.keys():
+            self._ended[pid] = self._ended.get(pid, 0.0) + self._running[pid]
+        for pid in self._ended.keys() & running.keys():
+            if running[pid] >= self._ended[pid]:  # it runs on: Linux may leave out a child while another one is ending
+                del self._ended[pid]
+        self._running, self._waited_s = running, max(self._waited_s, waited_s)
+        return sum(running.values()) + max(sum(self._ended.values()), self._waited_s)
 
 
 def _fields(stat: bytes) -> list[bytes]:

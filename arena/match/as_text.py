@@ -23,7 +23,7 @@ def draw(position: Position, last: Action | None) -> str:
 def game_as_text(game: GameRecord) -> str:
     """Show a recorded game: who played, each move with its CPU time, the last position, and why the game ended."""
     position, last = Position(size=game.size, free_opening=True), None
-    lines = [f"Game {game.index}: {game.names[game.black]} is black (X), {game.names[1 - game.black]} is white (O)."]
+    lines = [f"Game {game.index}: {game.name_of(game.black)} is black (X), {game.name_of(1 - game.black)} is white (O)."]
     for action, cpu_s in zip(game.moves, game.move_cpu_s, strict=False):
         colour, ply = ("black", "white")[position.turn], position.ply
         try:
@@ -41,7 +41,7 @@ def game_as_text(game: GameRecord) -> str:
 def how_it_ended(game: GameRecord) -> str:
     """Return a sentence that says who won a recorded game and why."""
     if game.faulty is not None:
-        return f"{game.names[1 - game.faulty]} wins: {game.names[game.faulty]} {game.detail} ({game.termination.value})."
+        return f"{game.name_of(1 - game.faulty)} wins: {game.name_of(game.faulty)} {game.detail} ({game.termination.value})."
     if game.winner is not None:
-        return f"{game.names[game.winner]} wins with five in a row."
+        return f"{game.name_of(game.winner)} wins with five in a row."
     return f"Nobody wins ({game.termination.value}){f': {game.detail}' if game.detail else ''}."

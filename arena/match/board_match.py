@@ -9,7 +9,7 @@ from pathlib import Path
 from arena.engine.engine_process import Clock, Limits
 from arena.engine.specs import check_start
 from arena.match.board_game import GAMES, USUAL_KOMI, BoardGame, parse_board
-from arena.match.records import read_records
+from arena.match.records import begins_anew, read_records
 from arena.match.setup import MatchSetup
 from common.errors import UsageError
 
@@ -79,7 +79,7 @@ def setup_of(options: argparse.Namespace) -> MatchSetup:
 def _seed(options: argparse.Namespace) -> int:
     if options.seed is not None:
         return int(options.seed)
-    if options.records is not None and options.records.is_file():
+    if options.records is not None and options.records.is_file() and not begins_anew(options.records):
         return int(read_records(options.records)[0]["match"]["seed"])
     return secrets.randbelow(SEEDS)
 

@@ -17,7 +17,7 @@ def board_game_to_sgf(game: GameRecord) -> str:
     """Return a game of games/ as one SGF tree; a pass is an empty value."""
     assert game.game is not None
     board = game.game
-    black, white = (escaped(game.names[agent] or f"agent {agent}") for agent in (game.black, 1 - game.black))
+    black, white = (escaped(game.name_of(agent)) for agent in (game.black, 1 - game.black))
     comment = escaped(f"{game.termination.value} {game.detail}".strip())
     komi = "" if board.komi is None else f"KM[{board.komi:g}]"
     heading = (

@@ -66,6 +66,10 @@ class GameRecord:
         """Whether the game counts as a win, a loss or a draw."""
         return self.termination != Termination.UNDECIDED
 
+    def name_of(self, agent: int) -> str:
+        """Return the name of an agent, also of one that was not started or gave none."""
+        return self.names[agent] or f"agent {agent}"
+
     def to_json(self) -> dict[str, Any]:
         """Return plain values; `from_json` is the inverse."""
         data = asdict(self)

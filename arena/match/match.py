@@ -16,7 +16,7 @@ from typing import Any
 
 from arena.engine.cores import available_cores, one_core
 from arena.engine.engine_process import MatchStopped
-from arena.match.records import Records, machine
+from arena.match.records import Builds, Records, machine
 from arena.match.referee import GameRecord, play_game
 from arena.match.setup import GameTask, MatchSetup
 from arena.statistics.estimates import GameResult, MatchStatistics, match_statistics, move_times, wilson_95
@@ -219,11 +219,15 @@ def play_match(
         if on_game is not None:
             on_game(done[index])
         progress.look_at(done[index])
+    builds = Builds(setup.agents)
     missing = [setup.task(index) for index in range(setup.plays) if index not in done]
     if missing and not progress.reason:
         # Close the runner here rather than leave it to the garbage collector, so that the games in progress end now.
         with closing(runner(missing)) as games:
             for game in games:
+                if rebuilt := builds.changed():
+                    progress.reason = f"Ended early: {rebuilt} was rebuilt during the match; later games do not count."
+                    break
                 done[game.index] = game
                 if records is not None:
                     records.append(game)

@@ -27,7 +27,7 @@ from typing import Any
 
 from arena.engine.cores import available_cores, one_core
 from arena.engine.engine_process import EngineSpec
-from arena.match.records import digest
+from arena.match.records import digest, files_named
 from arena.match.referee import GameRecord, play_game
 from arena.match.setup import GameTask
 from common.errors import UsageError
@@ -182,9 +182,8 @@ def _parcel(task: GameTask) -> tuple[GameTask, dict[str, str]]:
 
 
 def _files(argv: tuple[str, ...]) -> dict[str, str]:
-    """Return path -> sha256 for the files that a command names, except Python itself, whose patch level may differ."""
-    named = [part for part in argv if os.path.isabs(part) and os.path.isfile(part) and part != sys.executable]
-    return {path: found for path in named if (found := digest(path)) is not None}
+    """Return path -> sha256 for the files that a command names."""
+    return {path: found for path in files_named(argv) if (found := digest(path)) is not None}
 
 
 def _check(specs: Sequence[EngineSpec], files: Mapping[str, str]) -> None:

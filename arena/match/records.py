@@ -9,25 +9,72 @@ import hashlib
 import json
 import os
 import platform
+import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from arena.engine.cores import available_cores
 from arena.engine.engine_process import EngineSpec
+from arena.engine.specs import NETWORK_PLAYERS
 from arena.match.referee import GameRecord
 from arena.match.setup import MatchSetup
 from common.errors import UsageError
 
 FORMAT = 3
+HEADING_START = b'{"format": '
+
+
+def files_named(argv: Sequence[str]) -> list[str]:
+    """Return the files that a command names by full paths, except Python itself, whose patch level may differ.
+
+    Networks are named as options, or as KIND:FILE?OPTIONS.
+    """
+    paths = (part.removeprefix(kind).partition("?")[0] if kind else part for part in argv for kind in [_kind_of(part)])
+    return [path for path in paths if os.path.isabs(path) and os.path.isfile(path) and path != sys.executable]
+
+
+def _kind_of(part: str) -> str:
+    return next((f"{kind}:" for kind in NETWORK_PLAYERS if part.startswith(f"{kind}:")), "")
+
+
+def agent_files(agent: EngineSpec) -> list[str]:
+    """Return the files that make an agent what it is: a course engine's program without its sandbox, or all of its command."""
+    return [agent.path] if agent.protocol == "course" and os.path.isfile(agent.path) else files_named(agent.argv)
 
 
 def agent_digest(agent: EngineSpec) -> str | None:
-    """Return the digest of the program behind an agent; None if the agent's name says more than the path of a program.
+    """Return the digest of an agent's files, such as its program, or a player and its network; None if there are none."""
+    digests = [str(digest(path)) for path in agent_files(agent)]
+    return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest() if digests else None
 
-    A GTP player always has a program of its own.
-    """
-    return digest(agent.argv[0] if agent.protocol == "gtp" else agent.path)
+
+class Builds:
+    """The programs of a match, to notice that one has been built again while the match was running."""
+
+    def __init__(self, agents: Sequence[EngineSpec]) -> None:
+        self._agents = agents
+        self._states = [_state(agent) for agent in agents]
+        self._digests = [agent_digest(agent) for agent in agents]
+
+    def changed(self) -> str:
+        """Return the path of an agent whose files are not those of the beginning; empty if there is none."""
+        for number, agent in enumerate(self._agents):
+            if (state := _state(agent)) != self._states[number]:
+                if agent_digest(agent) != self._digests[number]:
+                    return agent.path
+                self._states[number] = state
+        return ""
+
+
+def _state(agent: EngineSpec) -> list[tuple[str, int, int, int]]:
+    """Return what changes whenever one of the agent's files is written; this is much cheaper than the digest."""
+    try:
+        found = [(path, os.stat(path)) for path in agent_files(agent)]
+    except OSError:  # removed at this moment
+        return []
+    return [(path, status.st_ino, status.st_size, status.st_mtime_ns) for path, status in found]
 
 
 def digest(path: str) -> str | None:
@@ -87,6 +134,12 @@ def read_records(path: Path) -> tuple[dict[str, Any], dict[int, GameRecord]]:
     return heading, games
 
 
+def begins_anew(path: Path) -> bool:
+    """Return whether a file is empty, or holds only the beginning of a heading because a match was killed at once."""
+    content = path.read_bytes()
+    return b"\n" not in content and content[: len(HEADING_START)] == HEADING_START[: len(content)]
+
+
 class Records:
     """The records file of one match, either new or continued.
 
@@ -103,7 +156,7 @@ class Records:
         self.path = path
         self.games: dict[int, GameRecord] = {}
         digests = [agent_digest(agent) for agent in setup.agents]
-        if path.exists() and b"\n" in path.read_bytes():
+        if path.exists() and not begins_anew(path):
             found, self.games = read_records(path)
             if setup.identity(found["match"]) != setup.identity(setup.to_json()):
                 raise UsageError(f"expected records of this match in {path}; they belong to another match: use a new file")
@@ -133,4 +186,6 @@ class Records:
     def _cut_torn_line(self) -> None:
         """Remove an incomplete last line, since the next record would otherwise be appended to it."""
         content = self.path.read_bytes()
-        os.truncate(self.path, content.rfind(b"\n") + 1)
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            os.truncate(self.path, whole)

@@ -11,6 +11,7 @@ from arena.engine.engine_process import Clock, EngineSpec, Limits
 from arena.engine.specs import parse_agent
 from arena.match.board_game import BoardGame
 from arena.rules import SIZE, Action, centre
+from common.errors import UsageError
 
 OPENINGS = ("free", "all49")
 
@@ -113,12 +114,15 @@ class MatchSetup:
         """Make a setup from plain values; the inverse of `to_json`.
 
         Raises:
-            UsageError: an agent's program no longer exists.
+            UsageError: an agent's program no longer exists, or the values are not those of a setup.
         """
-        game = BoardGame(**data["game"]) if data.get("game") else None
-        first, second = (parse_agent(words) if game is None else game.player(words) for words in data["agents"])
-        limits = Limits(**{**data["limits"], "clock": Clock(data["limits"]["clock"])})
-        return cls(**{**data, "agents": (first, second), "limits": limits, "game": game})
+        try:
+            game = BoardGame(**data["game"]) if data.get("game") else None
+            first, second = (parse_agent(words) if game is None else game.player(words) for words in data["agents"])
+            limits = Limits(**{**data["limits"], "clock": Clock(data["limits"]["clock"])})
+            return cls(**{**data, "agents": (first, second), "limits": limits, "game": game})
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"expected the description of a match in the records; it is damaged: {error!r}") from error
 
     @staticmethod
     def identity(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def game_to_sgf(game: GameRecord) -> str:
         from arena.match.board_sgf import board_game_to_sgf  # needs rules that the kit of a lab does not hold
 
         return board_game_to_sgf(game)
-    black, white = (game.names[agent] or f"agent {agent}" for agent in (game.black, 1 - game.black))
+    black, white = (game.name_of(agent) for agent in (game.black, 1 - game.black))
     result = "0" if game.winner is None else ("B" if game.winner == game.black else "W") + "+"
     if not game.is_decided:
         result = "Void"

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from math import isfinite
+from pathlib import Path
 
 from arena.match.match import Load, MatchResult
 from arena.match.referee import GameRecord
+from arena.match.sgf import write_sgf
 from arena.statistics.estimates import EloDifference
+from common.errors import UsageError
+from common.files import write_whole
 from common.harmless_text import on_screen
+
+
+def write_result(result: MatchResult, json_file: Path | None, sgf_folder: Path | None) -> str:
+    """Write the result and the games of a match where that was asked for; return a line about SGF files, or an empty string.
+
+    Raises:
+        UsageError: they cannot be written there.
+    """
+    place, files = json_file, 0
+    try:
+        if json_file is not None:
+            write_whole(json_file, json.dumps(result.to_json(), indent=1))
+        place = sgf_folder
+        if sgf_folder is not None:
+            files = write_sgf(result, sgf_folder)
+    except OSError as error:
+        raise UsageError(f"the games cannot be written to {place}: {error.strerror}") from error
+    return "" if sgf_folder is None else f"{files} games written to {sgf_folder}\n"
 
 
 def summary(result: MatchResult) -> str:

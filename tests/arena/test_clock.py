@@ -43,6 +43,21 @@ def test_cpu_time_of_the_engine_and_of_its_children_is_counted(fault):
         assert playing.spent.cpu_s < 0.2
 
 
+def test_the_time_of_children_that_nobody_waits_for_is_counted():
+    """None of the three thinks for as long as the limit allows."""
+    with process("children_forgotten", move_s=2 * THOUGHT_S) as playing, pytest.raises(EngineFailure, match="of CPU time"):
+        playing.ask(SWAP)
+    assert playing.spent.cpu_s >= 2 * THOUGHT_S
+
+
+def test_a_child_that_ends_unwaited_for_leaves_no_time_for_later_answers():
+    with process("children_forgotten") as playing:
+        playing.ask(SWAP)
+        first = playing.spent.cpu_s
+        playing.ask((0, 0))
+    assert first > 1.5 * THOUGHT_S and playing.spent.cpu_s < 0.2
+
+
 def test_thinking_beyond_the_limit_loses_and_the_sentence_tells_both_clocks():
     with process("think", move_s=0.2) as playing, pytest.raises(EngineFailure) as failure:
         playing.ask(SWAP)
@@ -71,9 +86,10 @@ def test_one_that_sleeps_on_a_busy_core_is_late_all_the_same(busy_core, fault):
 
 @pytest.mark.parametrize("fault", ["late", "think"])
 def test_an_answer_that_reaches_only_the_longest_limit_is_doubtful_and_nobodys_fault(monkeypatch, fault):
-    monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
-    with process(fault) as playing, pytest.raises(EngineFailure) as failure:
-        playing.ask(SWAP)
+    with process(fault) as playing:
+        monkeypatch.setattr(Limits, "allowance", lambda *_: Allowance(cpu_s=5.0, wall_s=30.0, longest_s=0.3))
+        with pytest.raises(EngineFailure) as failure:
+            playing.ask(SWAP)
     assert failure.value.termination == "undecided" and "too long to tell" in str(failure.value)
 
 

@@ -59,6 +59,11 @@ def behind_the_adapter(*engine):
 # ------------------------------------------------------------------------------------------ Gomocup engines in the arena
 
 
+def test_a_free_opening_is_no_fault_of_the_engine_that_hears_it(windows):
+    game = play_game(GameTask(misbehaving("corner", 1), windows("exit", 1), LIMITS, free_opening=True))
+    assert game.moves[0] == (0, 0) and game.termination != "illegal_opening"
+
+
 def test_what_an_engine_is_told_in_a_game(windows, tmp_path):
     with GomocupEngine(windows(log="black"), LIMITS) as engine:
         assert engine.start(0) == "windows of five"

@@ -11,10 +11,10 @@ from arena.engine.engine_process import EngineSpec, Limits
 from arena.match.match import MOST_UNDECIDED, Load, MatchResult, ThreadRunner, play_match
 from arena.match.referee import GameRecord, play_game
 from arena.match.setup import MatchSetup
+from arena.match.summary import summary
 from arena.rules import Termination, centre
 from arena.statistics.stopping import Decided
 from common.scoring import formula_named
-from Minimax import evaluate
 
 LIMITS = Limits(move_s=0.6, init_s=3.0)
 
@@ -129,7 +129,7 @@ def test_a_game_that_could_not_be_decided_counts_neither_as_a_win_nor_as_a_loss_
     assert [agent["wins"] for agent in data["agents"]] == [2, 1] and data["agents"][0]["losses"] == 1
     assert data["agents"][0]["score"] == pytest.approx(1 / 3) and data["agents"][0]["statistics"]["games"] == 3
     assert data["terminations"] == {"five": 3, "undecided": 1} and len(data["games"]) == 4
-    said = evaluate.summary(result)
+    said = summary(result)
     assert "Number of plays: 3 " in said
     assert said.count("1 game could not be decided") == 1 and "counts neither as a win nor as a loss" in said
 
@@ -160,7 +160,7 @@ def test_a_match_tells_of_the_games_played_on_a_busy_machine(withheld, sentence)
     games = [record_of(i, move_s=(5.0, 5.0), withheld_s=each) for i, each in enumerate(withheld)]
     result = play_match(replace(FOUR, plays=len(games)), runner_of(*games))
     assert Load.of(games).sentence == sentence
-    assert ("withheld" in evaluate.summary(result)) == bool(sentence) and sentence in evaluate.summary(result)
+    assert ("withheld" in summary(result)) == bool(sentence) and sentence in summary(result)
     assert result.to_json()["load"]["busy_games"] == (2 if sentence else 0)
     assert result.to_json()["agents"][0]["withheld_s"]["max"] == max(each[0] for each in withheld)
 

@@ -9,9 +9,9 @@ from match_tools import FOUR, played, record_of, runner_of
 from misbehaving import misbehaving
 
 from arena.engine.engine_process import Limits
-from arena.engine.specs import engine_at
+from arena.engine.specs import engine_at, parse_agent, parse_player
 from arena.match.match import ThreadRunner, play_match
-from arena.match.records import Records, read_records
+from arena.match.records import Records, agent_digest, read_records
 from arena.match.setup import MatchSetup
 from arena.statistics.stopping import Decided
 from common.errors import UsageError
@@ -65,6 +65,71 @@ def test_programs_that_were_rebuilt_do_not_continue_a_match(engines, tmp_path):
     shutil.copy(engines / "baseline", program)
     with pytest.raises(UsageError, match="rebuilt"):
         Records(tmp_path / "games.jsonl", setup)
+
+
+def test_another_network_does_not_continue_a_match(tmp_path):
+    weights = tmp_path / "net.pt"
+    weights.write_bytes(b"first")
+    agents = [parse_agent(f"alphazero:{weights}"), parse_player(f"gumbel:{weights}?playouts=4", "go")]
+    before = [agent_digest(agent) for agent in agents]
+    weights.write_bytes(b"second")
+    assert all(agent_digest(agent) not in (None, old) for agent, old in zip(agents, before, strict=True))
+
+
+def test_a_rebuilt_gomocup_engine_does_not_continue_a_match(engines, tmp_path):
+    program = tmp_path / "pbrain"
+    shutil.copy(engines / "sample", program)
+    setup = MatchSetup((parse_agent(f"gomocup:{program}"), engine_at(str(engines / "sample"))), 2, 5)
+    Records(tmp_path / "games.jsonl", setup)
+    shutil.copy(engines / "baseline", program)
+    with pytest.raises(UsageError, match="rebuilt"):
+        Records(tmp_path / "games.jsonl", setup)
+
+
+def test_games_after_a_program_was_rebuilt_do_not_count(engines, tmp_path):
+    program, file = tmp_path / "engine", tmp_path / "games.jsonl"
+    shutil.copy(engines / "sample", program)
+    setup = MatchSetup((engine_at(str(program)), engine_at(str(engines / "sample"))), 4, 5)
+
+    def runner(tasks):
+        yield record_of(0)
+        shutil.copy2(program, tmp_path / "same")
+        (tmp_path / "same").replace(program)  # another file with the same content
+        yield record_of(1)
+        program.unlink()
+        yield record_of(2)
+
+    result = play_match(setup, runner, records=Records(file, setup))
+    assert result.plays == 2 and "was rebuilt during the match" in result.stopped
+    assert list(read_records(file)[1]) == [0, 1]
+
+
+def test_a_file_that_holds_no_records_is_never_replaced(tmp_path):
+    notes = tmp_path / "notes"
+    notes.write_text("my notes")
+    with pytest.raises(UsageError, match="not the heading"):
+        Records(notes, FOUR)
+    assert notes.read_text() == "my notes"
+
+
+@pytest.mark.parametrize("begun", ["", '{"for', '{"format": 3, "match": {"agents"'])
+def test_a_match_that_was_killed_while_its_heading_was_written_begins_again(tmp_path, begun):
+    file = tmp_path / "games.jsonl"
+    file.write_text(begun)
+    Records(file, FOUR)
+    assert read_records(file)[1] == {}
+
+
+def test_records_without_an_incomplete_line_are_only_read(tmp_path, monkeypatch):
+    Records(tmp_path / "games.jsonl", FOUR).append(record_of(0))
+    monkeypatch.setattr("os.truncate", None)
+    assert list(Records(tmp_path / "games.jsonl", FOUR).games) == [0]
+
+
+@pytest.mark.parametrize("data", [{}, {"agents": 3}, FOUR.to_json() | {"agents": ["/bin/true"]}, FOUR.to_json() | {"more": 1}])
+def test_a_damaged_description_of_a_match_gets_one_sentence(data):
+    with pytest.raises(UsageError, match=r"^expected [^\n]*$"):
+        MatchSetup.from_json(data)
 
 
 HEADING = '{"format": 3, "match": {}, "digests": []}\n'

@@ -57,6 +57,33 @@ def test_a_wrong_call_gets_one_sentence(engines, arguments, sentence):
     assert done.returncode == 2 and sentence in done.stderr and "Traceback" not in done.stderr
 
 
+def test_a_default_that_was_typed_does_not_pass_for_the_recorded_value():
+    done = run("evaluate.py", "--resume", "nowhere", "--time-limit", 5)
+    assert done.returncode == 2 and "expected no --time-limit with --resume" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--json", "--sgf"])
+def test_games_that_cannot_be_written_get_one_sentence_after_the_summary(engines, option):
+    sample = engines / "sample"
+    done = run("evaluate.py", "--agents-path", sample, sample, "--num-plays", 1, option, "/proc/games")
+    assert done.returncode == 2 and "Number of plays: 1" in done.stdout
+    assert done.stderr.splitlines()[-1].startswith("evaluate.py: the games cannot be written to /proc/games: ")
+
+
+def test_a_name_that_the_terminal_cannot_show_does_not_lose_the_summary(tmp_path, monkeypatch):
+    engine = tmp_path / "engine"
+    engine.write_text("#!/bin/sh\nread side; echo 五子棋; read move; exit 3\n", encoding="utf-8")
+    engine.chmod(0o755)
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = run("evaluate.py", "--agents-path", engine, engine, "--num-plays", 1)
+    assert done.returncode == 0 and "\\u4e94" in done.stdout
+
+
+def test_judge_wants_a_time_limit_that_can_be_told(engines):
+    done = run("judge.py", engines / "sample", "human", "--time-limit", "inf")
+    assert done.returncode == 2 and "below 3600; got inf" in done.stderr
+
+
 def test_evaluate_says_what_a_fault_was(engines, tmp_path):
     talks = tmp_path / "talks"
     talks.write_text("#!/bin/sh\nread x; echo talks\nread x; echo 'I think 7 7'\n")

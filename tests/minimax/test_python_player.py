@@ -210,6 +210,13 @@ def test_weights_of_another_board_fail_at_the_start_in_a_sentence(weights):
     assert "python_player.py: expected weights for the board 15x15" in game.detail and "81 points" in game.detail
 
 
+def test_a_command_that_is_no_text_is_answered(monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")  # as in a usual locale
+    command = [sys.executable, str(PROGRAM), "mcts", "--playouts", "2", "--gtp", "go"]
+    done = subprocess.run(command, input=b"\xff\nquit\n", capture_output=True, cwd=REFERENCE, timeout=120)
+    assert done.returncode == 0 and done.stdout.startswith(b"? unknown command"), done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "words"),
     [
