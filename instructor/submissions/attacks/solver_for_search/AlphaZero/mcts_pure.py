@@ -1,4 +1,4 @@
-def solve(board, depth=4):
+def solve(board, depth=6):
     """(value for the side to move, move)"""
     best = (-2, None)
     for move in list(board.availables):
