@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -271,7 +270,7 @@ def test_steps_are_made_in_bfloat16_where_that_is_faster_and_goes(make_network, 
         return train_step(self, states, probs, winners, rate)
 
     monkeypatch.setattr(type(network), "train_step", timed)
-    monkeypatch.setattr("training.selfplay.learner.time", SimpleNamespace(perf_counter=lambda: seconds[0]))
+    monkeypatch.setattr("training.selfplay.learner.computing_clock", lambda device: lambda: seconds[0])
     assert learns_faster_in_bfloat16(network, GomokuRules(3, 3, 3), 8) == (slower is torch.float32)
     assert all(torch.equal(before[name], tensor) for name, tensor in network.model.state_dict().items())
 
