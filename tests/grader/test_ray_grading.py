@@ -27,7 +27,7 @@ def outcomes(folder):
 
 @needs_ray
 def test_a_class_with_a_lost_node_has_the_verdicts_of_one_machine_repeats_none_and_names_the_nodes(
-    cluster, submission, tmp_path, checks_run_here
+    cluster, submission, tmp_path
 ):
     doomed = cluster.add_node(num_cpus=1)  # the third node, so that it grades one of three
     class_ = [submission("ada"), submission("bob", {"AlphaZero/mcts_pure.py": "class MCTS: pass\n"}), submission("cem")]
