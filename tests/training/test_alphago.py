@@ -97,6 +97,7 @@ def call(reference, folder, monkeypatch):
     """The command, on this run; returns its exit code. Networks compute in float32, so a seed gives the same games again."""
     torch.set_num_threads(1)
     monkeypatch.setattr(InferenceNetwork, "_seconds", lambda self, library, dtype, states: float(dtype != torch.float32))
+    monkeypatch.setattr("training.supervised.learning.Training.faster_dtype", lambda self: torch.float32)
 
     def call(stage, *more):
         games = ["--games", str(folder / "teacher.jsonl")] if stage in ("supervised", "rollout") else []
