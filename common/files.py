@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -39,6 +40,12 @@ def write_whole(path: Path, content: str | bytes, *, durable: bool = False) -> N
     """
     with replacing(path, durable=durable) as unfinished:
         unfinished.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
+
+
+def has_no_room(error: BaseException) -> bool:
+    """Return whether an error, or its cause, means that a disk is full or read-only."""
+    causes = (error, error.__cause__)
+    return any(isinstance(each, OSError) and each.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS) for each in causes)
 
 
 def remove(path: Path) -> None:

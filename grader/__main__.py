@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 from common.errors import UsageError
+from common.files import has_no_room
 from common.program_ends import Parser
 from common.program_starts import interruptible
 from grader.errors import CouldNotGrade
@@ -53,6 +54,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 128 + signal.SIGPIPE
     except (FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         complain(f"grader: expected a file or folder that this command can use; {error.filename}: {error.strerror}")
+    except OSError as error:
+        if not has_no_room(error):
+            raise
+        complain(f"grader: nothing can be written ({error.strerror}): make room, and give the same command again")
     except KeyboardInterrupt:
         # Set by the commands whose finished parts are kept.
         print(f"\n{getattr(options, 'interrupted', 'Interrupted.')}", file=sys.stderr)

@@ -31,12 +31,13 @@ def files_named(argv: Sequence[str]) -> list[str]:
 
     Networks are named as options, or as KIND:FILE?OPTIONS.
     """
-    paths = (part.removeprefix(kind).partition("?")[0] if kind else part for part in argv for kind in [_kind_of(part)])
+    paths = map(_path_in, argv)
     return [path for path in paths if os.path.isabs(path) and os.path.isfile(path) and path != sys.executable]
 
 
-def _kind_of(part: str) -> str:
-    return next((f"{kind}:" for kind in NETWORK_PLAYERS if part.startswith(f"{kind}:")), "")
+def _path_in(part: str) -> str:
+    kind, _, rest = part.partition(":")
+    return rest.partition("?")[0] if kind in NETWORK_PLAYERS else part
 
 
 def agent_files(agent: EngineSpec) -> list[str]:

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 
 from arena.engine.cores import available_cores
 from common.errors import UsageError
-from common.files import write_whole
+from common.files import has_no_room, write_whole
 from grader.assignment import Assignment
 from grader.pipeline.class_progress import ClassListener, ClassProgress
 from grader.pipeline.engine_build import build_opponent, require_compiler
@@ -128,6 +128,8 @@ class _ClassGrading:
             row, graded = self._grade(read_submission(path, self.order.assignment))
             refusal.unlink(missing_ok=True)
         except (UsageError, OSError) as error:
+            if has_no_room(error):  # no fault of the submission's
+                raise
             self.complain(str(error) if str(path) in str(error) else f"{path}: {error}")
             row = SummaryRow(name, REFUSED, reasons=(str(error),))
             _keep_refusal(refusal, str(error))

@@ -1,5 +1,6 @@
 """`python -m grader grade` over several submissions: what is finished stays, what is kept, and the table at the end."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from grader.pipeline import class_grading, grading
 from grader.pipeline.class_grading import ClassOrder
 from grader.pipeline.class_progress import ClassProgress, in_words
 from grader.pipeline.kept_reports import kept_names, read_reports
-from grader.pipeline.run_folder import RECORDS, held, keep_earlier
+from grader.pipeline.run_folder import RECORDS, REFUSAL_FILE, held, keep_earlier
 from grader.pipeline.summary import SummaryRow, summary_lines
 
 GRADED = "2 in all: 2 graded."
@@ -46,6 +47,20 @@ def test_what_is_asked_for_again_is_graded_and_the_earlier_result_is_kept_whole(
     kept = tmp_path / "out/ada/earlier/1"
     assert {name: (kept / name).read_bytes() for name in first} == first
     assert (kept / "reports/report.pdf").read_bytes() == b"%PDF"
+
+
+def test_on_a_full_disk_no_submission_is_refused_and_the_same_command_goes_on(pack, runs, grade, monkeypatch, tmp_path):
+    path, with_room = pack(".zip", WORK, "ada"), grading.run_checks_here
+
+    def run_checks(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(grading, "run_checks_here", run_checks)
+    code, out, err = grade(path)
+    assert code == 2 and "refused" not in out and not (tmp_path / "out/ada" / REFUSAL_FILE).exists()
+    assert err == "grader: nothing can be written (No space left on device): make room, and give the same command again\n"
+    monkeypatch.setattr(grading, "run_checks_here", with_room)
+    assert grade(path)[0] == 0 and runs == ["ada"]
 
 
 @pytest.mark.parametrize("change", ["submission", "profile", "grader"])
