@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 
+from common.locks import lock
+
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 LOCKS = Path("/tmp")  # not TMPDIR, since the grader gives each run its own, and all runs must see the same locks
 
@@ -51,8 +53,6 @@ def one_core() -> Iterator[int | None]:
 
 def _take(core: int, stack: contextlib.ExitStack) -> bool:
     """Try to lock the core until the stack is closed; the system releases the lock of a killed process."""
-    import fcntl  # missing on some systems, but present wherever affinity is
-
     path = LOCKS / f"gomoku-arena-core-{core}.lock"
     try:
         # Try without O_CREAT first: in a sticky folder another user's file may be opened but not "created".
@@ -62,10 +62,5 @@ def _take(core: int, stack: contextlib.ExitStack) -> bool:
             handle = os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
     except OSError:
         return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return False
     stack.callback(os.close, handle)
-    return True
+    return lock(handle)

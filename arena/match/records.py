@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import sys
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from arena.engine.specs import NETWORK_PLAYERS
 from arena.match.referee import GameRecord
 from arena.match.setup import MatchSetup
 from common.errors import UsageError
+from common.locks import lock
 
 FORMAT = 3
 HEADING_START = b'{"format": '
@@ -149,15 +151,19 @@ class Records:
         setup: the match.
         speed: speed factor of the machine, written into a new file.
 
+    The file is locked until the object is deleted, since two programs would play and record the same games.
+
     Raises:
-        UsageError: the file contains another match, a match between other programs, or no match; or it cannot be written.
+        UsageError: the file contains another match, a match between other programs, or no match; it cannot be written; or
+            another program is recording games in it.
     """
 
     def __init__(self, path: Path, setup: MatchSetup, speed: float | None = None) -> None:
         self.path = path
+        self._lock()
         self.games: dict[int, GameRecord] = {}
         digests = [agent_digest(agent) for agent in setup.agents]
-        if path.exists() and not begins_anew(path):
+        if not begins_anew(path):
             found, self.games = read_records(path)
             if setup.identity(found["match"]) != setup.identity(setup.to_json()):
                 raise UsageError(f"expected records of this match in {path}; they belong to another match: use a new file")
@@ -175,6 +181,19 @@ class Records:
         self.games[game.index] = game
         self._write(json.dumps(game.to_json()), "a")
 
+    def _lock(self) -> None:
+        try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+            weakref.finalize(self, os.close, descriptor)
+            locked = lock(descriptor)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        if not locked:
+            raise UsageError(f"another match is recording its games in {self.path}: wait until it ends, or use a new file")
+
+    def _unwritable(self, error: OSError) -> UsageError:
+        return UsageError(f"the records {self.path} cannot be written: {error.strerror}")
+
     def _write(self, line: str, mode: str) -> None:
         try:
             with open(self.path, mode, encoding="utf-8") as file:
@@ -182,7 +201,7 @@ class Records:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise UsageError(f"the records {self.path} cannot be written: {error.strerror}") from error
+            raise self._unwritable(error) from error
 
     def _cut_torn_line(self) -> None:
         """Remove an incomplete last line, since the next record would otherwise be appended to it."""

@@ -6,7 +6,6 @@ another run takes its place, it is kept in `earlier/1`, `earlier/2`, ...
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.files import remove
+from common.locks import lock
 from grader.pipeline.archive import write_archive
 from grader.pipeline.kept_reports import REPORTS, are_kept, write_reports
 from grader.pipeline.listeners import Announce
@@ -72,15 +72,15 @@ def held(folder: Path) -> Iterator[None]:
         raise UsageError(f"expected a folder for results at {folder}, which cannot be used: {error.strerror}") from error
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            locked = lock(file)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be locked against other graders: {error.strerror}") from error
+        if not locked:
             file.seek(0)
             raise UsageError(
                 f"another grader ({file.read(200).strip() or 'it has just begun'}) is writing to {folder}: wait until it ends, "
                 "or name another folder with --out"
-            ) from error
-        except OSError as error:
-            raise UsageError(f"{folder} cannot be locked against other graders: {error.strerror}") from error
+            )
         file.truncate(0)
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
         file.flush()

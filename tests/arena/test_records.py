@@ -112,6 +112,15 @@ def test_a_file_that_holds_no_records_is_never_replaced(tmp_path):
     assert notes.read_text() == "my notes"
 
 
+def test_two_matches_cannot_record_in_one_file(tmp_path):
+    first = Records(tmp_path / "games.jsonl", FOUR)
+    with pytest.raises(UsageError, match="another match is recording its games"):
+        Records(tmp_path / "games.jsonl", FOUR)
+    first.append(record_of(0))
+    del first
+    assert list(Records(tmp_path / "games.jsonl", FOUR).games) == [0]
+
+
 @pytest.mark.parametrize("begun", ["", '{"for', '{"format": 3, "match": {"agents"'])
 def test_a_match_that_was_killed_while_its_heading_was_written_begins_again(tmp_path, begun):
     file = tmp_path / "games.jsonl"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import secrets
 import sys
 import time
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, TextIO
 
 from common.errors import UsageError
+from common.locks import lock
 from training.loop.curves import CurveRow, LearningCurves
 from training.loop.earlier import set_aside
 from training.loop.estimate import Ends, Span, ends_of, span_in_words
@@ -170,13 +170,9 @@ def _locked(path: Path) -> TextIO:
         UsageError: another run has it open.
     """
     file = open(path, "a", encoding="utf-8")  # noqa: SIM115 - closed at the end of the run
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not lock(file):
         file.close()
-        raise UsageError(
-            f"expected no other training in {path.resolve().parent.parent}; one is running: wait for it or end it"
-        ) from None
+        raise UsageError(f"expected no other training in {path.resolve().parent.parent}; one is running: wait for it or end it")
     return file
 
 

@@ -29,6 +29,7 @@ import torch
 
 from arena.engine.cores import available_cores
 from common.errors import UsageError
+from common.locks import lock
 from common.program_ends import Parser
 from common.weights import WeightsError, read_sizes, read_weights, without_idle_blocks
 from training.inference.networks import read_game_model
@@ -48,13 +49,9 @@ def only_one(folder: Path) -> Iterator[None]:
     Raises:
         UsageError: another process holds the lock.
     """
-    import fcntl  # exists on Linux and macOS
-
     with open(folder / "lock", "a", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"expected no other process to use {folder}; one is at work there: wait until it ends") from None
+        if not lock(file):
+            raise UsageError(f"expected no other process to use {folder}; one is at work there: wait until it ends")
         yield
 
 

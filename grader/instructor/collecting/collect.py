@@ -11,7 +11,6 @@ A collection is a folder that only grows: attempts are added and never deleted. 
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from common.errors import UsageError
 from common.files import write_whole
+from common.locks import lock
 from grader.instructor.collecting.attempts import Due
 from grader.instructor.collecting.claims import claims_of, joined, with_true_times
 from grader.instructor.collecting.downloads import Download, Reader
@@ -220,10 +220,9 @@ def held(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise UsageError(f"expected a folder for the collection at {folder}, which cannot be used: {error.strerror}") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not lock(descriptor):
+            raise UsageError(f"another collection is writing to {folder}: wait until it ends")
         yield
-    except BlockingIOError as error:
-        raise UsageError(f"another collection is writing to {folder}: wait until it ends") from error
     finally:
         os.close(descriptor)
 
