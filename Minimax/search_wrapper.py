@@ -89,6 +89,18 @@ class EnginePlayer:
                 f"expected a {SIZE}x{SIZE} board, the only one that {self.spec.path} can play on; got {size}x{size}"
             )
         try:
+            return self._answer(board), None
+        except EngineError:
+            self.reset_player()  # it does not know what is on the board, or may answer late
+            raise
+
+    def _answer(self, board: Board) -> Any:
+        """Return the engine's move or board.SWAP.
+
+        Raises:
+            EngineError: see `get_action`.
+        """
+        try:
             question = self._question(board)
             if question is None:
                 question = self._start(board)
@@ -102,13 +114,13 @@ class EnginePlayer:
         mover = board.get_current_player()
         if answer == SWAP:
             self._known = _others(board, board.states)
-            return board.SWAP, None
+            return board.SWAP
         x, y = answer
         move = board.location_to_move([y, x])
         if move not in board.availables:
             raise EngineError(f'the engine {self.spec.path} answered "{x} {y}", which is not an empty point')
         self._known = {**board.states, move: mover}
-        return move, None
+        return move
 
     def _question(self, board: Board) -> Action | None:
         """Return what to send to the running engine; None if it has to be started for this position."""

@@ -78,6 +78,21 @@ def test_a_fault_of_the_engine_is_one_sentence(board, fault, words):
     engine.reset_player()
 
 
+def test_an_engine_that_failed_gets_no_further_question(board):
+    player = engine_player("words", 2)
+    board.do_move(player.get_action(board)[0])
+    first, second, *_ = board.availables
+    board.do_move(first)
+    with pytest.raises(EngineError, match="malformed"):
+        player.get_action(board)
+    # The person takes the move back and plays another: the engine, which has seen the first, does not hear of it.
+    board.init_board()
+    board.do_move(112)
+    board.do_move(second)
+    with pytest.raises(EngineError, match="takes no positions"):
+        player.get_action(board)
+
+
 def test_another_board_and_a_game_in_progress_are_refused(board):
     small = Board(width=3, height=3, n_in_row=3)
     small.init_board()
